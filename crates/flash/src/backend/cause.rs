@@ -1,0 +1,120 @@
+//! What a flash command does and why it exists.
+
+use std::fmt;
+
+/// What a flash command does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Op {
+    /// Array read and transfer out.
+    Read,
+    /// Transfer in and array program.
+    Program,
+    /// Block erase.
+    Erase,
+    /// Array read and program inside one plane, without the bus.
+    CopyBack,
+}
+
+impl Op {
+    /// Number of operations.
+    pub const COUNT: usize = 4;
+    /// All operations in the order of their discriminants.
+    pub const ALL: [Self; Self::COUNT] = [Self::Read, Self::Program, Self::Erase, Self::CopyBack];
+
+    /// The name used in reports and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Program => "program",
+            Self::Erase => "erase",
+            Self::CopyBack => "copy-back",
+        }
+    }
+}
+
+/// Why a flash command exists. Times, counts, energy and write amplification are sums over causes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Cause {
+    /// The host's own data.
+    Host,
+    /// Garbage collection.
+    Gc,
+    /// A merge of log blocks.
+    Merge,
+    /// Static wear levelling.
+    Wear,
+    /// Mapping tables kept in flash.
+    Map,
+    /// A flush the host asked for.
+    Flush,
+    /// Filling up a program that had too little data.
+    Pad,
+    /// Rebuilding state after power returned, and saving data from a failing block.
+    Recovery,
+}
+
+impl Cause {
+    /// Number of causes.
+    pub const COUNT: usize = 8;
+    /// All causes in the order of their discriminants.
+    pub const ALL: [Self; Self::COUNT] =
+        [Self::Host, Self::Gc, Self::Merge, Self::Wear, Self::Map, Self::Flush, Self::Pad, Self::Recovery];
+
+    /// The name used in reports and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Gc => "gc",
+            Self::Merge => "merge",
+            Self::Wear => "wear",
+            Self::Map => "map",
+            Self::Flush => "flush",
+            Self::Pad => "pad",
+            Self::Recovery => "recovery",
+        }
+    }
+}
+
+/// A set of causes, e.g. of everything a request had to wait for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CauseSet(u8);
+
+impl CauseSet {
+    /// No cause.
+    pub const EMPTY: Self = Self(0);
+
+    /// Adds one cause.
+    #[inline]
+    pub fn insert(&mut self, cause: Cause) {
+        self.0 |= 1 << cause as u8;
+    }
+
+    /// Adds all of `other`.
+    #[inline]
+    pub fn extend(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// True if `cause` is in it.
+    #[must_use]
+    pub const fn contains(self, cause: Cause) -> bool {
+        self.0 & (1 << cause as u8) != 0
+    }
+
+    /// The causes in it, in order.
+    pub fn iter(self) -> impl Iterator<Item = Cause> {
+        Cause::ALL.into_iter().filter(move |cause| self.contains(*cause))
+    }
+}
+
+impl fmt::Display for CauseSet {
+    /// The names, joined by `+`; `-` for none.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.iter().map(Cause::name).collect();
+        f.write_str(if names.is_empty() { "-".into() } else { names.join("+") }.as_str())
+    }
+}

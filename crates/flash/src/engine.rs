@@ -1,0 +1,10 @@
+//! The discrete-event engine: an event queue ordered by (time, sequence), named random streams and
+//! the hash that two equal runs share.
+
+mod hash;
+mod queue;
+mod rng;
+
+pub use hash::EventHash;
+pub use queue::EventQueue;
+pub use rng::Rng;

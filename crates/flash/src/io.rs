@@ -1,0 +1,55 @@
+//! What a host asks of a disk, in the disk's own terms: 512-byte sectors.
+
+use crate::units::{Lba, Sectors};
+
+/// The kind of a host request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum IoKind {
+    /// Reads an extent.
+    Read,
+    /// Writes an extent.
+    Write,
+    /// Makes every write that completed before it durable; its extent is empty.
+    Flush,
+    /// Discards (TRIM, deallocate) an extent; it reads as zeros afterwards.
+    Discard,
+}
+
+impl IoKind {
+    /// All kinds, in the order of their discriminants.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
+
+    /// The lower-case name used in reports and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Flush => "flush",
+            Self::Discard => "discard",
+        }
+    }
+}
+
+/// One host request: what, where, how much. When it arrives is the business of whoever holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Io {
+    /// What is asked.
+    pub kind: IoKind,
+    /// First sector; zero for a flush.
+    pub start: Lba,
+    /// Number of sectors; zero for a flush only.
+    pub sectors: Sectors,
+}
+
+impl Io {
+    /// A flush: it has no extent.
+    pub const FLUSH: Self = Self { kind: IoKind::Flush, start: Lba::new(0), sectors: Sectors::new(0) };
+
+    /// The first sector after the extent.
+    #[must_use]
+    pub fn end(&self) -> Lba {
+        self.start + self.sectors
+    }
+}

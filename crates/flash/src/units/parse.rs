@@ -1,0 +1,295 @@
+//! Quantities as text with a unit, and back; the one place where prefixes are known.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
+
+/// A text that is not a quantity of the wanted kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseUnitError {
+    text: String,
+    kind: &'static str,
+    units: String,
+    example: &'static str,
+}
+
+impl fmt::Display for ParseUnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, kind, units, example } = self;
+        write!(
+            f,
+            "`{text}` is not a {kind}: write a number of at least zero with one of the units {units}, e.g. \"{example}\""
+        )
+    }
+}
+
+impl std::error::Error for ParseUnitError {}
+
+/// What the units of one quantity are called, each with its size in the quantity's base unit.
+struct Kind {
+    name: &'static str,
+    example: &'static str,
+    units: &'static [(&'static str, u64)],
+}
+
+impl Kind {
+    fn error(&self, text: &str) -> ParseUnitError {
+        let names: Vec<_> = self.units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
+        ParseUnitError { text: text.to_owned(), kind: self.name, units: names.join(", "), example: self.example }
+    }
+
+    /// The value in base units: exact for whole numbers, nearest for fractions.
+    fn parse(&self, text: &str) -> Result<u64, ParseUnitError> {
+        let trimmed = text.trim();
+        let digits = trimmed.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(trimmed.len());
+        let number = trimmed[..digits].replace('_', "");
+        let unit = trimmed[digits..].trim_start();
+        let (_, size) = self.units.iter().find(|(name, _)| *name == unit).ok_or_else(|| self.error(text))?;
+        if let Ok(whole) = number.parse::<u64>() {
+            return whole.checked_mul(*size).ok_or_else(|| self.error(text));
+        }
+        let value = number.parse::<f64>().map_err(|_| self.error(text))? * *size as f64;
+        if value.is_finite() && value < u64::MAX as f64 { Ok(value.round() as u64) } else { Err(self.error(text)) }
+    }
+}
+
+/// Gives a quantity `FromStr`, serde as a string with a unit, and a JSON schema.
+macro_rules! quantity {
+    ($type:ty, $kind:ident, $from:expr) => {
+        impl FromStr for $type {
+            type Err = ParseUnitError;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                let from: fn(u64) -> Option<$type> = $from;
+                from($kind.parse(text)?).ok_or_else(|| $kind.error(text))
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(Text::<$type>::new(&$kind))
+            }
+        }
+
+        impl Serialize for $type {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.exact())
+            }
+        }
+
+        impl JsonSchema for $type {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "string",
+                    "description": format!("A {} with its unit.", $kind.name),
+                    "examples": [$kind.example],
+                })
+            }
+        }
+    };
+}
+
+struct Text<T> {
+    kind: &'static Kind,
+    value: std::marker::PhantomData<T>,
+}
+
+impl<T> Text<T> {
+    const fn new(kind: &'static Kind) -> Self {
+        Self { kind, value: std::marker::PhantomData }
+    }
+
+    fn bare<E: de::Error>(&self, number: impl fmt::Display) -> E {
+        E::custom(format!(
+            "`{number}` has no unit: a {} is written as text with a unit, e.g. \"{}\"",
+            self.kind.name, self.kind.example
+        ))
+    }
+}
+
+impl<T: FromStr<Err = ParseUnitError>> de::Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a {} as text with a unit, e.g. \"{}\"", self.kind.name, self.kind.example)
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_i64<E: de::Error>(self, v: i64) -> Result<T, E> {
+        Err(self.bare(v))
+    }
+
+    fn visit_u64<E: de::Error>(self, v: u64) -> Result<T, E> {
+        Err(self.bare(v))
+    }
+
+    fn visit_f64<E: de::Error>(self, v: f64) -> Result<T, E> {
+        Err(self.bare(v))
+    }
+}
+
+static SPAN: Kind = Kind {
+    name: "time",
+    example: "25us",
+    units: &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)],
+};
+static BYTES: Kind = Kind {
+    name: "size",
+    example: "4KiB",
+    units: &[
+        ("B", 1),
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("kB", 1_000),
+        ("KB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+    ],
+};
+static RATE: Kind = Kind {
+    name: "data rate",
+    example: "667MB/s",
+    units: &[
+        ("B/s", 1),
+        ("kB/s", 1_000),
+        ("KB/s", 1_000),
+        ("MB/s", 1_000_000),
+        ("GB/s", 1_000_000_000),
+        ("KiB/s", 1 << 10),
+        ("MiB/s", 1 << 20),
+        ("GiB/s", 1 << 30),
+    ],
+};
+static FREQUENCY: Kind = Kind {
+    name: "frequency",
+    example: "100MHz",
+    units: &[("Hz", 1), ("kHz", 1_000), ("MHz", 1_000_000), ("GHz", 1_000_000_000)],
+};
+static VOLTAGE: Kind = Kind { name: "voltage", example: "3.3V", units: &[("mV", 1), ("V", 1_000)] };
+static CURRENT: Kind = Kind { name: "current", example: "15mA", units: &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)] };
+/// Ratios are kept in billionths while they are parsed.
+static RATIO: Kind = Kind { name: "share", example: "7%", units: &[("%", 10_000_000)] };
+
+quantity!(Span, SPAN, |ps| Some(Span::from_ps(ps)));
+quantity!(Bytes, BYTES, |b| Some(Bytes::new(b)));
+quantity!(Rate, RATE, |r| (r > 0).then(|| Rate::new(r)));
+quantity!(Frequency, FREQUENCY, |h| (h > 0).then(|| Frequency::new(h)));
+quantity!(Voltage, VOLTAGE, |mv| Some(Voltage::from_mv(mv)));
+quantity!(Current, CURRENT, |ua| Some(Current::from_ua(ua)));
+quantity!(Ratio, RATIO, |billionths| Some(Ratio::new(billionths as f64 * 1e-9)));
+
+/// The text that reads back as exactly the same quantity.
+trait Exact {
+    fn exact(&self) -> String;
+}
+
+/// The largest unit that divides `value`, so that nothing is rounded away.
+fn exact(kind: &Kind, value: u64) -> String {
+    let best = kind.units.iter().filter(|(_, size)| value % size == 0).max_by_key(|(_, size)| *size);
+    let (name, size) = best.expect("every kind has a unit of size one");
+    if value == 0 { format!("0{}", kind.units[0].0) } else { format!("{}{name}", value / size) }
+}
+
+impl Exact for Span {
+    fn exact(&self) -> String {
+        exact(&SPAN, self.as_ps())
+    }
+}
+
+impl Exact for Bytes {
+    fn exact(&self) -> String {
+        exact(&BYTES, self.get())
+    }
+}
+
+impl Exact for Rate {
+    fn exact(&self) -> String {
+        exact(&RATE, self.get())
+    }
+}
+
+impl Exact for Frequency {
+    fn exact(&self) -> String {
+        exact(&FREQUENCY, self.get())
+    }
+}
+
+impl Exact for Voltage {
+    fn exact(&self) -> String {
+        exact(&VOLTAGE, self.as_mv())
+    }
+}
+
+impl Exact for Current {
+    fn exact(&self) -> String {
+        exact(&CURRENT, self.as_ua())
+    }
+}
+
+impl Exact for Ratio {
+    fn exact(&self) -> String {
+        self.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn quantities_read_as_written() {
+        assert_eq!("25us".parse(), Ok(Span::from_us(25)));
+        assert_eq!("1.5 ms".parse(), Ok(Span::from_us(1500)));
+        assert_eq!("4KiB".parse(), Ok(Bytes::new(4096)));
+        assert_eq!("2KB".parse(), Ok(Bytes::new(2000)));
+        assert_eq!("667MB/s".parse(), Ok(Rate::new(667_000_000)));
+        assert_eq!("100MHz".parse(), Ok(Frequency::new(100_000_000)));
+        assert_eq!("3.3V".parse(), Ok(Voltage::from_mv(3300)));
+        assert_eq!("7%".parse::<Ratio>().map(Ratio::get), Ok(0.07));
+    }
+
+    #[test]
+    fn wrong_units_name_the_right_ones() {
+        for text in ["25", "25MB", "us", "-3us", "1e3us", "", "twenty us", "1.2.3us", "99999999999999999999s"] {
+            let message = text.parse::<Span>().expect_err(text).to_string();
+            assert!(message.contains("ps, ns, us, ms, s") && message.contains("25us"), "{message}");
+        }
+        assert!("0MB/s".parse::<Rate>().is_err());
+    }
+
+    #[test]
+    fn a_bare_number_in_a_file_is_refused() {
+        #[derive(Debug, Deserialize)]
+        #[allow(dead_code)]
+        struct File {
+            read: Span,
+        }
+        let message = toml::from_str::<File>("read = 25").expect_err("no unit").to_string();
+        assert!(message.contains("has no unit") && message.contains("25us"), "{message}");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(value in any::<u64>()) {
+            prop_assert_eq!(Span::from_ps(value).exact().parse(), Ok(Span::from_ps(value)));
+            prop_assert_eq!(Bytes::new(value).exact().parse(), Ok(Bytes::new(value)));
+            prop_assert_eq!(Voltage::from_mv(value).exact().parse(), Ok(Voltage::from_mv(value)));
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Sizes and rates.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use super::Span;
+
+/// The bytes of a sector, the host's unit of address.
+pub const SECTOR: Bytes = Bytes(512);
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(u64);
+
+/// A number of 512-byte sectors.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Sectors(u64);
+
+/// Bytes per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+/// Cycles per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Frequency(u64);
+
+macro_rules! count {
+    ($name:ident, $unit:literal) => {
+        impl $name {
+            #[doc = concat!("That many ", $unit, ".")]
+            #[must_use]
+            pub const fn new(count: u64) -> Self {
+                Self(count)
+            }
+
+            #[doc = concat!("The number of ", $unit, ".")]
+            #[must_use]
+            #[inline]
+            pub const fn get(self) -> u64 {
+                self.0
+            }
+
+            /// True for none.
+            #[must_use]
+            pub const fn is_zero(self) -> bool {
+                self.0 == 0
+            }
+        }
+
+        impl Add for $name {
+            type Output = Self;
+            #[inline]
+            fn add(self, rhs: Self) -> Self {
+                Self(self.0 + rhs.0)
+            }
+        }
+
+        impl AddAssign for $name {
+            #[inline]
+            fn add_assign(&mut self, rhs: Self) {
+                self.0 += rhs.0;
+            }
+        }
+
+        impl Sub for $name {
+            type Output = Self;
+            fn sub(self, rhs: Self) -> Self {
+                Self(self.0.checked_sub(rhs.0).expect(concat!("a negative number of ", $unit)))
+            }
+        }
+
+        impl Mul<u64> for $name {
+            type Output = Self;
+            #[inline]
+            fn mul(self, rhs: u64) -> Self {
+                Self(self.0 * rhs)
+            }
+        }
+
+        impl Sum for $name {
+            fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+                iter.fold(Self(0), Add::add)
+            }
+        }
+    };
+}
+
+count!(Bytes, "bytes");
+count!(Sectors, "sectors");
+
+impl Bytes {
+    /// Whole sectors, if the size is a multiple of one.
+    #[must_use]
+    pub const fn sectors(self) -> Option<Sectors> {
+        if self.0 % SECTOR.0 == 0 { Some(Sectors(self.0 / SECTOR.0)) } else { None }
+    }
+}
+
+impl Sectors {
+    /// The size in bytes.
+    #[must_use]
+    pub const fn bytes(self) -> Bytes {
+        Bytes(self.0 * SECTOR.0)
+    }
+}
+
+impl Rate {
+    /// A rate of `bytes_per_second`.
+    ///
+    /// # Panics
+    /// If it is zero: nothing would ever arrive.
+    #[must_use]
+    pub const fn new(bytes_per_second: u64) -> Self {
+        assert!(bytes_per_second > 0, "a rate of zero");
+        Self(bytes_per_second)
+    }
+
+    /// Bytes per second.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// The time `bytes` take, rounded up to the next picosecond.
+    #[must_use]
+    pub const fn time(self, bytes: Bytes) -> Span {
+        let ps = (bytes.0 as u128 * 1_000_000_000_000).div_ceil(self.0 as u128);
+        assert!(ps <= u64::MAX as u128, "a transfer of more than 213 days");
+        Span::from_ps(ps as u64)
+    }
+}
+
+impl Frequency {
+    /// A frequency in hertz.
+    ///
+    /// # Panics
+    /// If it is zero.
+    #[must_use]
+    pub const fn new(hertz: u64) -> Self {
+        assert!(hertz > 0, "a frequency of zero");
+        Self(hertz)
+    }
+
+    /// Hertz.
+    #[must_use]
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+fn scaled(f: &mut fmt::Formatter<'_>, value: u64, units: &[(u64, &str)]) -> fmt::Result {
+    let (size, name) = units.iter().copied().find(|(size, _)| value >= *size).unwrap_or(units[units.len() - 1]);
+    let text = format!("{:.3}", value as f64 / size as f64);
+    write!(f, "{}{name}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        scaled(f, self.0, &[(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")])
+    }
+}
+
+impl fmt::Display for Sectors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} sectors", self.0)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        scaled(f, self.0, &[(1_000_000_000, "GB/s"), (1_000_000, "MB/s"), (1_000, "kB/s"), (1, "B/s")])
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        scaled(f, self.0, &[(1_000_000_000, "GHz"), (1_000_000, "MHz"), (1_000, "kHz"), (1, "Hz")])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn transfer_times_keep_their_picoseconds() {
+        // fmmu.md A1: 4,096 B of data and a quarter of the 1.5 KB OOB at 667 MB/s.
+        assert_eq!(Rate::new(667_000_000).time(Bytes::new(4_480)).as_ps(), 6_716_642);
+        assert_ne!(Rate::new(667_000_000).time(Bytes::new(1)), Rate::new(1_000_000_000).time(Bytes::new(1)));
+        assert_ne!(Rate::new(1_600_000_000).time(Bytes::new(1)), Span::ZERO);
+    }
+
+    #[test]
+    fn sizes_print_in_binary_and_rates_in_decimal() {
+        assert_eq!(Bytes::new(4096).to_string(), "4KiB");
+        assert_eq!(Bytes::new(1536).to_string(), "1.5KiB");
+        assert_eq!(Rate::new(667_000_000).to_string(), "667MB/s");
+    }
+}

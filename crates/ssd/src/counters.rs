@@ -1,0 +1,49 @@
+//! What a device has done up to some moment; differences of two snapshots make a time series.
+
+use flash::backend::Account;
+use flash::units::{Span, Time};
+
+/// A snapshot of everything a device counts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counters {
+    /// When the snapshot was taken.
+    pub at: Time,
+    /// Host requests finished, by `IoKind`.
+    pub requests: [u64; 4],
+    /// Host sectors moved, by `IoKind`.
+    pub sectors: [u64; 4],
+    /// Mapping units of host data accepted for writing (a sub-unit write counts as one).
+    pub host_slots: u64,
+    /// Host units that a volatile buffer absorbed because a newer write of the unit came first.
+    pub absorbed_slots: u64,
+    /// Flash commands by operation and cause.
+    pub flash: Account,
+    /// Time each channel was held.
+    pub channel_busy: Vec<Span>,
+    /// Time each die's array worked.
+    pub die_busy: Vec<Span>,
+    /// Time each high-level unit held a command list; empty if there are none.
+    pub unit_busy: Vec<Span>,
+    /// Time the host link carried data or overhead, both directions together.
+    pub link_busy: Span,
+    /// Free blocks of the FTL.
+    pub free_blocks: u64,
+    /// Blocks retired, factory-marked ones included.
+    pub bad_blocks: u64,
+    /// The hash of all events so far.
+    pub event_hash: u64,
+    /// The number of events so far.
+    pub events: u64,
+}
+
+impl Counters {
+    /// Write amplification: units programmed for any cause, padding included, per host unit that was
+    /// not absorbed by a buffer. `None` before the first write.
+    #[must_use]
+    pub fn write_amplification(&self) -> Option<f64> {
+        use flash::backend::Op;
+        let written = self.flash.op(Op::Program).slots + self.flash.op(Op::CopyBack).slots;
+        let host = self.host_slots - self.absorbed_slots;
+        (host > 0).then(|| written as f64 / host as f64)
+    }
+}

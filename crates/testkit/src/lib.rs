@@ -1,0 +1,1 @@
+//! Placeholder while the ground floor is laid.

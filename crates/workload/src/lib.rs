@@ -1,0 +1,8 @@
+//! Where requests come from: traces, generators and fio jobs.
+//!
+//! Everything here is a [`Source`]: it yields requests with their times of arrival and knows nothing
+//! of the device that will serve them.
+
+mod source;
+
+pub use source::{Arrival, Pacing, Source, SourceError};

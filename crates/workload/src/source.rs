@@ -1,0 +1,72 @@
+//! The one interface of all workloads.
+
+use std::path::PathBuf;
+
+use flash::io::Io;
+use flash::units::Time;
+
+/// A request and when it arrives, counted from the first request of its source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// When the host issues it. A closed loop ignores it.
+    pub at: Time,
+    /// What is asked.
+    pub io: Io,
+}
+
+/// How the requests of a source are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// At their times of arrival, whatever the device does.
+    Open,
+    /// As many at once as this, the next as soon as one completes.
+    Closed {
+        /// Requests outstanding.
+        depth: u32,
+    },
+}
+
+/// A stream of requests in the order of their arrival.
+pub trait Source {
+    /// The next request, `None` at the end.
+    ///
+    /// # Errors
+    /// If the source is a file and the file is damaged, or a request does not fit the device.
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError>;
+
+    /// How the source asks to be issued; a user may say otherwise.
+    fn pacing(&self) -> Pacing;
+
+    /// How many requests it will yield, where that is known.
+    fn len_hint(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Why a workload cannot be read. Each names the file, the place in it, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceError {
+    /// The file, if there is one.
+    pub path: Option<PathBuf>,
+    /// Line of a text format, counted from one.
+    pub line: Option<u64>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl std::fmt::Display for SourceError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(path) = &self.path {
+            write!(f, "{}", path.display())?;
+            if let Some(line) = self.line {
+                write!(f, ":{line}")?;
+            }
+            write!(f, ": ")?;
+        }
+        write!(f, "{}; {}", self.message, self.remedy)
+    }
+}
+
+impl std::error::Error for SourceError {}
