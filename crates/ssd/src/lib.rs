@@ -4,7 +4,9 @@
 //! `Ssd::advance` lets it happen. Nothing here reads a clock, a file, the environment or a thread.
 
 mod counters;
+mod drive;
 mod request;
 
 pub use counters::Counters;
+pub use drive::Drive;
 pub use request::{Completion, Request, Status, Tag};

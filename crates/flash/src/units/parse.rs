@@ -200,7 +200,7 @@ trait Exact {
 
 /// The largest unit that divides `value`, so that nothing is rounded away.
 fn exact(kind: &Kind, value: u64) -> String {
-    let best = kind.units.iter().filter(|(_, size)| value % size == 0).max_by_key(|(_, size)| *size);
+    let best = kind.units.iter().filter(|(_, size)| value.is_multiple_of(*size)).max_by_key(|(_, size)| *size);
     let (name, size) = best.expect("every kind has a unit of size one");
     if value == 0 { format!("0{}", kind.units[0].0) } else { format!("{}{name}", value / size) }
 }

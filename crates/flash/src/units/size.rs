@@ -93,7 +93,7 @@ impl Bytes {
     /// Whole sectors, if the size is a multiple of one.
     #[must_use]
     pub const fn sectors(self) -> Option<Sectors> {
-        if self.0 % SECTOR.0 == 0 { Some(Sectors(self.0 / SECTOR.0)) } else { None }
+        if self.0.is_multiple_of(SECTOR.0) { Some(Sectors(self.0 / SECTOR.0)) } else { None }
     }
 }
 

@@ -1,0 +1,32 @@
+//! The face of a device: a state machine that is handed the time.
+
+use flash::units::{Sectors, Time};
+
+use crate::{Completion, Counters, Request};
+
+/// A disk. The simulator drives it with virtual time, a server with the wall clock.
+pub trait Drive<S> {
+    /// Sectors the host can address.
+    fn capacity(&self) -> Sectors;
+
+    /// Hands in a request that arrives at `now`. It waits in the host queue while the device already
+    /// works on as many requests as its queue depth allows.
+    ///
+    /// # Panics
+    /// If `now` is before the time already advanced to.
+    fn submit(&mut self, now: Time, request: Request<S>);
+
+    /// When something happens next; `None` if nothing is under way.
+    fn next_event(&self) -> Option<Time>;
+
+    /// Lets everything happen up to `to`, or up to the first instant at which a request completes,
+    /// whichever is earlier, and returns that instant. Requests that completed then are appended to
+    /// `completions`.
+    ///
+    /// # Panics
+    /// If `to` is before the time already advanced to.
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time;
+
+    /// Everything counted so far, busy times cut off at the time advanced to.
+    fn counters(&self) -> Counters;
+}
