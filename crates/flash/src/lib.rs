@@ -7,4 +7,5 @@
 pub mod backend;
 pub mod engine;
 pub mod io;
+pub mod nand;
 pub mod units;
