@@ -175,7 +175,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::Cell;
+    use crate::nand::part::Cell;
     use crate::units::{Ratio, Span};
 
     fn faults(change: impl FnOnce(&mut Part)) -> Vec<PartError> {
