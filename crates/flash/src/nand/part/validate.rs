@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(faults(|p| p.geometry.planes_per_die = 1), [PartError::MultiPlaneOfOne]);
         assert_eq!(faults(|p| p.initial_bad_blocks = Ratio::new(1.0)), [PartError::AllBad]);
         assert_eq!(faults(|p| p.electrical.bus_pj_per_byte = -1.0), [PartError::BusEnergy { given: -1.0 }]);
-        assert_eq!(faults(|p| p.geometry.blocks_per_plane = 1 << 20), [PartError::TooLarge { pages: 1536 * 4 << 20 }]);
+        assert_eq!(faults(|p| p.geometry.blocks_per_plane = 1 << 20), [PartError::TooLarge { pages: 1536 << 22 }]);
     }
 
     #[test]
