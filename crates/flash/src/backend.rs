@@ -335,11 +335,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.depend(read, program);
     }
 
-    /// Lets `second` start only after `first` has finished.
+    /// Lets `second` start only after `first` has finished. They may be of different lists, as long as that
+    /// of `first` is handed in first.
     ///
     /// # Panics
     /// If three commands depend on `first`: no more than two may.
     pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
+        if self.commands[first].done {
+            return;
+        }
         let then = &mut self.commands[first].then;
         if then.contains(&Some(second)) {
             return;

@@ -1,12 +1,33 @@
 //! A solid-state disk as a state machine that is handed the time.
 //!
-//! `Ssd::submit` takes a request, `Ssd::next_event` tells when something happens next, and
-//! `Ssd::advance` lets it happen. Nothing here reads a clock, a file, the environment or a thread.
+//! [`Drive::submit`] takes a request, [`Drive::next_event`] tells when something happens next, and
+//! [`Drive::advance`] lets it happen. Nothing here reads a clock, a file, the environment or a thread.
+//!
+//! A request's way: [`host`] (queue, link, order of overlapping requests), `buffer` (volatile writes),
+//! `ftl` (where things go), then the `flash` crate's backend (when things happen) and media.
 
+mod buffer;
+mod clients;
 mod counters;
+mod device;
 mod drive;
+mod ftl;
+mod host;
+mod power;
+mod precondition;
 mod request;
+mod serve;
+mod spec;
 
 pub use counters::Counters;
+pub use device::Ssd;
 pub use drive::Drive;
+pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
+pub use ftl::victim::VictimSpec;
+pub use power::Recovery;
+pub use precondition::{Precondition, Preconditioned};
 pub use request::{Completion, Request, Status, Tag};
+pub use spec::{
+    BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, Resolved, ResolvedBuffer,
+    ResolvedHost, Spec, WearSpec,
+};

@@ -28,6 +28,7 @@ pub struct List {
     pub(super) unit: Option<u32>,
     pub(super) next: Option<Handle<List>>,
     pub(super) submitted: Time,
+    pub(super) dispatched: bool,
     tag: u32,
     pub(super) wait: Span,
     pub(super) waited_for: CauseSet,
@@ -43,6 +44,7 @@ impl List {
             unit: None,
             next: None,
             submitted: Time::ZERO,
+            dispatched: false,
             tag,
             wait: Span::ZERO,
             waited_for: CauseSet::EMPTY,
@@ -211,5 +213,6 @@ pub struct Slot {
     pub expected: bool,
     /// True if the data cannot be read any more.
     pub lost: bool,
-    pub(super) forward: Option<SlotRef>,
+    /// The slot of a program that takes what is read; set by [`super::Backend::forward`].
+    pub forward: Option<SlotRef>,
 }

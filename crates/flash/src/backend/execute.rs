@@ -109,6 +109,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Sends the commands that wait for nothing to their dies.
     #[inline]
     fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
+        self.lists[list].dispatched = true;
         let first = self.lists[list].first;
         // All are queued before the first starts, so that a die sees whether the next can follow in
         // cache mode.
@@ -421,7 +422,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn finish<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         self.count(handle);
-        let command = &self.commands[handle];
+        let command = &mut self.commands[handle];
+        command.done = true;
         let (list, wait, then) = (command.list, command.wait, command.then);
         self.dies[command.die.index()].unfinished -= 1;
         if then[0].is_some() {
@@ -429,7 +431,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         for next in then.into_iter().flatten() {
             self.commands[next].waits -= 1;
-            if self.commands[next].waits == 0 {
+            if self.commands[next].waits == 0 && self.lists[self.commands[next].list].dispatched {
                 self.enqueue(now, next);
                 self.next_command(now, self.commands[next].die.get(), events);
             }

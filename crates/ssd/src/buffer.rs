@@ -1,0 +1,365 @@
+//! The volatile write buffer: the newest data of a unit, until flash has it.
+//!
+//! Units leave in the order in which they became dirty. A unit that is on its way to flash and is
+//! written again stays, and goes again when the first program is done; so two programs of one unit are
+//! never under way together. A flush waits for everything that was dirty when it came; entries carry the
+//! number of flushes before them (their epoch) for that.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+
+use flash::engine::{Handle, Slab};
+use flash::nand::Sector;
+use flash::units::Lpn;
+
+use crate::spec::ResolvedBuffer;
+
+/// Multiplies; the keys are small numbers that nobody chooses to do harm.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Multiply(u64);
+
+impl Hasher for Multiply {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.0 = (self.0 ^ u64::from(n)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
+    }
+}
+
+/// A unit in the buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) lpn: Lpn,
+    /// Sectors that the buffer holds.
+    pub(crate) mask: u64,
+    flushing: bool,
+    /// Written again while it was on its way.
+    again: bool,
+    /// Discarded while it was on its way.
+    dropped: bool,
+    epoch: u64,
+    /// Epoch of the newer data of an entry that was written again.
+    again_epoch: u64,
+}
+
+/// What taking a unit came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It has a place of its own.
+    New,
+    /// Older data of it in the buffer need not be written any more.
+    Absorbed,
+    /// There is no place.
+    Full,
+}
+
+/// What the buffer knows of a unit that is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    pub(crate) entry: Handle<Entry>,
+    /// Sectors that come from here; all of them if the unit was discarded.
+    pub(crate) mask: u64,
+    pub(crate) zeros: bool,
+}
+
+/// The buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Buffer<S> {
+    size: ResolvedBuffer,
+    sectors: usize,
+    entries: Slab<Entry>,
+    data: Vec<S>,
+    index: HashMap<u32, Handle<Entry>, BuildHasherDefault<Multiply>>,
+    /// Dirty entries, oldest first; entries that were discarded or are not dirty any more are skipped.
+    queue: VecDeque<(Handle<Entry>, u64)>,
+    dirty: u32,
+    draining: bool,
+    /// The epoch that entries get now, and how many unwritten entries the epochs before it still have.
+    epoch: u64,
+    outstanding: VecDeque<u64>,
+}
+
+impl<S: Sector> Buffer<S> {
+    pub(crate) fn new(size: ResolvedBuffer, sectors: u32) -> Self {
+        let mut index = HashMap::default();
+        index.reserve(size.units as usize);
+        Self {
+            size,
+            sectors: sectors as usize,
+            entries: Slab::default(),
+            data: Vec::new(),
+            index,
+            queue: VecDeque::new(),
+            dirty: 0,
+            draining: false,
+            epoch: 0,
+            outstanding: VecDeque::from([0]),
+        }
+    }
+
+    fn count(&mut self, epoch: u64) -> &mut u64 {
+        let base = self.epoch + 1 - self.outstanding.len() as u64;
+        &mut self.outstanding[(epoch - base) as usize]
+    }
+
+    /// The content of an entry, one `S` for each sector.
+    pub(crate) fn data(&self, entry: Handle<Entry>) -> &[S] {
+        if S::PRESENT { &self.data[entry.index() * self.sectors..][..self.sectors] } else { &[] }
+    }
+
+    fn data_mut(&mut self, entry: Handle<Entry>) -> &mut [S] {
+        if S::PRESENT { &mut self.data[entry.index() * self.sectors..][..self.sectors] } else { &mut [] }
+    }
+
+    pub(crate) fn entry(&self, entry: Handle<Entry>) -> &Entry {
+        &self.entries[entry]
+    }
+
+    /// Takes sectors of a unit; `sector(i)` gives the content of the i-th of the unit.
+    pub(crate) fn take(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
+        let (handle, taken) = match self.index.get(&lpn.get()) {
+            Some(handle) => (*handle, self.take_again(*handle)),
+            None if self.entries.len() >= self.size.units as usize => return Taken::Full,
+            None => (self.insert(lpn), Taken::New),
+        };
+        self.entries[handle].mask |= mask;
+        if S::PRESENT {
+            let data = self.data_mut(handle);
+            (0..data.len()).filter(|i| mask >> i & 1 != 0).for_each(|i| data[i] = sector(i));
+        }
+        taken
+    }
+
+    fn insert(&mut self, lpn: Lpn) -> Handle<Entry> {
+        let epoch = self.epoch;
+        let entry = Entry { lpn, mask: 0, flushing: false, again: false, dropped: false, epoch, again_epoch: epoch };
+        let handle = self.entries.insert(entry);
+        if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
+            self.data.resize(self.entries.places() * self.sectors, S::default());
+        }
+        self.index.insert(lpn.get(), handle);
+        self.enqueue(handle);
+        handle
+    }
+
+    fn enqueue(&mut self, handle: Handle<Entry>) {
+        let epoch = self.entries[handle].epoch;
+        *self.count(epoch) += 1;
+        self.queue.push_back((handle, epoch));
+        self.dirty += 1;
+    }
+
+    fn take_again(&mut self, handle: Handle<Entry>) -> Taken {
+        let now = self.epoch;
+        if self.entries[handle].dropped {
+            // What was discarded reads as zeros around the new sectors.
+            self.data_mut(handle).fill(S::default());
+            self.entries[handle].mask = u64::MAX;
+            self.entries[handle].dropped = false;
+        }
+        let entry = &mut self.entries[handle];
+        if !entry.flushing {
+            return Taken::Absorbed;
+        }
+        if entry.again {
+            return Taken::Absorbed;
+        }
+        entry.again = true;
+        entry.again_epoch = now;
+        *self.count(now) += 1;
+        Taken::New
+    }
+
+    /// What the buffer has of a unit.
+    pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
+        let entry = *self.index.get(&lpn.get())?;
+        let Entry { mask, dropped, .. } = self.entries[entry];
+        Some(Found { entry, mask: if dropped { u64::MAX } else { mask }, zeros: dropped })
+    }
+
+    /// Forgets a unit.
+    pub(crate) fn discard(&mut self, lpn: Lpn) {
+        let Some(handle) = self.index.get(&lpn.get()).copied() else { return };
+        let entry = &mut self.entries[handle];
+        if entry.flushing {
+            entry.dropped = true;
+            if std::mem::take(&mut entry.again) {
+                let epoch = entry.again_epoch;
+                self.written(epoch);
+            }
+        } else {
+            let epoch = entry.epoch;
+            self.dirty -= 1;
+            self.free(handle);
+            self.written(epoch);
+        }
+    }
+
+    fn free(&mut self, handle: Handle<Entry>) {
+        self.index.remove(&self.entries[handle].lpn.get());
+        // The queue may still name the entry; a number that no queue entry has makes it stale.
+        self.entries[handle].epoch = u64::MAX;
+        self.entries.remove(handle);
+    }
+
+    fn written(&mut self, epoch: u64) {
+        *self.count(epoch) -= 1;
+        while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
+            self.outstanding.pop_front();
+        }
+    }
+
+    /// A flush comes: the epoch it has to wait for.
+    pub(crate) fn begin_flush(&mut self) -> u64 {
+        self.outstanding.push_back(0);
+        self.epoch += 1;
+        if self.outstanding[0] == 0 {
+            self.outstanding.pop_front();
+        }
+        self.epoch - 1
+    }
+
+    /// True if everything of an epoch and those before it is in flash.
+    pub(crate) fn is_durable(&self, epoch: u64) -> bool {
+        self.epoch + 1 - self.outstanding.len() as u64 > epoch
+    }
+
+    /// The next unit to write back, if it is time: dirty beyond the watermark, or `urgent` up to an epoch.
+    pub(crate) fn next_to_write(&mut self, urgent: Option<u64>) -> Option<Handle<Entry>> {
+        self.draining = self.dirty > if self.draining { self.size.low } else { self.size.high };
+        loop {
+            let (handle, epoch) = *self.queue.front()?;
+            let entry = &mut self.entries[handle];
+            if entry.epoch != epoch || entry.flushing {
+                self.queue.pop_front();
+                continue;
+            }
+            if !self.draining && urgent.is_none_or(|urgent| epoch > urgent) {
+                return None;
+            }
+            self.queue.pop_front();
+            self.dirty -= 1;
+            entry.flushing = true;
+            return Some(handle);
+        }
+    }
+
+    /// A unit is in flash. Returns it if it was discarded meanwhile and must be forgotten there as well.
+    pub(crate) fn flushed(&mut self, handle: Handle<Entry>) -> Option<Lpn> {
+        let entry = &mut self.entries[handle];
+        assert!(entry.flushing, "{} comes back from flash but was not on its way", entry.lpn);
+        let epoch = entry.epoch;
+        if std::mem::take(&mut entry.again) {
+            entry.flushing = false;
+            entry.epoch = entry.again_epoch;
+            let (new_epoch, dirty) = (entry.epoch, handle);
+            self.queue.push_back((dirty, new_epoch));
+            self.dirty += 1;
+            self.written(epoch);
+            return None;
+        }
+        let dropped = std::mem::take(&mut entry.dropped).then_some(entry.lpn);
+        self.free(handle);
+        self.written(epoch);
+        dropped
+    }
+
+    /// Units in it.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::nand::Stamp;
+
+    fn buffer() -> Buffer<Stamp> {
+        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1 }, 4)
+    }
+
+    fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
+        buffer.take(Lpn::new(lpn), mask, |i| Stamp(stamp * 10 + i as u64))
+    }
+
+    fn stamps(buffer: &Buffer<Stamp>, lpn: u32) -> Vec<u64> {
+        let found = buffer.find(Lpn::new(lpn)).expect("in the buffer");
+        buffer.data(found.entry).iter().map(|s| s.0).collect()
+    }
+
+    #[test]
+    fn the_newest_sectors_are_found() {
+        let mut b = buffer();
+        assert_eq!(take(&mut b, 7, 0b0011, 1), Taken::New);
+        assert_eq!(take(&mut b, 7, 0b0110, 2), Taken::Absorbed);
+        assert_eq!(b.find(Lpn::new(7)).expect("found").mask, 0b0111);
+        assert_eq!(stamps(&b, 7)[..3], [10, 21, 22]);
+    }
+
+    #[test]
+    fn it_fills_up_and_writes_back_from_high_to_low() {
+        let mut b = buffer();
+        (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
+        assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
+        let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(None)).collect();
+        assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
+        assert_eq!(b.len(), 4, "a unit stays until flash has it");
+        out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));
+        assert_eq!(b.len(), 1);
+    }
+
+    #[test]
+    fn a_unit_written_again_goes_again() {
+        let mut b = buffer();
+        take(&mut b, 5, 0b1, 1);
+        let flush = b.begin_flush();
+        let h = b.next_to_write(Some(flush)).expect("urgent");
+        assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
+        assert_eq!(b.next_to_write(Some(flush)), None, "never two programs of a unit at once");
+        b.flushed(h);
+        assert!(b.is_durable(flush), "the flush came before the second write");
+        let second = b.begin_flush();
+        assert!(!b.is_durable(second));
+        let h = b.next_to_write(Some(second)).expect("dirty again");
+        b.flushed(h);
+        assert!(b.is_durable(second) && b.len() == 0);
+    }
+
+    #[test]
+    fn a_discard_reaches_units_on_their_way() {
+        let mut b = buffer();
+        take(&mut b, 5, 0b1, 1);
+        take(&mut b, 6, 0b1, 1);
+        let flush = b.begin_flush();
+        let h = b.next_to_write(Some(flush)).expect("urgent");
+        b.discard(Lpn::new(5));
+        b.discard(Lpn::new(6));
+        assert!(b.find(Lpn::new(5)).expect("still known").zeros);
+        assert!(b.find(Lpn::new(6)).is_none());
+        assert_eq!(b.flushed(h), Some(Lpn::new(5)), "what flash has of it must go");
+        assert!(b.is_durable(flush));
+        // Written after the discard, while still on its way: zeros around the new sector.
+        take(&mut b, 8, 0b1111, 3);
+        let flush = b.begin_flush();
+        let h = b.next_to_write(Some(flush)).expect("urgent");
+        b.discard(Lpn::new(8));
+        take(&mut b, 8, 0b10, 4);
+        assert_eq!(stamps(&b, 8), [0, 41, 0, 0]);
+        assert_eq!(b.flushed(h), None);
+    }
+
+    #[test]
+    fn an_empty_buffer_is_durable_at_once() {
+        let mut b = buffer();
+        let flush = b.begin_flush();
+        assert!(b.is_durable(flush));
+    }
+}

@@ -1,0 +1,160 @@
+//! Those whose data the FTL moves: requests under way and entries of the write buffer.
+
+use std::num::NonZeroU32;
+
+use flash::backend::{CauseSet, Slot};
+use flash::engine::{Handle, Slab};
+use flash::io::Io;
+use flash::nand::Sector;
+use flash::units::{Lpn, Span, Time};
+
+use crate::buffer::{Buffer, Entry};
+use crate::ftl::{Owner, Owners, Service, Unit};
+use crate::host::Extent;
+use crate::{Status, Tag};
+
+/// A request that the device works on.
+#[derive(Clone, Debug)]
+pub(crate) struct Active<S> {
+    pub(crate) tag: Tag,
+    pub(crate) io: Io,
+    pub(crate) arrival: Time,
+    pub(crate) start: Time,
+    pub(crate) extent: Extent,
+    pub(crate) status: Status,
+    /// Units that flash still works on.
+    pub(crate) pending: u32,
+    /// Earlier requests that overlap and are not finished.
+    pub(crate) blockers: u32,
+    /// Later requests wait for it.
+    pub(crate) blocks: bool,
+    /// The next unit that the buffer has not taken.
+    pub(crate) next_unit: u32,
+    /// Position among all requests under way.
+    pub(crate) position: u32,
+    pub(crate) commands: u32,
+    pub(crate) wait: Span,
+    pub(crate) waited_for: CauseSet,
+    pub(crate) data: Vec<S>,
+}
+
+/// Requests and buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Clients<S> {
+    pub(crate) requests: Slab<Active<S>>,
+    pub(crate) buffer: Option<Buffer<S>>,
+    /// Requests that flash has nothing more to do for.
+    pub(crate) served: Vec<Handle<Active<S>>>,
+    /// Units that were discarded while they were on their way to flash.
+    pub(crate) dropped: Vec<Lpn>,
+    /// Something has left the buffer.
+    pub(crate) drained: bool,
+    /// The buffer could not write something back: the device is full of bad blocks.
+    pub(crate) buffer_failed: bool,
+}
+
+/// Set in an owner's number for a buffer entry.
+const ENTRY: u32 = 1 << 31;
+
+enum Whose<S> {
+    Request(Handle<Active<S>>),
+    Entry(Handle<Entry>),
+}
+
+impl<S: Sector> Clients<S> {
+    pub(crate) fn request_owner(handle: Handle<Active<S>>) -> Owner {
+        debug_assert!(handle.number().get() < ENTRY);
+        Some(handle.number())
+    }
+
+    pub(crate) fn entry_owner(handle: Handle<Entry>) -> Owner {
+        NonZeroU32::new(handle.number().get() | ENTRY)
+    }
+
+    #[inline]
+    fn whose(owner: Owner) -> Option<Whose<S>> {
+        let number = owner?;
+        if number.get() & ENTRY == 0 {
+            return Some(Whose::Request(Handle::from_number(number)));
+        }
+        NonZeroU32::new(number.get() & !ENTRY).map(|number| Whose::Entry(Handle::from_number(number)))
+    }
+
+    #[inline]
+    fn unit_done(&mut self, handle: Handle<Active<S>>, service: Service) {
+        let request = &mut self.requests[handle];
+        request.wait = request.wait.max(service.wait);
+        request.waited_for.extend(service.waited_for);
+        request.pending -= 1;
+        if request.pending == 0 {
+            self.served.push(handle);
+        }
+    }
+
+    fn entry_done(&mut self, handle: Handle<Entry>) {
+        let buffer = self.buffer.as_mut().expect("an entry has a buffer");
+        self.dropped.extend(buffer.flushed(handle));
+        self.drained = true;
+    }
+}
+
+impl<S: Sector> Owners<S> for Clients<S> {
+    fn give(&self, unit: &Unit, into: &mut [S]) {
+        let sectors = (0..into.len()).filter(|i| unit.mask >> i & 1 != 0);
+        match Self::whose(unit.owner) {
+            Some(Whose::Request(handle)) => {
+                let data = &self.requests[handle].data;
+                sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
+            }
+            Some(Whose::Entry(handle)) => {
+                let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
+                sectors.for_each(|i| into[i] = data[i]);
+            }
+            None => {}
+        }
+    }
+
+    #[inline]
+    fn charge(&mut self, owner: Owner) {
+        if let Some(Whose::Request(handle)) = Self::whose(owner) {
+            self.requests[handle].commands += 1;
+        }
+    }
+
+    #[inline]
+    fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service) {
+        let Some(Whose::Request(handle)) = Self::whose(slot.owner) else { return };
+        let request = &mut self.requests[handle];
+        if slot.lost {
+            request.status = Status::Uncorrectable;
+        }
+        if S::PRESENT {
+            for i in (0..payload.len()).filter(|i| slot.mask >> i & 1 != 0) {
+                request.data[(slot.at + i as i32) as usize] = payload[i];
+            }
+        }
+        self.unit_done(handle, service);
+    }
+
+    fn write_done(&mut self, owner: Owner, service: Service) {
+        match Self::whose(owner) {
+            Some(Whose::Request(handle)) => self.unit_done(handle, service),
+            Some(Whose::Entry(handle)) => self.entry_done(handle),
+            None => {}
+        }
+    }
+
+    fn write_refused(&mut self, owner: Owner) {
+        match Self::whose(owner) {
+            Some(Whose::Request(handle)) => {
+                self.requests[handle].status = Status::ReadOnly;
+                self.unit_done(handle, Service { wait: Span::ZERO, waited_for: CauseSet::EMPTY });
+            }
+            Some(Whose::Entry(handle)) => {
+                self.buffer_failed = true;
+                self.entry_done(handle);
+            }
+            None => {}
+        }
+    }
+}

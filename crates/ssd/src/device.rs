@@ -1,0 +1,279 @@
+//! The device: its parts put together, and its clock.
+
+use std::collections::VecDeque;
+
+use flash::backend::{Backend, Observer};
+use flash::engine::{EventHash, EventQueue, Handle};
+use flash::nand::{Faults, Media, Sector};
+use flash::units::{Energy, Sectors, Time};
+
+use crate::buffer::Buffer;
+use crate::clients::{Active, Clients};
+use crate::ftl::Flash;
+use crate::ftl::page::PageFtl;
+use crate::host::{Filter, Link};
+use crate::{Completion, Counters, Drive, Request, Resolved};
+
+/// Something that happens in a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// In the flash.
+    Flash(flash::backend::Event),
+    /// A request's command or data has come in over the link.
+    CameIn(std::num::NonZeroU32),
+    /// A request's data has gone out over the link.
+    WentOut(std::num::NonZeroU32),
+    /// Recovery is over.
+    Ready,
+}
+
+impl From<flash::backend::Event> for Event {
+    fn from(event: flash::backend::Event) -> Self {
+        Self::Flash(event)
+    }
+}
+
+/// A solid-state disk. `S` is what a sector holds: `()` for timing only, a
+/// [`Stamp`](flash::nand::Stamp) to check integrity, bytes to serve; `O` watches the flash.
+#[derive(Clone, Debug)]
+pub struct Ssd<S, O = ()> {
+    pub(crate) resolved: Resolved,
+    pub(crate) seed: u64,
+    pub(crate) now: Time,
+    pub(crate) events: EventQueue<Event>,
+    pub(crate) hash: EventHash,
+    pub(crate) backend: Backend<S, O>,
+    pub(crate) ftl: PageFtl,
+    pub(crate) link: Link,
+    pub(crate) clients: Clients<S>,
+    pub(crate) filter: Filter,
+    /// Requests under way, in no order.
+    pub(crate) active: Vec<Handle<Active<S>>>,
+    /// Requests that wait for a place in the queue of the device.
+    pub(crate) queue: VecDeque<(Time, Request<S>)>,
+    /// Writes that wait for a place in the buffer.
+    pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
+    /// Flushes that wait for the buffer, with the epoch they wait for.
+    pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
+    pub(crate) completions: Vec<Completion<S>>,
+    /// False while recovery is under way.
+    pub(crate) ready: bool,
+    pub(crate) powered: bool,
+    pub(crate) counts: Counts,
+}
+
+/// What the host side counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) requests: [u64; 4],
+    pub(crate) sectors: [u64; 4],
+    pub(crate) host_slots: u64,
+    pub(crate) absorbed_slots: u64,
+}
+
+impl<S: Sector> Ssd<S, ()> {
+    /// A new device. All its randomness comes from `seed`.
+    #[must_use]
+    pub fn new(resolved: &Resolved, seed: u64) -> Self {
+        Self::observed(resolved, seed, ())
+    }
+}
+
+impl<S: Sector, O: Observer> Ssd<S, O> {
+    /// A new device whose flash is watched.
+    #[must_use]
+    pub fn observed(resolved: &Resolved, seed: u64, observer: O) -> Self {
+        let faults = Faults::new(&resolved.spec.flash.faults, seed);
+        let timing = &resolved.backend.timing;
+        let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
+        Self::with_media(resolved, seed, media, observer)
+    }
+
+    /// A device over flash that has been used before.
+    #[must_use]
+    pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, observer: O) -> Self {
+        let ftl = PageFtl::mount(resolved, &media, seed);
+        let sectors = resolved.geometry.sectors;
+        Self {
+            backend: Backend::new(media, &resolved.backend, observer),
+            ftl,
+            link: Link::new(resolved.host.link.clone()),
+            clients: Clients {
+                requests: flash::engine::Slab::default(),
+                buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors)),
+                served: Vec::new(),
+                dropped: Vec::new(),
+                drained: false,
+                buffer_failed: false,
+            },
+            filter: Filter::new(),
+            active: Vec::new(),
+            queue: VecDeque::new(),
+            buffer_queue: VecDeque::new(),
+            flushes: VecDeque::new(),
+            completions: Vec::new(),
+            ready: true,
+            powered: true,
+            counts: Counts::default(),
+            now: Time::ZERO,
+            events: EventQueue::default(),
+            hash: EventHash::default(),
+            seed,
+            resolved: resolved.clone(),
+        }
+    }
+
+    /// What the device is.
+    #[must_use]
+    pub const fn resolved(&self) -> &Resolved {
+        &self.resolved
+    }
+
+    /// The time advanced to.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Its flash.
+    #[must_use]
+    pub const fn media(&self) -> &Media<S> {
+        self.backend.media()
+    }
+
+    /// Its flash, to plan faults.
+    pub const fn media_mut(&mut self) -> &mut Media<S> {
+        self.backend.media_mut()
+    }
+
+    /// Whoever watches its flash.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        self.backend.observer()
+    }
+
+    /// Requests submitted and not completed.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.queue.len() + self.active.len()
+    }
+
+    /// Program/erase cycles of every block.
+    #[must_use]
+    pub fn erase_counts(&self) -> Vec<u32> {
+        self.backend.media().all_erases().collect()
+    }
+
+    /// The energy that flash commands took: volts x amperes x array time, and so much for each byte on a
+    /// channel. Ganged chips all take part. A copy-back is counted with the program's current.
+    #[must_use]
+    pub fn energy(&self, account: &flash::backend::Account) -> Energy {
+        use flash::backend::Op;
+        let electrical = &self.resolved.part.electrical;
+        let gang = f64::from(self.resolved.gang);
+        let ops = Op::ALL.into_iter().map(|op| {
+            let current = match op {
+                Op::Read => electrical.read_current,
+                Op::Program | Op::CopyBack => electrical.program_current,
+                Op::Erase => electrical.erase_current,
+            };
+            let tally = account.op(op);
+            Energy::of(electrical.voltage, current, tally.array) * gang + self.resolved.part.bus_energy(tally.bytes)
+        });
+        ops.sum()
+    }
+
+    /// Checks everything that must hold between two events. Slow: for tests.
+    ///
+    /// # Panics
+    /// If something does not hold.
+    pub fn check(&self) {
+        self.ftl.check(self.backend.media());
+    }
+
+    /// Borrows what the FTL works on.
+    pub(crate) fn flash<'a>(
+        now: Time,
+        backend: &'a mut Backend<S, O>,
+        events: &'a mut EventQueue<Event>,
+    ) -> Flash<'a, S, O> {
+        Flash { now, backend, events }
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Flash(event) => self.backend.handle(self.now, event, &mut self.events, &mut self.hash),
+            Event::CameIn(number) => {
+                self.hash.add(self.now, u64::from(number.get()) << 2 | 2);
+                self.came_in(Handle::from_number(number));
+            }
+            Event::WentOut(number) => {
+                self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
+                self.complete(Handle::from_number(number));
+            }
+            Event::Ready => self.ready = true,
+        }
+    }
+}
+
+impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
+    fn capacity(&self) -> Sectors {
+        self.resolved.capacity()
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Time, request: Request<S>) {
+        assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
+        assert!(self.powered, "a request to a device without power");
+        if S::PRESENT && request.io.kind == flash::io::IoKind::Write {
+            assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
+        }
+        self.now = now;
+        self.queue.push_back((now, request));
+        self.pump();
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Time> {
+        if self.completions.is_empty() { self.events.next_time() } else { Some(self.now) }
+    }
+
+    #[inline]
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
+        assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
+        while let Some(at) = self.events.next_time() {
+            if at > to || (at > self.now && !self.completions.is_empty()) {
+                break;
+            }
+            let Some((at, event)) = self.events.pop() else { break };
+            self.now = at;
+            self.handle(event);
+            self.pump();
+        }
+        if self.completions.is_empty() {
+            self.now = to;
+        } else {
+            completions.append(&mut self.completions);
+        }
+        self.now
+    }
+
+    fn counters(&self) -> Counters {
+        Counters {
+            at: self.now,
+            requests: self.counts.requests,
+            sectors: self.counts.sectors,
+            host_slots: self.counts.host_slots,
+            absorbed_slots: self.counts.absorbed_slots,
+            flash: self.backend.account(self.now),
+            channel_busy: self.backend.channel_busy(self.now).collect(),
+            die_busy: self.backend.die_busy(self.now).collect(),
+            unit_busy: self.backend.unit_busy(self.now).collect(),
+            link_busy: self.link.busy(self.now),
+            free_blocks: self.ftl.free_blocks(),
+            bad_blocks: self.backend.media().bad_blocks(),
+            event_hash: self.hash.value(),
+            events: self.hash.events(),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! Where things go: flash translation layers.
+
+pub(crate) mod page;
+pub(crate) mod placement;
+pub(crate) mod victim;
+
+use std::num::NonZeroU32;
+
+use flash::backend::{Backend, CauseSet, List, Observer, Slot};
+use flash::engine::{EventQueue, Handle};
+use flash::nand::Sector;
+use flash::units::{Lpn, Span, Time};
+
+use crate::device::Event;
+
+/// The backend at one moment, as an FTL sees it.
+pub(crate) struct Flash<'a, S, O> {
+    pub(crate) now: Time,
+    pub(crate) backend: &'a mut Backend<S, O>,
+    pub(crate) events: &'a mut EventQueue<Event>,
+}
+
+impl<S: Sector, O: Observer> Flash<'_, S, O> {
+    #[inline]
+    pub(crate) fn submit(&mut self, list: Handle<List>) {
+        self.backend.submit(self.now, list, self.events);
+    }
+}
+
+/// Whose data it is: a number that only the host side understands.
+pub(crate) type Owner = Option<NonZeroU32>;
+
+/// One mapping unit that somebody wants written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unit {
+    pub(crate) lpn: Lpn,
+    pub(crate) owner: Owner,
+    /// Where the unit's first sector stands in the owner's data; negative if that begins inside.
+    pub(crate) at: i32,
+    /// The sectors to be written, one bit each.
+    pub(crate) mask: u64,
+    pub(crate) version: u32,
+}
+
+/// What a finished list tells of each of its units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Service {
+    pub(crate) wait: Span,
+    pub(crate) waited_for: CauseSet,
+}
+
+/// Those whose data the FTL moves.
+pub(crate) trait Owners<S> {
+    /// Copies the sectors of a unit into a program.
+    fn give(&self, unit: &Unit, into: &mut [S]);
+    /// A flash command was issued on the owner's behalf.
+    fn charge(&mut self, owner: Owner);
+    /// A unit was read.
+    fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service);
+    /// A unit was programmed and the map leads to it.
+    fn write_done(&mut self, owner: Owner, service: Service);
+    /// A unit cannot be written any more: there is no room.
+    fn write_refused(&mut self, owner: Owner);
+}
+
+/// The sectors of a whole mapping unit.
+pub(crate) const fn full_mask(sectors: u32) -> u64 {
+    if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 }
+}

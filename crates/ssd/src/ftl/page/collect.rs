@@ -1,0 +1,333 @@
+//! Garbage collection: victims are chosen, their valid units copied, and their blocks erased.
+//!
+//! Units are gathered, from several victims if need be, until they fill a program; then one list reads
+//! them and programs them. A victim is erased when its last unit has found its new place and nobody reads
+//! it any more. One free superblock is always left to copy into, so collection itself never runs dry.
+
+use flash::backend::{Cause, Class, List, Observer, Op, Slot};
+use flash::engine::Handle;
+use flash::nand::{Sector, Spare, Stream, Target};
+use flash::units::{Psn, SuperblockId};
+
+use super::blocks::State;
+use super::pool::Victim;
+use super::{Kind, PageFtl};
+use crate::ftl::{Flash, Owners};
+
+impl PageFtl {
+    /// Starts collecting in a pool if its free superblocks are few, or goes on.
+    pub(super) fn kick<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        let chosen = &mut self.pools[pool as usize];
+        if chosen.free.len() <= self.gc.start {
+            chosen.gc.active = true;
+        }
+        if chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty() {
+            self.collect(flash, owners, pool);
+        }
+    }
+
+    /// Goes on with collection as far as it can without hearing of anything.
+    pub(super) fn collect<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        let mut no_room = false;
+        while self.pools[pool as usize].gc.copies < self.gc.parallel {
+            let room = self.copy_room(pool);
+            let filled = self.gather(flash, pool, room);
+            let gc = &self.pools[pool as usize].gc;
+            let stalled = gc.copies == 0 && gc.erases == 0;
+            if gc.gathered.is_empty() || !(filled || stalled) {
+                break;
+            }
+            if !self.copy(flash, pool) {
+                no_room = true;
+                break;
+            }
+        }
+        let chosen = &mut self.pools[pool as usize];
+        if chosen.gc.active && chosen.free.len() >= self.gc.stop {
+            chosen.gc.active = false;
+        }
+        let idle = chosen.gc.copies == 0 && chosen.gc.erases == 0 && chosen.in_flight == chosen.waiting.len() as u32;
+        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && (no_room || chosen.gc.victims.is_empty()) {
+            self.give_up(flash, owners, pool);
+        }
+    }
+
+    /// Slots that the next program of copies takes.
+    fn copy_room(&self, pool: u32) -> u32 {
+        match self.pools[pool as usize].open[Stream::Copies as usize] {
+            Some(open) => self.program_end(open.next) - open.next,
+            None => self.program_slots(),
+        }
+    }
+
+    /// Picks valid slots until there are `room`. False if there are not so many.
+    fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
+        loop {
+            let gc = &mut self.pools[pool as usize].gc;
+            if gc.gathered.len() >= room as usize {
+                return true;
+            }
+            let end = self.geometry.superblock_slots();
+            let Some(i) = gc.victims.iter().position(|victim| victim.cursor < end) else {
+                if self.begin_victim(pool) {
+                    continue;
+                }
+                return false;
+            };
+            let superblock = gc.victims[i].superblock;
+            if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
+                gc.victims[i].cursor = offset + 1;
+                gc.gathered.push(self.geometry.slot(superblock, offset));
+                self.blocks.pin(superblock);
+            } else {
+                gc.victims[i].cursor = end;
+                self.settle(flash, superblock);
+            }
+        }
+    }
+
+    /// Chooses one more victim if one is wanted and there is one.
+    fn begin_victim(&mut self, pool: u32) -> bool {
+        let chosen = &mut self.pools[pool as usize];
+        if let Some(failing) = chosen.gc.failing.pop() {
+            if self.blocks.state(failing) == State::Closed {
+                self.take_victim(pool, failing, Cause::Recovery);
+            }
+            return true;
+        }
+        let gc = &chosen.gc;
+        let free = chosen.free.len();
+        let promised = free + gc.erases + gc.victims.len() as u32;
+        let stalled = gc.copies == 0 && gc.erases == 0 && !gc.gathered.is_empty();
+        let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
+        if !gc.active || enough || !self.victims.is_worthwhile(pool) {
+            return false;
+        }
+        // Without a free superblock the cheapest victim is the only safe one.
+        let dry = free == 0 && chosen.open[Stream::Copies as usize].is_none();
+        let victim = if dry { self.victims.cheapest(pool) } else { self.victims.pick(pool, &mut self.rng) };
+        let Some(victim) = victim else { return false };
+        self.take_victim(pool, victim, Cause::Gc);
+        true
+    }
+
+    pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {
+        self.victims.remove(pool, superblock);
+        self.blocks.set_state(superblock, State::Victim);
+        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
+    }
+
+    /// Sends a list that copies what has been gathered. False if there is no room to copy to.
+    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
+        if self.pools[pool as usize].open(Stream::Copies).is_none() {
+            if self.pools[pool as usize].free.len() == 0 {
+                return false;
+            }
+            let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
+            self.open_superblock(pool, Stream::Copies, worn);
+        }
+        let room = self.copy_room(pool) as usize;
+        let chosen = &mut self.pools[pool as usize];
+        let open = chosen.open[Stream::Copies as usize].expect("just opened");
+        let mut gathered = std::mem::take(&mut chosen.gc.gathered);
+        let rest = gathered.split_off(room.min(gathered.len()));
+        let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
+        let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
+        chosen.gc.copies += 1;
+        let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+        let target = Target { superblock: open.superblock, offset: open.next };
+        let covered = if self.copies_back(&gathered, open.next) {
+            self.copy_back_list(flash, list, cause, target, &gathered)
+        } else {
+            self.copy_list(flash, list, cause, target, &gathered)
+        };
+        self.blocks.begin_program(open.superblock);
+        self.advance(pool, Stream::Copies, covered);
+        // The vector goes back, so that none is allocated next time.
+        gathered.clear();
+        gathered.extend_from_slice(&rest);
+        self.pools[pool as usize].gc.gathered = gathered;
+        flash.submit(list);
+        true
+    }
+
+    /// Reads and one program. Returns the offset behind it.
+    fn copy_list<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        cause: Cause,
+        target: Target,
+        gathered: &[Psn],
+    ) -> u32 {
+        let program = flash.backend.add_program(list, cause, target, Stream::Copies);
+        let pool = self.geometry.group_of(target.superblock);
+        self.pass_gate(flash, pool, Stream::Copies, program);
+        let row = |psn| {
+            let (superblock, offset) = self.geometry.locate(psn);
+            (superblock, offset / self.geometry.row_slots())
+        };
+        let mut read = None;
+        for psn in gathered {
+            let command = match read {
+                Some((command, last)) if last == row(*psn) => command,
+                _ => flash.backend.add_read(list, cause, row(*psn).0),
+            };
+            read = Some((command, row(*psn)));
+            let from = flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
+            let to = flash.backend.push_slot(program, Slot { psn: *psn, ..Slot::default() });
+            flash.backend.forward(command, from, program, to);
+        }
+        if let Some(open) = self.pools[pool as usize].open(Stream::Copies) {
+            open.gate = Some(program);
+        }
+        let slots = self.geometry.slots;
+        let covered = target.offset + (gathered.len() as u32).div_ceil(slots) * slots;
+        let next = if self.whole_rows { self.program_end(target.offset) } else { covered };
+        flash.backend.set_padding(program, next - covered);
+        next
+    }
+
+    /// True if what has been gathered can stay off the bus: whole pages, each to a page of its own plane.
+    fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
+        let slots = self.geometry.slots as usize;
+        self.copy_back
+            && !self.whole_rows
+            && gathered.len().is_multiple_of(slots)
+            && gathered.chunks(slots).enumerate().all(|(i, page)| {
+                let (superblock, first) = self.geometry.locate(page[0]);
+                let to = offset + (i * slots) as u32;
+                first.is_multiple_of(self.geometry.slots)
+                    && page.iter().enumerate().all(|(j, psn)| *psn == self.geometry.slot(superblock, first + j as u32))
+                    && self.geometry.page_and_plane(first).1 == self.geometry.page_and_plane(to).1
+            })
+    }
+
+    /// One copy-back. Returns the offset behind it.
+    fn copy_back_list<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        cause: Cause,
+        target: Target,
+        gathered: &[Psn],
+    ) -> u32 {
+        let command = flash.backend.add_copy_back(list, cause, target);
+        let pool = self.geometry.group_of(target.superblock);
+        self.pass_gate(flash, pool, Stream::Copies, command);
+        for psn in gathered {
+            flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
+        }
+        target.offset + gathered.len() as u32
+    }
+
+    /// A victim whose slots have all been looked at and that nobody needs is erased, or looked at again if
+    /// a copy failed.
+    pub(super) fn settle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+        let pool = self.geometry.group_of(superblock);
+        let end = self.geometry.superblock_slots();
+        let gc = &mut self.pools[pool as usize].gc;
+        let Some(i) = gc.victims.iter().position(|victim| victim.superblock == superblock) else { return };
+        if gc.victims[i].cursor < end || self.blocks.is_pinned(superblock) || self.blocks.has_programs(superblock) {
+            return;
+        }
+        if self.blocks.valid(superblock) > 0 {
+            gc.victims[i].cursor = 0;
+            return;
+        }
+        let cause = gc.victims.remove(i).cause;
+        if self.blocks.is_failing(superblock) {
+            return self.retire(flash, pool, superblock);
+        }
+        gc.erases += 1;
+        self.blocks.set_state(superblock, State::Erasing);
+        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        flash.backend.add_erase(list, cause, superblock);
+        flash.submit(list);
+    }
+
+    fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, superblock: SuperblockId) {
+        flash.backend.media_mut().retire(superblock);
+        self.blocks.set_state(superblock, State::Bad);
+        self.pools[pool as usize].usable -= 1;
+    }
+
+    pub(super) fn copy_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let mut pool = None;
+        let mut next = flash.backend.list(list).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            if command.op == Op::Read {
+                continue;
+            }
+            let (target, count, failed) = (command.target, command.count(), command.failed);
+            let here = self.geometry.group_of(target.superblock);
+            pool = Some(here);
+            self.pools[here as usize].gc.copies -= 1;
+            if failed {
+                self.fail(here, target.superblock);
+            }
+            for i in 0..count {
+                let (_, slot) = flash.backend.slot(handle, i);
+                let psn = self.geometry.slot(target.superblock, target.offset + i);
+                if !(failed && flash.backend.media().spare(psn) == Spare::Torn) {
+                    self.commit_copy(slot.lpn, slot.psn, psn);
+                }
+            }
+            self.program_done(here, handle, target.superblock);
+            for i in 0..count {
+                let (_, slot) = flash.backend.slot(handle, i);
+                let (source, _) = self.geometry.locate(slot.psn);
+                if self.blocks.unpin(source) {
+                    self.settle(flash, source);
+                }
+            }
+        }
+        flash.backend.release(list);
+        if let Some(pool) = pool {
+            self.resume(flash, owners, pool);
+            self.kick(flash, owners, pool);
+        }
+    }
+
+    pub(super) fn erase_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let handle = flash.backend.list(list).first().expect("an erase");
+        let command = flash.backend.command(handle);
+        let (superblock, failed) = (command.target.superblock, command.failed);
+        flash.backend.release(list);
+        let pool = self.geometry.group_of(superblock);
+        self.pools[pool as usize].gc.erases -= 1;
+        if failed {
+            self.retire(flash, pool, superblock);
+        } else {
+            let erases = flash.backend.media().erases(superblock);
+            self.blocks.set_state(superblock, State::Free);
+            self.pools[pool as usize].free.push(superblock, erases);
+            self.pools[pool as usize].stuck = false;
+            self.level_wear(flash, pool);
+        }
+        self.resume(flash, owners, pool);
+        self.kick(flash, owners, pool);
+    }
+}

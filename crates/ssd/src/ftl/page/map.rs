@@ -1,0 +1,41 @@
+//! The map from logical to physical: four bytes a unit.
+
+use flash::units::{Lpn, Psn};
+
+const UNMAPPED: u32 = u32::MAX;
+
+/// The full map in RAM.
+#[derive(Clone, Debug)]
+pub(super) struct Map {
+    entries: Vec<u32>,
+}
+
+impl Map {
+    pub(super) fn new(units: u32) -> Self {
+        Self { entries: vec![UNMAPPED; units as usize] }
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.entries.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn get(&self, lpn: Lpn) -> Option<Psn> {
+        Self::decode(self.entries[lpn.index()])
+    }
+
+    /// Sets the place of a unit and returns the old one.
+    #[inline]
+    pub(super) fn set(&mut self, lpn: Lpn, psn: Psn) -> Option<Psn> {
+        Self::decode(std::mem::replace(&mut self.entries[lpn.index()], psn.get()))
+    }
+
+    pub(super) fn clear(&mut self, lpn: Lpn) -> Option<Psn> {
+        Self::decode(std::mem::replace(&mut self.entries[lpn.index()], UNMAPPED))
+    }
+
+    #[inline]
+    fn decode(entry: u32) -> Option<Psn> {
+        (entry != UNMAPPED).then(|| Psn::new(entry))
+    }
+}

@@ -1,0 +1,272 @@
+//! Host data on its way to flash.
+
+use flash::backend::{Cause, Class, Command, Observer, Slot};
+use flash::engine::Handle;
+use flash::nand::{Sector, Stream, Target};
+use flash::units::SuperblockId;
+
+use super::blocks::State;
+use super::pool::{Assembly, Open};
+use super::{Kind, PageFtl};
+use crate::ftl::{Flash, Owners, Unit, full_mask};
+
+impl PageFtl {
+    /// A write request begins; its units follow.
+    pub(crate) fn begin_write(&mut self) {
+        self.placer.begin_request();
+    }
+
+    /// Takes one unit of the request.
+    pub(crate) fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: Unit,
+    ) {
+        let Some(pool) = self.place(flash, &unit) else { return owners.write_refused(unit.owner) };
+        let chosen = &mut self.pools[pool as usize];
+        chosen.live += 1;
+        chosen.in_flight += 1;
+        if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
+            self.pools[pool as usize].waiting.push_back(unit);
+            self.kick(flash, owners, pool);
+        }
+    }
+
+    /// The request is complete: what was put together is sent.
+    pub(crate) fn end_write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        let mut touched = std::mem::take(&mut self.touched);
+        for pool in touched.drain(..) {
+            self.send(flash, pool);
+            self.kick(flash, owners, pool);
+        }
+        self.touched = touched;
+    }
+
+    /// Slots of one program.
+    pub(super) fn program_slots(&self) -> u32 {
+        self.geometry.row_slots() * self.one_shot
+    }
+
+    /// The end of the program that begins at `offset`: of its row, or of its word line's rows.
+    pub(super) fn program_end(&self, offset: u32) -> u32 {
+        let slots = self.program_slots();
+        offset / slots * slots + slots
+    }
+
+    /// The pool for a unit: the placement's choice, or the emptiest if that one holds all it may.
+    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &Unit) -> Option<u32> {
+        let slots = self.geometry.superblock_slots();
+        let stripe = unit.lpn.get() / self.program_slots();
+        let pools = &self.pools;
+        let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
+        let chosen = self.placer.pool(stripe, load);
+        let room = |pool: u32| {
+            let pool = &pools[pool as usize];
+            pool.limit(slots).saturating_sub(pool.live)
+        };
+        if room(chosen) > 0 {
+            return Some(chosen);
+        }
+        (0..pools.len() as u32)
+            .max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool)))
+            .filter(|pool| room(*pool) > 0)
+    }
+
+    /// Adds a unit to the program that is being put together in a pool. False if the pool has no free
+    /// superblock for it now.
+    pub(super) fn append<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: &Unit,
+    ) -> bool {
+        let assembly = match self.pools[pool as usize].program {
+            Some(assembly) => assembly,
+            None => {
+                let Some(assembly) = self.begin_program(flash, pool) else { return false };
+                owners.charge(unit.owner);
+                assembly
+            }
+        };
+        let slot = Slot {
+            lpn: unit.lpn,
+            version: unit.version,
+            owner: unit.owner,
+            at: unit.at,
+            mask: unit.mask,
+            expected: true,
+            ..Slot::default()
+        };
+        let to = flash.backend.push_slot(assembly.command, slot);
+        if S::PRESENT {
+            owners.give(unit, flash.backend.payload_of(to));
+        }
+        if unit.mask != full_mask(self.geometry.sectors) {
+            self.read_rest(flash, owners, pool, unit, assembly.command, to);
+        }
+        if flash.backend.command(assembly.command).count() == assembly.end - assembly.start {
+            self.end_program(flash, pool);
+        }
+        true
+    }
+
+    /// A unit is written in part: the rest is read from where it is (read-modify-write).
+    fn read_rest<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: &Unit,
+        program: Handle<Command>,
+        to: flash::backend::SlotRef,
+    ) {
+        let Some(psn) = self.map.get(unit.lpn) else { return };
+        let list = self.pools[pool as usize].list.expect("a program is in a list");
+        let (superblock, _) = self.geometry.locate(psn);
+        self.blocks.pin(superblock);
+        let read = flash.backend.add_read(list, Cause::Host, superblock);
+        let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
+        flash.backend.forward(read, from, program, to);
+        owners.charge(unit.owner);
+        if let Some(open) = self.pools[pool as usize].open(Stream::Host) {
+            open.gate = Some(program);
+        }
+    }
+
+    fn begin_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
+        if self.pools[pool as usize].open(Stream::Host).is_none() {
+            // One free superblock is kept for garbage collection to copy into.
+            if self.pools[pool as usize].free.len() <= 1 {
+                return None;
+            }
+            self.open_superblock(pool, Stream::Host, false);
+        }
+        let chosen = &mut self.pools[pool as usize];
+        let list = match chosen.list {
+            Some(list) => list,
+            None => {
+                let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
+                chosen.list = Some(list);
+                self.touched.push(pool);
+                list
+            }
+        };
+        let open = chosen.open[Stream::Host as usize].expect("just opened");
+        let target = Target { superblock: open.superblock, offset: open.next };
+        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        self.pass_gate(flash, pool, Stream::Host, command);
+        self.blocks.begin_program(open.superblock);
+        let assembly = Assembly { command, start: open.next, end: self.program_end(open.next) };
+        self.pools[pool as usize].program = Some(assembly);
+        Some(assembly)
+    }
+
+    /// Lets a program wait for those before it that still wait for something themselves.
+    pub(super) fn pass_gate<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        stream: Stream,
+        command: Handle<Command>,
+    ) {
+        let Some(open) = self.pools[pool as usize].open(stream) else { return };
+        if let Some(gate) = open.gate {
+            flash.backend.depend(gate, command);
+            open.gate = Some(command);
+        }
+    }
+
+    /// Takes a free superblock for a stream.
+    ///
+    /// # Panics
+    /// If there is none: the caller has looked.
+    pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
+        let chosen = &mut self.pools[pool as usize];
+        let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
+        let superblock = free.expect("a free superblock");
+        *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
+        self.blocks.set_state(superblock, State::Open);
+        superblock
+    }
+
+    /// The program that is being put together is as full as it will be.
+    fn end_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let Some(assembly) = self.pools[pool as usize].program.take() else { return };
+        let count = flash.backend.command(assembly.command).count();
+        let slots = self.geometry.slots;
+        let covered = assembly.start + count.div_ceil(slots) * slots;
+        let next = if self.whole_rows { assembly.end } else { covered };
+        flash.backend.set_padding(assembly.command, next - covered);
+        let full = self.advance(pool, Stream::Host, next);
+        self.placer.program_filled(full);
+    }
+
+    /// Moves a stream's next offset. True if that fills the superblock.
+    pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
+        let open = self.pools[pool as usize].open(stream);
+        let Some(current) = open else { return false };
+        current.next = next;
+        let full = next == self.geometry.superblock_slots();
+        if full {
+            let superblock = current.superblock;
+            *open = None;
+            self.blocks.set_state(superblock, State::Full);
+        }
+        full
+    }
+
+    fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        self.end_program(flash, pool);
+        self.placer.take_turns();
+        if let Some(list) = self.pools[pool as usize].list.take() {
+            flash.submit(list);
+        }
+    }
+
+    /// Lets waiting units go on as far as there is room.
+    pub(super) fn resume<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        if self.pools[pool as usize].waiting.is_empty() {
+            return;
+        }
+        while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
+            if !self.append(flash, owners, pool, &unit) {
+                break;
+            }
+            self.pools[pool as usize].waiting.pop_front();
+        }
+        self.touched.retain(|touched| *touched != pool);
+        self.send(flash, pool);
+    }
+
+    /// A pool where nothing can be freed any more sends its waiting units elsewhere.
+    pub(super) fn give_up<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        self.pools[pool as usize].stuck = true;
+        let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
+        if waiting.is_empty() {
+            return;
+        }
+        let given_up = &mut self.pools[pool as usize];
+        given_up.live -= waiting.len() as u32;
+        given_up.in_flight -= waiting.len() as u32;
+        for unit in waiting {
+            self.write(flash, owners, unit);
+        }
+        self.end_write(flash, owners);
+    }
+}

@@ -1,0 +1,284 @@
+//! Which pool a write goes to.
+
+use flash::nand::Geometry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How writes are spread over the dies.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
+pub enum PlacementSpec {
+    /// The N-th write request goes wholly to pool N mod x (Dirik & Jacob, Sec. 3, "modular striping").
+    RequestRoundRobin {
+        /// Which dimension counts fastest, e.g. `channel-chip-die-plane`.
+        #[serde(default)]
+        order: Digits,
+    },
+    /// Every program goes to the next pool, whatever its address.
+    PageRoundRobin {
+        /// Which dimension counts fastest.
+        #[serde(default)]
+        order: Digits,
+    },
+    /// A pool takes everything until its open superblock is full, then the next does.
+    BlockStriping {
+        /// Which dimension counts fastest.
+        #[serde(default)]
+        order: Digits,
+    },
+    /// A unit's address says its pool: program-sized stripes of the address space over the pools.
+    AddressStriping {
+        /// Which dimension counts fastest.
+        #[serde(default)]
+        order: Digits,
+    },
+    /// Every program goes to the die with the fewest commands under way or waiting.
+    LeastLoaded {
+        /// Which of equals goes first.
+        #[serde(default)]
+        order: Digits,
+    },
+}
+
+impl Default for PlacementSpec {
+    fn default() -> Self {
+        Self::PageRoundRobin { order: Digits::default() }
+    }
+}
+
+impl PlacementSpec {
+    fn order(&self) -> Digits {
+        match self {
+            Self::RequestRoundRobin { order }
+            | Self::PageRoundRobin { order }
+            | Self::BlockStriping { order }
+            | Self::AddressStriping { order }
+            | Self::LeastLoaded { order } => *order,
+        }
+    }
+}
+
+/// The dimensions of the array, the one that counts fastest first: any order of `channel`, `chip`, `die`
+/// and `plane`, joined by hyphens. Channel before chip before die before plane is what most drives do;
+/// the other orders trade channel parallelism for parallelism inside a chip.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Digits([Dimension; 4]);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Dimension {
+    Channel,
+    Chip,
+    Die,
+    Plane,
+}
+
+impl Dimension {
+    const ALL: [(Self, &'static str); 4] =
+        [(Self::Channel, "channel"), (Self::Chip, "chip"), (Self::Die, "die"), (Self::Plane, "plane")];
+}
+
+impl Default for Digits {
+    fn default() -> Self {
+        Self([Dimension::Channel, Dimension::Chip, Dimension::Die, Dimension::Plane])
+    }
+}
+
+/// A text that is not an order of the dimensions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseDigitsError(String);
+
+impl std::fmt::Display for ParseDigitsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(text) = self;
+        write!(
+            f,
+            "`{text}` is not an order: name channel, chip, die and plane once each, e.g. \"channel-chip-die-plane\""
+        )
+    }
+}
+
+impl std::error::Error for ParseDigitsError {}
+
+impl std::str::FromStr for Digits {
+    type Err = ParseDigitsError;
+
+    fn from_str(text: &str) -> Result<Self, ParseDigitsError> {
+        let parse = |name: &str| Dimension::ALL.iter().find(|(_, known)| *known == name).map(|(d, _)| *d);
+        let digits: Option<Vec<_>> = text.split('-').map(parse).collect();
+        let digits: Option<[Dimension; 4]> = digits.and_then(|digits| digits.try_into().ok());
+        digits
+            .filter(|digits| Dimension::ALL.iter().all(|(dimension, _)| digits.contains(dimension)))
+            .map(Self)
+            .ok_or_else(|| ParseDigitsError(text.to_owned()))
+    }
+}
+
+impl std::fmt::Display for Digits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = |digit: &Dimension| Dimension::ALL.iter().find(|(d, _)| d == digit).map_or("", |(_, name)| *name);
+        f.write_str(&self.0.iter().map(name).collect::<Vec<_>>().join("-"))
+    }
+}
+
+impl<'de> Deserialize<'de> for Digits {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl Serialize for Digits {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Digits {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Digits".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": "channel, chip, die and plane in the order in which they count, fastest first.",
+            "examples": ["channel-chip-die-plane"],
+        })
+    }
+}
+
+/// Places writes, one after another.
+#[derive(Clone, Debug)]
+pub(crate) struct Placer {
+    spec: PlacementSpec,
+    /// Pools in the order in which they count.
+    pools: Vec<u32>,
+    next: usize,
+}
+
+impl Placer {
+    pub(crate) fn new(spec: &PlacementSpec, geometry: &Geometry) -> Self {
+        let size = |digit| match digit {
+            Dimension::Channel => geometry.channels,
+            Dimension::Chip => geometry.chips,
+            Dimension::Die => geometry.dies,
+            Dimension::Plane => geometry.groups(),
+        };
+        let Digits(order) = spec.order();
+        let total = geometry.die_count() * geometry.groups();
+        let pools = (0..total)
+            .map(|mut n| {
+                let mut at = [0; 4];
+                for digit in order {
+                    at[digit as usize] = n % size(digit);
+                    n /= size(digit);
+                }
+                let [channel, chip, die, plane] = at;
+                ((channel * geometry.chips + chip) * geometry.dies + die) * geometry.groups() + plane
+            })
+            .collect();
+        Self { spec: spec.clone(), pools, next: 0 }
+    }
+
+    /// A write request begins.
+    pub(crate) fn begin_request(&mut self) {
+        if matches!(self.spec, PlacementSpec::RequestRoundRobin { .. }) {
+            self.advance();
+        }
+    }
+
+    /// A program has been filled; `block_full` if its superblock is full as well.
+    pub(crate) fn program_filled(&mut self, block_full: bool) {
+        match self.spec {
+            PlacementSpec::PageRoundRobin { .. } => self.advance(),
+            PlacementSpec::BlockStriping { .. } if block_full => self.advance(),
+            _ => {}
+        }
+    }
+
+    /// The pool for the next unit. `stripe` is the program-sized stripe of its address.
+    pub(crate) fn pool(&mut self, stripe: u32, load: impl Fn(u32) -> u32) -> u32 {
+        match self.spec {
+            PlacementSpec::AddressStriping { .. } => self.pools[stripe as usize % self.pools.len()],
+            PlacementSpec::LeastLoaded { .. } => {
+                // From where the last one went, so that equals take turns.
+                let n = self.pools.len();
+                let best = (0..n).map(|i| (self.next + i) % n).min_by_key(|i| load(self.pools[*i])).unwrap_or(0);
+                self.next = best;
+                self.pools[best]
+            }
+            _ => self.pools[self.next],
+        }
+    }
+
+    /// Under least-loaded the next of equals has its turn.
+    pub(crate) fn take_turns(&mut self) {
+        if matches!(self.spec, PlacementSpec::LeastLoaded { .. }) {
+            self.advance();
+        }
+    }
+
+    fn advance(&mut self) {
+        self.next = (self.next + 1) % self.pools.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn geometry() -> Geometry {
+        Geometry::new(2, 2, 1, 2, 1, 4, 4, 1, 4).expect("small")
+    }
+
+    fn placer(spec: PlacementSpec) -> Placer {
+        Placer::new(&spec, &geometry())
+    }
+
+    #[test]
+    fn the_order_says_what_counts_fastest() {
+        let pools = |order: &str| {
+            let order = order.parse().expect("an order");
+            placer(PlacementSpec::PageRoundRobin { order }).pools
+        };
+        // Pool = (channel * 2 + chip) * 2 + plane.
+        assert_eq!(pools("channel-chip-die-plane"), [0, 4, 2, 6, 1, 5, 3, 7]);
+        assert_eq!(pools("plane-die-chip-channel"), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(pools("chip-channel-plane-die"), [0, 2, 4, 6, 1, 3, 5, 7]);
+        for wrong in ["channel-chip-die", "channel-channel-die-plane", "way-chip-die-plane", ""] {
+            assert!(wrong.parse::<Digits>().expect_err(wrong).to_string().contains("once each"));
+        }
+    }
+
+    #[test]
+    fn requests_pages_and_blocks_take_turns() {
+        let order = Digits::default();
+        let mut by_request = placer(PlacementSpec::RequestRoundRobin { order });
+        by_request.begin_request();
+        let first = by_request.pool(0, |_| 0);
+        by_request.program_filled(true);
+        assert_eq!(by_request.pool(9, |_| 0), first);
+        by_request.begin_request();
+        assert_ne!(by_request.pool(0, |_| 0), first);
+
+        let mut by_page = placer(PlacementSpec::PageRoundRobin { order });
+        let first = by_page.pool(0, |_| 0);
+        by_page.program_filled(false);
+        assert_ne!(by_page.pool(0, |_| 0), first);
+
+        let mut by_block = placer(PlacementSpec::BlockStriping { order });
+        let first = by_block.pool(0, |_| 0);
+        by_block.program_filled(false);
+        assert_eq!(by_block.pool(0, |_| 0), first);
+        by_block.program_filled(true);
+        assert_ne!(by_block.pool(0, |_| 0), first);
+    }
+
+    #[test]
+    fn load_and_address_decide_where_they_should() {
+        let order = Digits::default();
+        let mut by_load = placer(PlacementSpec::LeastLoaded { order });
+        assert_eq!(by_load.pool(0, |pool| u32::from(pool != 3)), 3);
+        let mut by_address = placer(PlacementSpec::AddressStriping { order });
+        assert_eq!(by_address.pool(1, |_| 0), by_address.pool(9, |_| 0));
+    }
+}

@@ -1,0 +1,11 @@
+//! d choices: nearly as good as greedy for small d, at a constant price.
+
+use flash::engine::Rng;
+
+use super::{View, random};
+
+pub(super) fn pick(view: &View<'_>, d: u32, rng: &mut Rng) -> Option<u32> {
+    (0..d.max(1))
+        .filter_map(|_| random::pick(view, rng))
+        .min_by_key(|superblock| view.candidate(*superblock).unwrap_or(u32::MAX))
+}

@@ -1,0 +1,65 @@
+//! Closed superblocks in the order in which they were closed: a linked list for every pool.
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    before: u32,
+    after: u32,
+    closed: u64,
+}
+
+/// The order of closing, for all pools.
+#[derive(Clone, Debug)]
+pub(super) struct AgeOrder {
+    links: Vec<Link>,
+    ends: Vec<(u32, u32)>,
+    closings: u64,
+}
+
+impl AgeOrder {
+    pub(super) fn new(pools: u32, superblocks: u32) -> Self {
+        Self {
+            links: vec![Link { before: NONE, after: NONE, closed: 0 }; superblocks as usize],
+            ends: vec![(NONE, NONE); pools as usize],
+            closings: 0,
+        }
+    }
+
+    pub(super) fn append(&mut self, pool: u32, superblock: u32) {
+        let (head, tail) = self.ends[pool as usize];
+        self.closings += 1;
+        self.links[superblock as usize] = Link { before: tail, after: NONE, closed: self.closings };
+        if tail == NONE {
+            self.ends[pool as usize] = (superblock, superblock);
+        } else {
+            self.links[tail as usize].after = superblock;
+            self.ends[pool as usize] = (head, superblock);
+        }
+    }
+
+    pub(super) fn remove(&mut self, pool: u32, superblock: u32) {
+        let Link { before, after, .. } = self.links[superblock as usize];
+        let (head, tail) = &mut self.ends[pool as usize];
+        if before == NONE {
+            *head = after;
+        } else {
+            self.links[before as usize].after = after;
+        }
+        if after == NONE {
+            *tail = before;
+        } else {
+            self.links[after as usize].before = before;
+        }
+    }
+
+    /// Superblocks from the oldest on, each with its age in closings of any superblock.
+    pub(super) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let head = self.ends[pool as usize].0;
+        std::iter::successors((head != NONE).then_some(head), |sb| {
+            let after = self.links[*sb as usize].after;
+            (after != NONE).then_some(after)
+        })
+        .map(|sb| (sb, self.closings - self.links[sb as usize].closed))
+    }
+}

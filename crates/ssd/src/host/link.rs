@@ -1,0 +1,85 @@
+//! The host link: first come, first served, in each direction or in both together.
+
+use flash::units::{Bytes, Span, Time};
+
+use crate::spec::{Duplex, LinkSpec};
+
+/// Which way data goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the host.
+    In,
+    /// To the host.
+    Out,
+}
+
+/// A link and when it is free.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    spec: LinkSpec,
+    free: [Time; 2],
+    busy: Span,
+}
+
+impl Link {
+    pub(crate) fn new(spec: LinkSpec) -> Self {
+        Self { spec, free: [Time::ZERO; 2], busy: Span::ZERO }
+    }
+
+    /// Sends a command with its data as soon as the link is free; when it has arrived, or `None` if that
+    /// takes no time.
+    #[inline]
+    pub(crate) fn carry(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Option<Time> {
+        let data = self.spec.rate.map_or(Span::ZERO, |rate| rate.time(bytes));
+        let time = self.spec.overhead + data;
+        let way = match self.spec.duplex {
+            Duplex::Half => 0,
+            Duplex::Full => direction as usize,
+        };
+        if time.is_zero() {
+            return None;
+        }
+        self.free[way] = self.free[way].max(now) + time;
+        self.busy += time;
+        Some(self.free[way])
+    }
+
+    /// Time it worked until `now`: what is promised beyond is one stretch without a gap.
+    pub(crate) fn busy(&self, now: Time) -> Span {
+        self.free.iter().fold(self.busy, |busy, free| busy - free.saturating_since(now))
+    }
+
+    /// Forgets what was on the way, or what was counted.
+    pub(crate) fn reset(&mut self, now: Time) {
+        self.busy = self.busy(now);
+        self.free = [now; 2];
+    }
+
+    pub(crate) fn reset_count(&mut self) {
+        self.busy = Span::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::units::Rate;
+
+    fn link(duplex: Duplex) -> Link {
+        let rate = Some(Rate::new(1_000_000_000));
+        Link::new(LinkSpec { name: "custom".into(), rate, overhead: Span::from_ns(100), duplex })
+    }
+
+    #[test]
+    fn transfers_queue_in_their_direction() {
+        let at = |ns| Some(Time::from_ps(ns * 1000));
+        let mut half = link(Duplex::Half);
+        assert_eq!(half.carry(Time::ZERO, Direction::In, Bytes::new(900)), at(1000));
+        assert_eq!(half.carry(Time::ZERO, Direction::Out, Bytes::new(900)), at(2000));
+        assert_eq!(half.busy(Time::from_ps(1_500_000)), Span::from_ns(1500));
+        let mut full = link(Duplex::Full);
+        assert_eq!(full.carry(Time::ZERO, Direction::In, Bytes::new(900)), at(1000));
+        assert_eq!(full.carry(Time::ZERO, Direction::Out, Bytes::new(900)), at(1000));
+        assert_eq!(Link::new(LinkSpec::default()).carry(Time::ZERO, Direction::In, Bytes::new(9)), None);
+    }
+}

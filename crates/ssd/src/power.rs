@@ -1,0 +1,97 @@
+//! Power: off, cut, and on again.
+
+use flash::backend::Observer;
+use flash::io::IoKind;
+use flash::nand::Sector;
+use flash::units::{Span, Time};
+
+use crate::buffer::Buffer;
+use crate::device::Event;
+use crate::ftl::page::PageFtl;
+use crate::host::Filter;
+use crate::{Completion, Drive, Request, Ssd, Tag};
+
+/// How a device came back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// Simulated time until it takes requests: the scan of all spare areas.
+    pub time: Span,
+    /// Mapping units it found.
+    pub units: u32,
+}
+
+/// The tag of the flush that precedes an orderly power-off.
+const POWER_OFF: Tag = Tag::MAX;
+
+impl<S: Sector, O: Observer> Ssd<S, O> {
+    /// Cuts the power at this moment. Whatever had not reached the flash is lost, and what was under way
+    /// there is torn. Returns the tags of the requests that will never complete.
+    pub fn cut_power(&mut self) -> Vec<Tag> {
+        let waiting = self.queue.iter().map(|(_, request)| request.tag);
+        let lost = self.active.iter().map(|handle| self.clients.requests[*handle].tag).chain(waiting).collect();
+        self.backend.cut_power(self.now);
+        self.lose_everything_volatile();
+        lost
+    }
+
+    /// Switches off in order: everything submitted completes, the buffer is written back and background
+    /// work comes to rest. Returns what completed.
+    pub fn power_off(&mut self) -> Vec<Completion<S>> {
+        let mut completions = Vec::new();
+        let flush = flash::io::Io::FLUSH;
+        debug_assert_eq!(flush.kind, IoKind::Flush);
+        self.drain(&mut completions);
+        self.submit(self.now, Request { tag: POWER_OFF, io: flush, data: Vec::new() });
+        self.drain(&mut completions);
+        completions.retain(|completion| completion.tag != POWER_OFF);
+        self.backend.cut_power(self.now);
+        self.lose_everything_volatile();
+        completions
+    }
+
+    /// Lets everything that is under way come to an end.
+    pub fn drain(&mut self, completions: &mut Vec<Completion<S>>) {
+        while let Some(at) = self.next_event() {
+            self.advance(at, completions);
+        }
+    }
+
+    fn lose_everything_volatile(&mut self) {
+        self.events.clear();
+        self.link.reset(self.now);
+        self.clients.requests.clear();
+        self.clients.served.clear();
+        self.clients.dropped.clear();
+        self.clients.drained = false;
+        self.clients.buffer_failed = false;
+        let sectors = self.resolved.geometry.sectors;
+        self.clients.buffer = self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors));
+        self.filter = Filter::new();
+        self.active.clear();
+        self.queue.clear();
+        self.buffer_queue.clear();
+        self.flushes.clear();
+        self.completions.clear();
+        self.powered = false;
+    }
+
+    /// Switches on: the FTL is rebuilt from nothing but the media. Requests may be submitted at once; they
+    /// wait until recovery is over.
+    ///
+    /// # Panics
+    /// If the power is on, or `now` is in the past.
+    pub fn power_on(&mut self, now: Time) -> Recovery {
+        assert!(!self.powered, "the power is on already");
+        assert!(now >= self.now, "the power comes back before it went");
+        self.now = now;
+        self.ftl = PageFtl::mount(&self.resolved, self.backend.media(), self.seed);
+        self.powered = true;
+        let time = PageFtl::scan_time(&self.resolved, self.backend.media());
+        self.ready = time.is_zero();
+        if !self.ready {
+            self.events.push(now + time, Event::Ready);
+        }
+        let units = (0..self.ftl.units()).filter(|lpn| self.ftl.is_mapped(flash::units::Lpn::new(*lpn))).count();
+        Recovery { time, units: units as u32 }
+    }
+}

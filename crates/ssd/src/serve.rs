@@ -1,0 +1,385 @@
+//! The life of a request: queue, order, link, buffer or FTL, link, completion.
+
+use flash::backend::{CauseSet, Observer};
+use flash::engine::Handle;
+use flash::io::IoKind;
+use flash::nand::Sector;
+use flash::units::{Bytes, Lpn, Span, Time};
+
+use crate::buffer::Taken;
+use crate::clients::{Active, Clients};
+use crate::device::Event;
+use crate::ftl::{Unit, full_mask};
+use crate::host::{Direction, Extent};
+use crate::{Completion, Request, Ssd, Status};
+
+impl<S: Sector, O: Observer> Ssd<S, O> {
+    /// Does everything that can be done at this moment.
+    #[inline]
+    pub(crate) fn pump(&mut self) {
+        loop {
+            if let Some(list) = self.backend.take_finished() {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                self.ftl.finished(&mut flash, &mut self.clients, list);
+            } else if let Some(handle) = self.clients.served.pop() {
+                self.served(handle);
+            } else if self.clients.drained {
+                self.clients.drained = false;
+                self.buffer_drained();
+            } else if !self.admit() {
+                return;
+            }
+        }
+    }
+
+    /// Takes the next request from the queue if the device works on few enough.
+    #[inline]
+    fn admit(&mut self) -> bool {
+        if !self.ready || self.active.len() >= self.resolved.host.queue_depth as usize {
+            return false;
+        }
+        let Some((arrival, request)) = self.queue.pop_front() else { return false };
+        if self.is_beyond(&request) {
+            self.refuse(arrival, request);
+        } else {
+            self.begin(arrival, request);
+        }
+        true
+    }
+
+    fn is_beyond(&self, request: &Request<S>) -> bool {
+        let end = request.io.start.get().checked_add(request.io.sectors.get());
+        end.is_none_or(|end| end > self.resolved.capacity().get())
+    }
+
+    fn refuse(&mut self, arrival: Time, request: Request<S>) {
+        self.completions.push(Completion {
+            tag: request.tag,
+            io: request.io,
+            status: Status::OutOfRange,
+            arrival,
+            start: self.now,
+            end: self.now,
+            commands: 0,
+            flash_wait: Span::ZERO,
+            waited_for: CauseSet::EMPTY,
+            data: Vec::new(),
+        });
+    }
+
+    #[inline]
+    fn begin(&mut self, arrival: Time, request: Request<S>) {
+        let Request { tag, io, data } = request;
+        let sectors = u64::from(self.resolved.geometry.sectors);
+        let first = (io.start.get() / sectors) as u32;
+        let end = if io.sectors.is_zero() { first } else { (io.end().get().div_ceil(sectors)) as u32 };
+        let extent = Extent::new(io.kind, first, end);
+        let mut blockers = 0;
+        if self.filter.may_conflict(&extent) {
+            for other in &self.active {
+                let other = &mut self.clients.requests[*other];
+                if other.extent.conflicts(&extent) {
+                    other.blocks = true;
+                    blockers += 1;
+                }
+            }
+        }
+        self.filter.add(&extent);
+        let handle = self.clients.requests.insert(Active {
+            tag,
+            io,
+            arrival,
+            start: self.now,
+            extent,
+            status: Status::Done,
+            pending: 0,
+            blockers,
+            blocks: false,
+            next_unit: first,
+            position: self.active.len() as u32,
+            commands: 0,
+            wait: Span::ZERO,
+            waited_for: CauseSet::EMPTY,
+            data,
+        });
+        self.active.push(handle);
+        if blockers == 0 {
+            self.go(handle);
+        }
+    }
+
+    /// Nothing before it is in its way.
+    #[inline]
+    fn go(&mut self, handle: Handle<Active<S>>) {
+        let io = self.clients.requests[handle].io;
+        if io.kind == IoKind::Read {
+            return self.read(handle);
+        }
+        let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
+        match self.link.carry(self.now, Direction::In, bytes) {
+            Some(at) => self.events.push(at, Event::CameIn(handle.number())),
+            None => self.came_in(handle),
+        }
+    }
+
+    /// The command, and a write's data, is here.
+    pub(crate) fn came_in(&mut self, handle: Handle<Active<S>>) {
+        match self.clients.requests[handle].io.kind {
+            IoKind::Read => unreachable!("a read needs no data from the host"),
+            IoKind::Write => self.write(handle),
+            IoKind::Flush => self.flush(handle),
+            IoKind::Discard => self.discard(handle),
+        }
+    }
+
+    /// The sectors of a unit that a request covers, and where the unit begins in the request's data.
+    #[inline]
+    fn cover(&self, handle: Handle<Active<S>>, unit: u32) -> (i32, u64) {
+        let io = &self.clients.requests[handle].io;
+        let sectors = self.resolved.geometry.sectors;
+        let base = u64::from(unit) * u64::from(sectors);
+        let from = io.start.get().max(base) - base;
+        let to = io.end().get().min(base + u64::from(sectors)) - base;
+        let mask = full_mask(sectors) & (u64::MAX << from) & full_mask(to as u32);
+        ((base as i64 - io.start.get() as i64) as i32, mask)
+    }
+
+    fn read(&mut self, handle: Handle<Active<S>>) {
+        let extent = self.clients.requests[handle].extent;
+        if S::PRESENT {
+            let sectors = self.clients.requests[handle].io.sectors.get() as usize;
+            self.clients.requests[handle].data = vec![S::default(); sectors];
+        }
+        let owner = Clients::request_owner(handle);
+        let mut pending = 0;
+        for unit in extent.first..extent.end {
+            let (at, mut mask) = self.cover(handle, unit);
+            if self.clients.buffer.is_some() {
+                mask = self.read_buffer(handle, unit, at, mask);
+                if mask == 0 {
+                    continue;
+                }
+            }
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
+            pending += u32::from(mapped);
+        }
+        self.clients.requests[handle].pending = pending;
+        if pending == 0 {
+            return self.served(handle);
+        }
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        self.ftl.end_read(&mut flash);
+    }
+
+    /// Takes what the buffer has of a unit; returns what it has not.
+    fn read_buffer(&mut self, handle: Handle<Active<S>>, unit: u32, at: i32, mask: u64) -> u64 {
+        let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return mask };
+        let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
+        if S::PRESENT && !found.zeros {
+            let (data, from) = (&mut requests[handle].data, buffer.data(found.entry));
+            for i in (0..from.len()).filter(|i| mask & found.mask & (1 << i) != 0) {
+                data[(at + i as i32) as usize] = from[i];
+            }
+        }
+        mask & !found.mask
+    }
+
+    fn write(&mut self, handle: Handle<Active<S>>) {
+        let extent = self.clients.requests[handle].extent;
+        self.counts.host_slots += u64::from(extent.end - extent.first);
+        if self.clients.buffer.is_some() {
+            self.buffer_queue.push_back(handle);
+            return self.fill_buffer();
+        }
+        if extent.first == extent.end {
+            return self.served(handle);
+        }
+        self.clients.requests[handle].pending = extent.end - extent.first;
+        let owner = Clients::request_owner(handle);
+        let mut from = extent.first;
+        while from < extent.end {
+            let piece = self.resolved.host.chop.map_or(extent.end, |chop| (from / chop + 1) * chop).min(extent.end);
+            let version = self.ftl.next_version();
+            self.ftl.begin_write();
+            for unit in from..piece {
+                let (at, mask) = self.cover(handle, unit);
+                let unit = Unit { lpn: Lpn::new(unit), owner, at, mask, version };
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                self.ftl.write(&mut flash, &mut self.clients, unit);
+            }
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            self.ftl.end_write(&mut flash, &mut self.clients);
+            from = piece;
+        }
+    }
+
+    /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
+    fn fill_buffer(&mut self) {
+        loop {
+            while let Some(handle) = self.buffer_queue.front().copied() {
+                if !self.take(handle) {
+                    break;
+                }
+                self.buffer_queue.pop_front();
+                self.served(handle);
+            }
+            if !self.write_back() {
+                return;
+            }
+        }
+    }
+
+    /// Takes the units of a write into the buffer. False if it is full.
+    fn take(&mut self, handle: Handle<Active<S>>) -> bool {
+        let end = self.clients.requests[handle].extent.end;
+        while self.clients.requests[handle].next_unit < end {
+            let unit = self.clients.requests[handle].next_unit;
+            let (at, mask) = self.cover(handle, unit);
+            let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
+            let data = &requests[handle].data;
+            match buffer.take(Lpn::new(unit), mask, |i| data[(at + i as i32) as usize]) {
+                Taken::Full => return false,
+                Taken::Absorbed => self.counts.absorbed_slots += 1,
+                Taken::New => {}
+            }
+            self.clients.requests[handle].next_unit += 1;
+        }
+        true
+    }
+
+    /// Writes back one program's worth of the buffer, if it is time for so much. False if not.
+    fn write_back(&mut self) -> bool {
+        let batch = self.backend.slots_per_command();
+        let urgent = match self.flushes.back() {
+            Some((epoch, _)) => Some(*epoch),
+            // A write that waits needs room now.
+            None if !self.buffer_queue.is_empty() => Some(u64::MAX),
+            None => None,
+        };
+        let mut written = 0;
+        let mut version = 0;
+        while written < batch {
+            let Some(buffer) = &mut self.clients.buffer else { break };
+            let Some(entry) = buffer.next_to_write(urgent) else { break };
+            let (lpn, mask) = (buffer.entry(entry).lpn, buffer.entry(entry).mask);
+            if written == 0 {
+                version = self.ftl.next_version();
+                self.ftl.begin_write();
+            }
+            written += 1;
+            let mask = mask & full_mask(self.resolved.geometry.sectors);
+            let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version };
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            self.ftl.write(&mut flash, &mut self.clients, unit);
+        }
+        if written > 0 {
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            self.ftl.end_write(&mut flash, &mut self.clients);
+        }
+        written > 0
+    }
+
+    /// Something left the buffer: flushes may be done, writes may come in.
+    fn buffer_drained(&mut self) {
+        while let Some(lpn) = self.clients.dropped.pop() {
+            self.ftl.discard(lpn);
+        }
+        while let Some((epoch, handle)) = self.flushes.front().copied() {
+            if !self.clients.buffer.as_ref().is_none_or(|buffer| buffer.is_durable(epoch)) {
+                break;
+            }
+            self.flushes.pop_front();
+            if self.clients.buffer_failed {
+                self.clients.requests[handle].status = Status::ReadOnly;
+            }
+            self.served(handle);
+        }
+        self.fill_buffer();
+    }
+
+    /// Without a buffer every acknowledged write is in flash already.
+    fn flush(&mut self, handle: Handle<Active<S>>) {
+        let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
+        let epoch = buffer.begin_flush();
+        self.flushes.push_back((epoch, handle));
+        self.fill_buffer();
+        self.clients.drained = true;
+    }
+
+    /// Forgets the units that lie wholly inside the extent; parts of units at its ends stay as they are.
+    fn discard(&mut self, handle: Handle<Active<S>>) {
+        let extent = self.clients.requests[handle].extent;
+        for unit in extent.first..extent.end {
+            if self.cover(handle, unit).1 != full_mask(self.resolved.geometry.sectors) {
+                continue;
+            }
+            if let Some(buffer) = &mut self.clients.buffer {
+                buffer.discard(Lpn::new(unit));
+                self.clients.drained = true;
+            }
+            self.ftl.discard(Lpn::new(unit));
+        }
+        self.served(handle);
+    }
+
+    /// The device has done its part.
+    #[inline]
+    fn served(&mut self, handle: Handle<Active<S>>) {
+        let io = self.clients.requests[handle].io;
+        if io.kind == IoKind::Read {
+            if let Some(at) = self.link.carry(self.now, Direction::Out, io.sectors.bytes()) {
+                return self.events.push(at, Event::WentOut(handle.number()));
+            }
+        }
+        self.complete(handle);
+    }
+
+    #[inline]
+    pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) {
+        let request = &mut self.clients.requests[handle];
+        let kind = request.io.kind as usize;
+        self.counts.requests[kind] += 1;
+        self.counts.sectors[kind] += request.io.sectors.get();
+        let data = std::mem::take(&mut request.data);
+        self.completions.push(Completion {
+            tag: request.tag,
+            io: request.io,
+            status: request.status,
+            arrival: request.arrival,
+            start: request.start,
+            end: self.now,
+            commands: request.commands,
+            flash_wait: request.wait,
+            waited_for: request.waited_for,
+            data: if request.io.kind == IoKind::Read { data } else { Vec::new() },
+        });
+        let (position, extent, blocks) = (request.position as usize, request.extent, request.blocks);
+        self.filter.remove(&extent);
+        self.active.swap_remove(position);
+        if let Some(moved) = self.active.get(position) {
+            self.clients.requests[*moved].position = position as u32;
+        }
+        self.clients.requests.remove(handle);
+        if blocks {
+            self.unblock(&extent);
+        }
+    }
+
+    /// Requests that waited for one with this extent go on if nothing else is in their way, in the order in
+    /// which they came.
+    fn unblock(&mut self, extent: &Extent) {
+        let mut free = Vec::new();
+        for handle in &self.active {
+            let request = &mut self.clients.requests[*handle];
+            if request.blockers > 0 && request.extent.conflicts(extent) {
+                request.blockers -= 1;
+                if request.blockers == 0 {
+                    free.push((request.start, *handle));
+                }
+            }
+        }
+        free.sort_by_key(|(start, handle)| (*start, handle.number()));
+        free.into_iter().for_each(|(_, handle)| self.go(handle));
+    }
+}

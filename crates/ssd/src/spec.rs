@@ -1,0 +1,241 @@
+//! An SSD as it is described in a file, and what the description comes to.
+
+mod link;
+mod resolve;
+
+use flash::backend::{Arbitration, Units};
+use flash::nand::{FaultSpec, Part};
+use flash::units::{Bytes, Rate, Ratio, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ftl::placement::PlacementSpec;
+use crate::ftl::victim::VictimSpec;
+
+pub use link::{Duplex, LinkSpec};
+pub use resolve::{Resolved, ResolvedBuffer, ResolvedHost};
+
+/// An SSD.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Spec {
+    /// What it is called in results.
+    pub name: String,
+    /// What it is, and where its numbers come from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// The flash array.
+    pub flash: FlashSpec,
+    /// The host's side.
+    #[serde(default)]
+    pub host: HostSpec,
+    /// The volatile write buffer; none if the table is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer: Option<BufferSpec>,
+    /// The flash translation layer.
+    #[serde(default)]
+    pub ftl: FtlSpec,
+}
+
+/// The flash array: which part, how many, and how they are wired.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FlashSpec {
+    /// The NAND part, by the name of a preset (see `flashloom devices`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The NAND part, written out; instead of `part`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_part: Option<Part>,
+    /// Separately arbitrated buses.
+    pub channels: u32,
+    /// Chips on each channel, or gangs of chips.
+    pub chips: u32,
+    /// Chips in a gang: they share chip enable, command and data lines and act as one chip with so many
+    /// times the page (a superblock in the sense of Dirik & Jacob, Sec. 3.2).
+    #[serde(default = "one")]
+    pub gang: u32,
+    /// Width of a channel in bits, a multiple of 8.
+    #[serde(default = "eight")]
+    pub width: u32,
+    /// Data rate of one 8-bit lane; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_rate: Option<Rate>,
+    /// Blocks in a plane; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
+    /// Pages in a block; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<u32>,
+    /// Planes in a die; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planes: Option<u32>,
+    /// Dies in a chip; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dies: Option<u32>,
+    /// Whether one command works on all planes of a die; as the part can if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multi_plane: Option<bool>,
+    /// Whether consecutive pages of one list are read and programmed in cache mode, as far as the part
+    /// can.
+    #[serde(default = "yes")]
+    pub cache_mode: bool,
+    /// The high-level units.
+    #[serde(default)]
+    pub units: Units,
+    /// What goes first.
+    #[serde(default)]
+    pub order: Arbitration,
+    /// What fails; nothing by default.
+    #[serde(default)]
+    pub faults: FaultSpec,
+}
+
+/// The host's side of the device.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct HostSpec {
+    /// The link: a name (`ata-133`, `sata-300`, `sata-600`, `pcie-3-x4`...), `none` for a link that costs no
+    /// time, or its rate, overhead and duplex written out.
+    pub link: LinkSpec,
+    /// Requests the device works on at once; the others wait in the host queue.
+    pub queue_depth: u32,
+    /// Requests are cut into pieces of at most this size, aligned to it; not at all if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chop: Option<Bytes>,
+}
+
+impl Default for HostSpec {
+    fn default() -> Self {
+        Self { link: LinkSpec::default(), queue_depth: 32, chop: None }
+    }
+}
+
+/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BufferSpec {
+    /// Its size.
+    pub size: Bytes,
+    /// Share of the buffer above which it writes back.
+    #[serde(default = "half")]
+    pub high: Ratio,
+    /// Share of the buffer at which it stops writing back.
+    #[serde(default = "quarter")]
+    pub low: Ratio,
+}
+
+/// The flash translation layer.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FtlSpec {
+    /// Its family.
+    pub kind: FtlKind,
+    /// What one entry of the map leads to: a page or an even part of one. A page if missing, but no more
+    /// than 32KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_unit: Option<Bytes>,
+    /// Share of the flash that the host does not see.
+    pub over_provisioning: Ratio,
+    /// What the host sees; instead of `over-provisioning`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// How writes are spread.
+    pub placement: PlacementSpec,
+    /// Garbage collection.
+    pub gc: GcSpec,
+    /// Wear levelling.
+    pub wear: WearSpec,
+}
+
+impl Default for FtlSpec {
+    fn default() -> Self {
+        Self {
+            kind: FtlKind::Page,
+            map_unit: None,
+            over_provisioning: Ratio::new(0.07),
+            capacity: None,
+            placement: PlacementSpec::default(),
+            gc: GcSpec::default(),
+            wear: WearSpec::default(),
+        }
+    }
+}
+
+/// The families of flash translation layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FtlKind {
+    /// A full page-level map in RAM.
+    #[default]
+    Page,
+}
+
+/// Garbage collection.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct GcSpec {
+    /// How a victim is chosen.
+    pub victim: VictimSpec,
+    /// Free superblocks of a pool (a die or a group of its planes) at which collection starts; at least
+    /// one.
+    pub start: u32,
+    /// Free superblocks at which it stops; more than `start`.
+    pub stop: u32,
+    /// Copies of a pool under way at once.
+    pub parallel: u32,
+    /// Whether whole pages are copied inside their plane without crossing the channel, as far as the part
+    /// can.
+    pub copy_back: bool,
+}
+
+impl Default for GcSpec {
+    fn default() -> Self {
+        Self { victim: VictimSpec::Greedy, start: 2, stop: 3, parallel: 2, copy_back: false }
+    }
+}
+
+/// Wear levelling.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct WearSpec {
+    /// Dynamic: the least worn free superblock is used next, not the one that was freed first.
+    pub dynamic: bool,
+    /// Static: the data of the least worn superblock is moved when it lags so many erases behind the most
+    /// worn free one of its pool; never if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<u32>,
+    /// Erases of a pool between two looks.
+    pub check_every: u32,
+}
+
+impl Default for WearSpec {
+    fn default() -> Self {
+        Self { dynamic: true, threshold: None, check_every: 16 }
+    }
+}
+
+/// How long spare bytes of one page take on the channel, for recovery's scan.
+fn spare_transfer(part: &Part, rate: Rate) -> Span {
+    rate.time(part.geometry.spare)
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn eight() -> u32 {
+    8
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn half() -> Ratio {
+    Ratio::new(0.5)
+}
+
+const fn quarter() -> Ratio {
+    Ratio::new(0.25)
+}

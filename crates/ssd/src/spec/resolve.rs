@@ -1,0 +1,323 @@
+//! A description, checked as a whole: every fault is found, each with its key and the remedy.
+
+use flash::backend::{Config, Timing, Units};
+use flash::fault::Fault;
+use flash::nand::{Geometry, GeometryError, Part};
+use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
+
+use super::{FtlSpec, LinkSpec, Spec, spare_transfer};
+use crate::ftl::page::RESERVED;
+
+/// A device that can be built.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// What it was described as, with the part written out.
+    pub spec: Spec,
+    /// The NAND part with the description's changes.
+    pub part: Part,
+    /// The shape of the flash array.
+    pub geometry: Geometry,
+    /// Times, units and order.
+    pub backend: Config,
+    /// The FTL.
+    pub ftl: FtlSpec,
+    /// The host's side.
+    pub host: ResolvedHost,
+    /// The write buffer.
+    pub buffer: Option<ResolvedBuffer>,
+    /// Mapping units the host can address.
+    pub units: u32,
+    /// Chips that act as one.
+    pub gang: u32,
+    /// Whether garbage collection uses copy-back.
+    pub copy_back: bool,
+    /// Channel time of a page's spare bytes.
+    pub spare_transfer: Span,
+}
+
+/// The host's side of a device.
+#[derive(Clone, Debug)]
+pub struct ResolvedHost {
+    /// The link.
+    pub link: LinkSpec,
+    /// Requests the device works on at once.
+    pub queue_depth: u32,
+    /// Mapping units in a piece of a chopped request.
+    pub chop: Option<u32>,
+}
+
+/// The write buffer, in mapping units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolvedBuffer {
+    /// Its size.
+    pub units: u32,
+    /// Above so many dirty units it writes back.
+    pub high: u32,
+    /// Down to so many.
+    pub low: u32,
+}
+
+impl Resolved {
+    /// Sectors the host can address.
+    #[must_use]
+    pub fn capacity(&self) -> Sectors {
+        Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
+    }
+
+    /// Data bytes of the flash, all blocks counted.
+    #[must_use]
+    pub fn raw_capacity(&self) -> Bytes {
+        SECTOR * (u64::from(self.geometry.slot_count()) * u64::from(self.geometry.sectors))
+    }
+}
+
+/// Faults as they are found.
+#[derive(Default)]
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn add(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
+        self.0.push(Fault::new(path, message, remedy));
+    }
+
+    fn positive(&mut self, path: &str, value: u32) {
+        if value == 0 {
+            self.add(path, "is zero", "there must be at least one");
+        }
+    }
+}
+
+impl Spec {
+    /// Checks the description and works out what it comes to.
+    ///
+    /// # Errors
+    /// All faults, each with its key and the remedy.
+    pub fn resolve(&self) -> Result<Resolved, Vec<Fault>> {
+        let mut faults = Faults::default();
+        self.check_numbers(&mut faults);
+        let part = self.part(&mut faults);
+        let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
+        let Some(geometry) = self.geometry(&part, &mut faults) else { return Err(faults.0) };
+        let rate = Rate::new(part.bus.rate.get() * u64::from(self.flash.width / 8));
+        let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
+        let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
+        let units = self.units(&geometry, &mut faults);
+        let buffer = self.resolved_buffer(&geometry, &mut faults);
+        let chop = self.chop(&geometry, &mut faults);
+        let (Some(timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
+            return Err(faults.0);
+        };
+        let mut spec = self.clone();
+        spec.flash.part = None;
+        spec.flash.custom_part = Some(part.clone());
+        Ok(Resolved {
+            backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
+            ftl: self.ftl.clone(),
+            host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop },
+            buffer,
+            units,
+            gang: self.flash.gang,
+            copy_back: self.ftl.gc.copy_back && part.features.copy_back,
+            spare_transfer: spare_transfer(&part, rate),
+            part,
+            geometry,
+            spec,
+        })
+    }
+
+    fn check_numbers(&self, faults: &mut Faults) {
+        faults.positive("flash.channels", self.flash.channels);
+        faults.positive("flash.chips", self.flash.chips);
+        faults.positive("flash.gang", self.flash.gang);
+        for (path, value) in [
+            ("flash.blocks", self.flash.blocks),
+            ("flash.pages", self.flash.pages),
+            ("flash.planes", self.flash.planes),
+            ("flash.dies", self.flash.dies),
+        ] {
+            faults.positive(path, value.unwrap_or(1));
+        }
+        if let Units::Shared(0) = self.flash.units {
+            faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
+        }
+        if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
+            let width = self.flash.width;
+            faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
+        }
+        faults.positive("host.queue-depth", self.host.queue_depth);
+        faults.positive("ftl.gc.parallel", self.ftl.gc.parallel);
+        faults.positive("ftl.gc.start", self.ftl.gc.start);
+        faults.positive("ftl.wear.check-every", self.ftl.wear.check_every);
+        if self.ftl.wear.threshold == Some(0) {
+            faults.add(
+                "ftl.wear.threshold",
+                "is zero: data would be moved for ever",
+                "use at least 1, or leave it out",
+            );
+        }
+        if self.ftl.gc.stop <= self.ftl.gc.start {
+            let message =
+                format!("{} free superblocks, where collection starts at {}", self.ftl.gc.stop, self.ftl.gc.start);
+            faults.add("ftl.gc.stop", message, format!("use at least {}", self.ftl.gc.start.saturating_add(1)));
+        }
+        let faulty = &self.flash.faults;
+        for (key, ratio) in [
+            ("program-failures", faulty.program_failures),
+            ("erase-failures", faulty.erase_failures),
+            ("uncorrectable-reads", faulty.uncorrectable_reads),
+            ("initial-bad-blocks", faulty.initial_bad_blocks),
+        ] {
+            if ratio.get() >= 1.0 {
+                let path = format!("flash.faults.{key}");
+                faults.add(&path, format!("{ratio}: everything would fail"), "use a share below 100%");
+            }
+        }
+    }
+
+    /// The part with the description's changes.
+    fn part(&self, faults: &mut Faults) -> Option<Part> {
+        let mut part = match (&self.flash.part, &self.flash.custom_part) {
+            (Some(name), None) => match Part::preset(name) {
+                Some(part) => part.clone(),
+                None => {
+                    let known: Vec<_> = Part::presets().map(|part| part.name.clone()).collect();
+                    let remedy = format!("use one of {}", known.join(", "));
+                    faults.add("flash.part", format!("no part is called `{name}`"), remedy);
+                    return None;
+                }
+            },
+            (None, Some(part)) => part.clone(),
+            (None, None) => {
+                faults.add("flash.part", "no NAND part is named", "name one, e.g. part = \"dirik-2009\"");
+                return None;
+            }
+            (Some(_), Some(_)) => {
+                faults.add("flash.custom-part", "stands beside flash.part", "keep one of the two");
+                return None;
+            }
+        };
+        let flash = &self.flash;
+        part.geometry.blocks_per_plane = flash.blocks.unwrap_or(part.geometry.blocks_per_plane);
+        part.geometry.pages_per_block = flash.pages.unwrap_or(part.geometry.pages_per_block);
+        part.geometry.planes_per_die = flash.planes.unwrap_or(part.geometry.planes_per_die);
+        part.geometry.dies_per_chip = flash.dies.unwrap_or(part.geometry.dies_per_chip);
+        part.bus.rate = flash.lane_rate.unwrap_or(part.bus.rate);
+        if faults.0.is_empty() {
+            for error in part.validate() {
+                faults.add("flash.part", error.to_string(), "correct the part's description");
+            }
+        }
+        Some(part)
+    }
+
+    fn geometry(&self, part: &Part, faults: &mut Faults) -> Option<Geometry> {
+        let page = part.geometry.page;
+        let unit = self.ftl.map_unit.unwrap_or(Bytes::new(page.get().min(32 * 1024)));
+        let Some(sectors) = unit.sectors().filter(|s| !s.is_zero()) else {
+            faults.add("ftl.map-unit", format!("{unit} is not a whole number of sectors"), "use a multiple of 512B");
+            return None;
+        };
+        if unit > page || !page.get().is_multiple_of(unit.get()) {
+            let message = format!("{unit} does not divide the page of {page}");
+            faults.add("ftl.map-unit", message, format!("use {page} or an even part of it"));
+            return None;
+        }
+        let gang = self.flash.gang;
+        let planes = part.geometry.planes_per_die.saturating_mul(gang);
+        let multi_plane = self.flash.multi_plane.unwrap_or(part.features.multi_plane);
+        if multi_plane && part.geometry.planes_per_die > 1 && !part.features.multi_plane {
+            let message = format!("{} has no multi-plane commands", part.name);
+            faults.add("flash.multi-plane", message, "leave it out, or choose another part");
+            return None;
+        }
+        // Ganged chips always work together; planes do if they can and should.
+        let stripe = if multi_plane { planes } else { gang };
+        let geometry = Geometry::new(
+            self.flash.channels,
+            self.flash.chips,
+            part.geometry.dies_per_chip,
+            planes,
+            stripe,
+            part.geometry.blocks_per_plane,
+            part.geometry.pages_per_block,
+            u32::try_from(page.get() / unit.get()).unwrap_or(u32::MAX),
+            u32::try_from(sectors.get()).unwrap_or(u32::MAX),
+        );
+        geometry
+            .map_err(|error| {
+                let path = if matches!(error, GeometryError::UnitTooLarge(_)) { "ftl.map-unit" } else { "flash" };
+                faults.add(path, error.to_string(), "change the dimensions of the array or the mapping unit");
+            })
+            .ok()
+    }
+
+    /// Mapping units the host sees.
+    fn units(&self, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let slots = u64::from(geometry.superblock_slots());
+        let raw = u64::from(geometry.slot_count());
+        let unit = u64::from(geometry.sectors) * SECTOR.get();
+        let (path, units) = match self.ftl.capacity {
+            Some(capacity) if !capacity.get().is_multiple_of(unit) => {
+                let message = format!("{capacity} is not a whole number of mapping units of {}", Bytes::new(unit));
+                let remedy = format!("use a multiple of {}, e.g. {}B", Bytes::new(unit), capacity.get() / unit * unit);
+                faults.add("ftl.capacity", message, remedy);
+                return None;
+            }
+            Some(capacity) => ("ftl.capacity", capacity.get() / unit),
+            None => {
+                let share = 1.0 - self.ftl.over_provisioning.get();
+                ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
+            }
+        };
+        // Each pool keeps open superblocks and one to copy into to itself.
+        let pools = u64::from(geometry.die_count() * geometry.groups());
+        let spare = u64::from(geometry.blocks.saturating_sub(RESERVED)) * pools * slots;
+        if units == 0 {
+            faults.add(path, "nothing is left for the host", "leave it some of the flash");
+            return None;
+        }
+        if units > spare {
+            let message = format!(
+                "the host would see {} of {} of flash, which leaves no spare block: every die (or plane group) of {} \
+                 superblocks keeps {RESERVED} to itself",
+                Bytes::new(units * unit),
+                Bytes::new(raw * unit),
+                geometry.blocks
+            );
+            let remedy = format!(
+                "let the host see at most {}, i.e. over-provision at least {:.2}%, or give each plane more blocks",
+                Bytes::new(spare * unit),
+                (1.0 - spare as f64 / raw as f64) * 100.0 + 0.005
+            );
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    fn resolved_buffer(&self, geometry: &Geometry, faults: &mut Faults) -> Option<ResolvedBuffer> {
+        let buffer = self.buffer.as_ref()?;
+        let unit = u64::from(geometry.sectors) * SECTOR.get();
+        let units = buffer.size.get() / unit;
+        if units == 0 || units > u64::from(u32::MAX / 2) {
+            let message = format!("{} is not between one mapping unit ({}) and 2^31", buffer.size, Bytes::new(unit));
+            faults.add("buffer.size", message, "use a multiple of the mapping unit, or leave [buffer] out");
+        }
+        if buffer.high.get() > 1.0 || buffer.low > buffer.high {
+            let message = format!("writes back from {} down to {}", buffer.high, buffer.low);
+            faults.add("buffer.high", message, "use low <= high <= 100%");
+        }
+        let share = |ratio: flash::units::Ratio| (units as f64 * ratio.get()).floor() as u32;
+        Some(ResolvedBuffer { units: units as u32, high: share(buffer.high), low: share(buffer.low) })
+    }
+
+    fn chop(&self, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let chop = self.host.chop?;
+        let unit = u64::from(geometry.sectors) * SECTOR.get();
+        if chop.is_zero() || !chop.get().is_multiple_of(unit) {
+            let message = format!("{chop} is not a multiple of the mapping unit of {}", Bytes::new(unit));
+            faults.add("host.chop", message, "use a multiple of the mapping unit, or leave it out");
+        }
+        u32::try_from(chop.get() / unit).ok()
+    }
+}

@@ -1,0 +1,131 @@
+//! What every sector may hold, power cuts included.
+//!
+//! The newest completed write is what a read returns. After a power cut a sector may hold its last durable
+//! content or anything written since; a discard is no promise, so what was there before it may be found
+//! again. Nothing older, and nothing of another sector, ever.
+
+use std::collections::BTreeMap;
+
+use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
+
+/// What one sector may hold.
+#[derive(Clone, Debug, Default)]
+struct Sector {
+    /// Contents that may be found after a power cut, in the order in which they were written. The first is
+    /// durable.
+    possible: Vec<(u64, Stamp)>,
+    /// What a read returns now.
+    now: Stamp,
+}
+
+/// The oracle for a device.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    sectors: BTreeMap<u64, Sector>,
+    /// True if a write is durable once it is acknowledged.
+    write_through: bool,
+    /// Sectors of a mapping unit: only whole units are discarded.
+    unit: u64,
+    writes: u64,
+    stamps: u64,
+}
+
+impl Oracle {
+    /// An oracle for a new device.
+    #[must_use]
+    pub const fn new(write_through: bool, unit: u64) -> Self {
+        Self { sectors: BTreeMap::new(), write_through, unit, writes: 0, stamps: 0 }
+    }
+
+    /// Stamps for a write that is about to be submitted; from now on a cut may leave them.
+    pub fn submit_write(&mut self, io: &Io) -> Vec<Stamp> {
+        self.writes += 1;
+        let order = self.writes;
+        (io.start.get()..io.end().get())
+            .map(|sector| {
+                self.stamps += 1;
+                let stamp = Stamp(self.stamps);
+                let entry = self.sectors.entry(sector).or_default();
+                if entry.possible.is_empty() {
+                    entry.possible.push((0, Stamp(0)));
+                }
+                entry.possible.push((order, stamp));
+                stamp
+            })
+            .collect()
+    }
+
+    /// The order of the latest write submitted: a flush submitted now covers those of them that are
+    /// complete.
+    #[must_use]
+    pub const fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// A write has completed.
+    pub fn complete_write(&mut self, io: &Io, stamps: &[Stamp]) {
+        for (sector, stamp) in (io.start.get()..).zip(stamps) {
+            let entry = self.sectors.get_mut(&sector).expect("it was submitted");
+            entry.now = *stamp;
+            if self.write_through {
+                let at = entry.possible.iter().position(|(_, s)| s == stamp).expect("it was submitted");
+                entry.possible.drain(..at);
+            }
+        }
+    }
+
+    /// A flush has completed that was submitted when `covered(order)` writes were complete.
+    pub fn complete_flush(&mut self, covered: impl Fn(u64) -> bool) {
+        for entry in self.sectors.values_mut() {
+            if let Some(at) = entry.possible.iter().rposition(|(order, _)| *order > 0 && covered(*order)) {
+                entry.possible.drain(..at);
+            }
+        }
+    }
+
+    /// A discard has completed.
+    pub fn complete_discard(&mut self, io: &Io) {
+        debug_assert_eq!(io.kind, IoKind::Discard);
+        let first = io.start.get().div_ceil(self.unit) * self.unit;
+        let end = io.end().get() / self.unit * self.unit;
+        for sector in first..end {
+            let entry = self.sectors.entry(sector).or_default();
+            entry.now = Stamp(0);
+            entry.possible.push((0, Stamp(0)));
+        }
+    }
+
+    /// Checks a read that has completed.
+    ///
+    /// # Panics
+    /// If a sector does not hold the newest completed write.
+    pub fn check_read(&self, io: &Io, data: &[Stamp]) {
+        assert_eq!(data.len() as u64, io.sectors.get());
+        for (sector, got) in (io.start.get()..).zip(data) {
+            let expected = self.sectors.get(&sector).map_or(Stamp(0), |entry| entry.now);
+            assert_eq!(*got, expected, "sector {sector} holds {got:?} instead of {expected:?}");
+        }
+    }
+
+    /// After a power cut: checks what a sector holds, and holds the device to it from now on.
+    ///
+    /// # Panics
+    /// If it holds what it must not.
+    pub fn check_recovered(&mut self, sector: u64, got: Stamp) {
+        let Some(entry) = self.sectors.get_mut(&sector) else {
+            assert_eq!(got, Stamp(0), "sector {sector} was never written and holds {got:?}");
+            return;
+        };
+        let possible =
+            entry.possible.iter().any(|(_, stamp)| *stamp == got) || entry.possible.is_empty() && got == Stamp(0);
+        assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
+        entry.now = got;
+        entry.possible = vec![(0, got)];
+    }
+
+    /// After a power cut: a sector cannot be read. It may hold anything that was possible.
+    pub fn lost(&mut self, sector: u64) {
+        self.sectors.remove(&sector);
+    }
+}
