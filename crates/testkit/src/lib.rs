@@ -1,1 +1,7 @@
-//! Placeholder while the ground floor is laid.
+//! Test doubles and checkers that more than one crate needs.
+
+mod fixed;
+mod list;
+
+pub use fixed::{Bug, FixedDrive};
+pub use list::List;
