@@ -51,8 +51,8 @@ impl<S: Copy + Default> FixedDrive<S> {
             host_slots: 0,
             absorbed_slots: 0,
             flash: Account::default(),
-            channel_busy: vec![Span::ZERO; 1],
-            die_busy: vec![Span::ZERO; 1],
+            channel_busy: vec![Span::ZERO; servers],
+            die_busy: vec![Span::ZERO; servers],
             unit_busy: Vec::new(),
             link_busy: Span::ZERO,
             free_blocks: 0,
@@ -120,9 +120,11 @@ impl<S: Copy + Default> FixedDrive<S> {
             tally.bytes += io.sectors.bytes();
             tally.array += self.service / 2;
             tally.bus += self.service / 2;
-            c.die_busy[0] += self.service / 2;
-            c.channel_busy[0] += self.service / 2;
-            c.link_busy += self.service / 4;
+            // Requests under way are consecutive, so that taking the servers in turn is who served whom.
+            let server = (self.hash.events() as usize - 1) % self.servers;
+            c.die_busy[server] += self.service / 2;
+            c.channel_busy[server] += self.service / 2;
+            c.link_busy += self.service / (4 * self.servers as u64);
         }
         if io.kind == IoKind::Write {
             c.host_slots += io.sectors.get();
