@@ -9,6 +9,7 @@ pub mod config;
 pub mod histogram;
 pub mod oracle;
 pub mod reconcile;
+pub mod report;
 pub mod run;
 pub mod series;
 
