@@ -1,0 +1,68 @@
+//! Values of options that are more than a number or a name.
+
+use std::str::FromStr;
+
+/// What to do with the addresses of a trace that lie beyond the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Extent {
+    /// Refuse the trace
+    #[default]
+    Error,
+    /// Start again at the first sector
+    Wrap,
+    /// Push the addresses that are used together
+    Compact,
+}
+
+/// One step of bringing a disk into a state before a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Precondition {
+    /// Write everything once, in order.
+    Fill,
+    /// Overwrite at random.
+    Random {
+        /// How many capacities.
+        times: f64,
+    },
+    /// Overwrite at random until write amplification no longer changes.
+    Steady,
+}
+
+impl FromStr for Precondition {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no way to prepare a disk: write fill, random:xN (e.g. random:x2) or steady");
+        match text {
+            "fill" => Ok(Self::Fill),
+            "steady" => Ok(Self::Steady),
+            _ => {
+                let times = text.strip_prefix("random:x").and_then(|times| positive(times).ok()).ok_or_else(wrong)?;
+                Ok(Self::Random { times })
+            }
+        }
+    }
+}
+
+/// A number above zero.
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
+        _ => Err(format!("`{text}` is not a number above zero")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read() {
+        assert_eq!("random:x0.5".parse(), Ok(Precondition::Random { times: 0.5 }));
+        assert_eq!("steady".parse(), Ok(Precondition::Steady));
+        for wrong in ["", "random", "random:2", "random:x0", "random:xinf", "random:x-1", "Fill"] {
+            assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
+        }
+    }
+}
