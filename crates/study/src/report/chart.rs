@@ -234,8 +234,11 @@ pub(super) fn stacks(label: &str, unit: &str, rows: &[Stack]) -> String {
     svg + "</svg>\n"
 }
 
+/// One row of a heat map: its name, and (from, to, share) of each cell.
+pub(super) type Heat = (String, Vec<(f64, f64, f64)>);
+
 /// Rows of shares over time, from pale (idle) to full colour (busy).
-pub(super) fn heat(label: &str, x: &Axis, rows: &[(String, Vec<(f64, f64, f64)>)]) -> String {
+pub(super) fn heat(label: &str, x: &Axis, rows: &[Heat]) -> String {
     let tall = (220.0 / rows.len() as f64).clamp(4.0, 22.0);
     let bottom = TOP + tall * rows.len() as f64;
     let mut svg = String::new();

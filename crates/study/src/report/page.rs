@@ -7,7 +7,7 @@ use flash::io::IoKind;
 use flash::units::{Sectors, Span};
 use ssd::Counters;
 
-use super::chart::{Axis, Line, Scale, Stack, bars, escape, heat, lines, stacks};
+use super::chart::{Axis, Heat, Line, Scale, Stack, bars, escape, heat, lines, stacks};
 use super::summary::shares;
 use super::{Report, Summary, table};
 use crate::run::{rate, since, write_amplification};
@@ -150,7 +150,7 @@ fn utilisation(report: &Report<'_>, time: &Axis) -> String {
     ];
     let total: usize = groups.iter().map(|(_, busy)| busy(&report.result.after).len()).sum();
     let together = total.div_ceil(HEAT_ROWS).max(1);
-    let mut rows: Vec<(String, Vec<(f64, f64, f64)>)> = Vec::new();
+    let mut rows: Vec<Heat> = Vec::new();
     for (name, busy) in groups {
         let count = busy(&report.result.after).len();
         for first in (0..count).step_by(together) {
