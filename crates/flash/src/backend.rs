@@ -1,7 +1,409 @@
 //! When things happen: command lists, units, dies and buses.
+//!
+//! The FTL builds a [`List`] of commands with dependencies, hands it in and hears of it again when it
+//! is finished. In between the list waits for a high-level unit, its commands wait for their dies, and
+//! their data waits for the channel; what goes first is [`Arbitration`]'s to say.
 
 mod account;
 mod cause;
+mod command;
+mod config;
+mod effect;
+mod execute;
+mod observe;
+mod power;
+mod queue;
+#[cfg(test)]
+mod tests;
 
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
+pub use command::{Class, Command, List, Slot, SlotRef};
+pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Units};
+pub use observe::{Observer, Phase, Resource};
+
+use std::collections::VecDeque;
+
+use crate::engine::{Handle, Slab};
+use crate::nand::{Geometry, Media, Sector, Stream, Target};
+use crate::units::{DieId, Span, SuperblockId, Time};
+
+use command::Stage;
+use queue::Queue;
+
+/// Something that happens in the backend at a time of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// The array of a die finished what it was doing.
+    Array(u32),
+    /// A channel finished a transfer.
+    Bus(u32),
+}
+
+/// The flash array and everything that keeps it busy. `S` is what a sector holds, `O` who watches.
+#[derive(Clone, Debug)]
+pub struct Backend<S, O = ()> {
+    media: Media<S>,
+    timing: Timing,
+    arbitration: Arbitration,
+    commands: Slab<Command>,
+    lists: Slab<List>,
+    /// `slots_per_command` entries for every place of `commands`.
+    slots: Vec<Slot>,
+    slots_per_command: u32,
+    /// The content of `slots`, one mapping unit each; empty if there is none.
+    payload: Vec<S>,
+    dies: Vec<Die>,
+    channels: Vec<Channel>,
+    units: Vec<Unit>,
+    shared: Queue<List>,
+    units_kind: Units,
+    finished: VecDeque<Handle<List>>,
+    account: Account,
+    timed: bool,
+    observer: O,
+}
+
+/// A die: an array and a register (in cache mode the register works while the array does).
+#[derive(Clone, Debug)]
+struct Die {
+    channel: u32,
+    /// The command that has the array, waiting for its command cycles, working, or done and held back
+    /// because the register is still occupied.
+    array: Option<Handle<Command>>,
+    held: bool,
+    /// The command whose data is in the register, on its way in or out.
+    register: Option<Handle<Command>>,
+    /// The register holds a whole page that waits for the array.
+    loaded: bool,
+    queue: Queue<Command>,
+    unfinished: u32,
+    last: Option<Cause>,
+    busy: Span,
+    until: Time,
+}
+
+#[derive(Clone, Debug)]
+struct Channel {
+    current: Option<Handle<Command>>,
+    queue: Queue<Command>,
+    last: Option<Cause>,
+    busy: Span,
+    until: Time,
+}
+
+/// A high-level controller: executes one command list at a time.
+#[derive(Clone, Debug)]
+struct Unit {
+    list: Option<Handle<List>>,
+    queue: Queue<List>,
+    last: Option<Cause>,
+    busy: Span,
+    since: Time,
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// A backend over `media`.
+    #[must_use]
+    pub fn new(media: Media<S>, config: &Config, observer: O) -> Self {
+        let geometry = media.geometry();
+        let per_channel = geometry.chips * geometry.dies;
+        let die = |i: u32| Die {
+            channel: i / per_channel,
+            array: None,
+            held: false,
+            register: None,
+            loaded: false,
+            queue: Queue::default(),
+            unfinished: 0,
+            last: None,
+            busy: Span::ZERO,
+            until: Time::ZERO,
+        };
+        let channel =
+            Channel { current: None, queue: Queue::default(), last: None, busy: Span::ZERO, until: Time::ZERO };
+        let unit = Unit { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };
+        let units = match config.units {
+            Units::None => 0,
+            Units::PerDie => geometry.die_count(),
+            Units::PerChannel => geometry.channels,
+            Units::Shared(count) => count,
+        };
+        Self {
+            dies: (0..geometry.die_count()).map(die).collect(),
+            channels: vec![channel; geometry.channels as usize],
+            units: vec![unit; units as usize],
+            shared: Queue::default(),
+            units_kind: config.units,
+            slots_per_command: geometry.row_slots() * config.timing.one_shot,
+            timing: config.timing.clone(),
+            arbitration: config.arbitration,
+            commands: Slab::default(),
+            lists: Slab::default(),
+            slots: Vec::new(),
+            payload: Vec::new(),
+            finished: VecDeque::new(),
+            account: Account::default(),
+            timed: true,
+            observer,
+            media,
+        }
+    }
+
+    /// The array's shape.
+    #[must_use]
+    #[inline]
+    pub const fn geometry(&self) -> &Geometry {
+        self.media.geometry()
+    }
+
+    /// The flash itself.
+    #[must_use]
+    #[inline]
+    pub const fn media(&self) -> &Media<S> {
+        &self.media
+    }
+
+    /// The flash itself, to retire blocks and plan faults.
+    pub const fn media_mut(&mut self) -> &mut Media<S> {
+        &mut self.media
+    }
+
+    /// How long things take.
+    #[must_use]
+    pub const fn timing(&self) -> &Timing {
+        &self.timing
+    }
+
+    /// Whoever watches.
+    #[must_use]
+    pub const fn observer(&self) -> &O {
+        &self.observer
+    }
+
+    /// Switches time on or off. With time off a list is finished as soon as it is submitted: the same
+    /// FTL then fills a drive without simulating when.
+    ///
+    /// # Panics
+    /// If anything is under way.
+    pub fn set_timed(&mut self, timed: bool) {
+        assert!(self.lists.is_empty(), "time is switched while commands are under way");
+        self.timed = timed;
+    }
+
+    /// Slots that one command may carry: those of a row, or of a word line's rows.
+    #[must_use]
+    pub const fn slots_per_command(&self) -> u32 {
+        self.slots_per_command
+    }
+
+    /// Commands submitted to a die and not finished.
+    #[must_use]
+    #[inline]
+    pub fn load(&self, die: DieId) -> u32 {
+        self.dies[die.index()].unfinished
+    }
+
+    /// Everything up to `now`, by operation and cause: commands as they finish, times as they pass.
+    #[must_use]
+    pub fn account(&self, now: Time) -> Account {
+        let mut account = self.account;
+        for die in &self.dies {
+            if let Some(handle) = die.array.filter(|_| die.until > now) {
+                let command = &self.commands[handle];
+                account.at(command.op, command.cause).array -= die.until - now;
+            }
+        }
+        for channel in &self.channels {
+            if let Some(handle) = channel.current.filter(|_| channel.until > now) {
+                let command = &self.commands[handle];
+                account.at(command.op, command.cause).bus -= channel.until - now;
+            }
+        }
+        account
+    }
+
+    /// Forgets what was counted, e.g. after preconditioning.
+    ///
+    /// # Panics
+    /// If anything is under way.
+    pub fn reset_account(&mut self) {
+        assert!(self.lists.is_empty(), "counters are reset while commands are under way");
+        self.account = Account::default();
+        self.dies.iter_mut().for_each(|die| die.busy = Span::ZERO);
+        self.channels.iter_mut().for_each(|channel| channel.busy = Span::ZERO);
+        self.units.iter_mut().for_each(|unit| unit.busy = Span::ZERO);
+    }
+
+    /// Time each die's array worked until `now`.
+    pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.dies.iter().map(move |die| die.busy - die.until.saturating_since(now))
+    }
+
+    /// Time each channel was held until `now`.
+    pub fn channel_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.channels.iter().map(move |channel| channel.busy - channel.until.saturating_since(now))
+    }
+
+    /// Time each unit held a list until `now`.
+    pub fn unit_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.units.iter().map(move |unit| {
+            unit.busy + if unit.list.is_some() { now.saturating_since(unit.since) } else { Span::ZERO }
+        })
+    }
+
+    /// Begins a command list. `tag` is the FTL's own and comes back with the list.
+    #[inline]
+    pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
+        self.lists.insert(List::new(class, tag))
+    }
+
+    /// Adds a read of slots in one row of a superblock, to be named with [`Backend::push_slot`].
+    #[inline]
+    pub fn add_read(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {
+        self.add(list, Op::Read, cause, Target { superblock, offset: 0 }, Stream::Host)
+    }
+
+    /// Adds a program from `target` on, its slots to be filled with [`Backend::push_slot`].
+    #[inline]
+    pub fn add_program(&mut self, list: Handle<List>, cause: Cause, target: Target, stream: Stream) -> Handle<Command> {
+        self.add(list, Op::Program, cause, target, stream)
+    }
+
+    /// Adds a copy-back to `target`; each slot names its source.
+    pub fn add_copy_back(&mut self, list: Handle<List>, cause: Cause, target: Target) -> Handle<Command> {
+        self.add(list, Op::CopyBack, cause, target, Stream::Copies)
+    }
+
+    /// Adds an erase.
+    pub fn add_erase(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {
+        self.add(list, Op::Erase, cause, Target { superblock, offset: 0 }, Stream::Host)
+    }
+
+    #[inline]
+    fn add(&mut self, list: Handle<List>, op: Op, cause: Cause, target: Target, stream: Stream) -> Handle<Command> {
+        let die = self.geometry().die_of(target.superblock);
+        let class = self.lists[list].class;
+        let handle = self.commands.insert(Command::new(op, cause, die, target, stream, list, class));
+        let needed = self.commands.places() * self.slots_per_command as usize;
+        if self.slots.len() < needed {
+            self.slots.resize(needed, Slot::default());
+            if S::PRESENT {
+                let sectors = self.geometry().sectors as usize;
+                self.payload.resize(needed * sectors, S::default());
+            }
+        }
+        let list = &mut self.lists[list];
+        list.remaining += 1;
+        match list.last.replace(handle) {
+            Some(last) => self.commands[last].sibling = Some(handle),
+            None => list.first = Some(handle),
+        }
+        handle
+    }
+
+    /// Adds a slot to a command, with its payload cleared.
+    ///
+    /// # Panics
+    /// If the command carries as many slots as it can.
+    #[inline]
+    pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
+        let count = self.commands[command].count;
+        assert!(count < self.slots_per_command, "more slots than one command carries");
+        self.commands[command].count = count + 1;
+        let place = command.index() * self.slots_per_command as usize + count as usize;
+        self.slots[place] = slot;
+        if S::PRESENT {
+            self.payload_of(SlotRef(place as u32)).fill(S::default());
+        }
+        SlotRef(place as u32)
+    }
+
+    /// The payload of a slot: one entry per sector, none if the device has no payload.
+    pub fn payload_of(&mut self, slot: SlotRef) -> &mut [S] {
+        if !S::PRESENT {
+            return &mut [];
+        }
+        let sectors = self.media.geometry().sectors as usize;
+        &mut self.payload[slot.0 as usize * sectors..][..sectors]
+    }
+
+    /// Lets `program` take what `read` read: its slot `to` gets the payload of `from` where its own mask
+    /// has no sectors yet, and its spare data unless it has its own. `program` waits for `read`.
+    pub fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
+        self.slots[from.0 as usize].forward = Some(to);
+        self.depend(read, program);
+    }
+
+    /// Lets `second` start only after `first` has finished.
+    ///
+    /// # Panics
+    /// If three commands depend on `first`: no more than two may.
+    pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
+        let then = &mut self.commands[first].then;
+        if then.contains(&Some(second)) {
+            return;
+        }
+        let free = then.iter_mut().find(|place| place.is_none()).expect("at most two commands wait for one");
+        *free = Some(second);
+        self.commands[second].waits += 1;
+    }
+
+    /// Slots that the program leaves unused beyond the ones it carries; they count as padding.
+    pub fn set_padding(&mut self, command: Handle<Command>, slots: u32) {
+        self.commands[command].padding = slots;
+    }
+
+    /// A list.
+    #[must_use]
+    #[inline]
+    pub fn list(&self, list: Handle<List>) -> &List {
+        &self.lists[list]
+    }
+
+    /// A command.
+    #[must_use]
+    #[inline]
+    pub fn command(&self, command: Handle<Command>) -> &Command {
+        &self.commands[command]
+    }
+
+    /// The slots of a command, in order, and where their payload is.
+    #[inline]
+    pub fn slots(&self, command: Handle<Command>) -> impl Iterator<Item = (SlotRef, Slot)> + '_ {
+        let first = command.index() * self.slots_per_command as usize;
+        let range = first..first + self.commands[command].count as usize;
+        range.map(|place| (SlotRef(place as u32), self.slots[place]))
+    }
+
+    /// One slot of a command.
+    #[must_use]
+    #[inline]
+    pub fn slot(&self, command: Handle<Command>, i: u32) -> (SlotRef, Slot) {
+        let place = command.index() * self.slots_per_command as usize + i as usize;
+        (SlotRef(place as u32), self.slots[place])
+    }
+
+    /// The next list that has finished, in the order in which they did.
+    #[inline]
+    pub fn take_finished(&mut self) -> Option<Handle<List>> {
+        self.finished.pop_front()
+    }
+
+    /// Forgets a finished list and its commands.
+    #[inline]
+    pub fn release(&mut self, list: Handle<List>) {
+        let mut next = self.lists[list].first;
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            self.commands.remove(command);
+        }
+        self.lists.remove(list);
+    }
+
+    /// True if no list is under way or waits to be looked at.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.lists.is_empty()
+    }
+}

@@ -4,7 +4,9 @@
 mod hash;
 mod queue;
 mod rng;
+mod slab;
 
 pub use hash::EventHash;
 pub use queue::EventQueue;
 pub use rng::Rng;
+pub use slab::{Handle, Slab};

@@ -6,5 +6,7 @@
 
 pub mod backend;
 pub mod engine;
+pub mod fault;
 pub mod io;
+pub mod nand;
 pub mod units;

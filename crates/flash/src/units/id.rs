@@ -52,6 +52,14 @@ id! {
     Ppn
 }
 id! {
+    /// A physical slot number: the place of one mapping unit in flash, a page's worth or a part of it.
+    Psn
+}
+id! {
+    /// A superblock: the blocks that multi-plane commands program and erase together.
+    SuperblockId
+}
+id! {
     /// A physical block of one plane.
     BlockId
 }

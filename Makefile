@@ -1,0 +1,37 @@
+# Everything one does with Flashloom. `make` alone says what there is.
+
+CARGO ?= cargo
+# Random cases per property in `make soak`; `make test` uses the default of 256.
+SOAK_CASES ?= 20000
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Say what there is
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Run the demonstration disk on a recorded workload and check every byte (results in out/demo)
+	$(CARGO) run --release -p cli -- run devices/demo.toml workloads/demo.parquet --verify --out out/demo
+
+.PHONY: test
+test: ## Run all tests
+	$(CARGO) test --workspace
+
+.PHONY: check
+check: ## Formatting, lints and documentation, all warnings refused
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
+
+.PHONY: bench
+bench: ## Measure the simulator's speed
+	$(CARGO) run --release -p bench
+
+.PHONY: soak
+soak: ## Run every property with SOAK_CASES random cases instead of 256 (minutes to hours)
+	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
+
+.PHONY: ci
+ci: ## What continuous integration runs
+	.ci/run

@@ -1,0 +1,215 @@
+//! Command lists and what is in them.
+
+use std::num::NonZeroU32;
+
+use crate::engine::Handle;
+use crate::nand::{Stream, Target};
+use crate::units::{DieId, Lpn, Psn, Span, Time};
+
+use super::queue::Links;
+use super::{Cause, CauseSet, Op};
+
+/// How urgent a list is, for arbitrations that ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Class {
+    /// A host waits for data.
+    HostRead,
+    /// Everything else.
+    Other,
+}
+
+/// A list of commands with dependencies, built once and executed without the FTL.
+#[derive(Clone, Debug)]
+pub struct List {
+    pub(super) class: Class,
+    pub(super) first: Option<Handle<Command>>,
+    pub(super) last: Option<Handle<Command>>,
+    pub(super) remaining: u32,
+    pub(super) unit: Option<u32>,
+    pub(super) next: Option<Handle<List>>,
+    pub(super) submitted: Time,
+    tag: u32,
+    pub(super) wait: Span,
+    pub(super) waited_for: CauseSet,
+}
+
+impl List {
+    pub(super) const fn new(class: Class, tag: u32) -> Self {
+        Self {
+            class,
+            first: None,
+            last: None,
+            remaining: 0,
+            unit: None,
+            next: None,
+            submitted: Time::ZERO,
+            tag,
+            wait: Span::ZERO,
+            waited_for: CauseSet::EMPTY,
+        }
+    }
+
+    /// The FTL's own number for it.
+    #[must_use]
+    pub const fn tag(&self) -> u32 {
+        self.tag
+    }
+
+    /// Its first command; the others follow by [`Command::sibling`].
+    #[must_use]
+    pub const fn first(&self) -> Option<Handle<Command>> {
+        self.first
+    }
+
+    /// The longest that it and one of its commands together waited for a unit, a die and a channel.
+    #[must_use]
+    pub const fn wait(&self) -> Span {
+        self.wait
+    }
+
+    /// The causes of what it waited behind.
+    #[must_use]
+    pub const fn waited_for(&self) -> CauseSet {
+        self.waited_for
+    }
+}
+
+impl Links for List {
+    fn next(&self) -> Option<Handle<Self>> {
+        self.next
+    }
+
+    fn set_next(&mut self, next: Option<Handle<Self>>) {
+        self.next = next;
+    }
+}
+
+/// What a command wants from the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Command and address cycles of an operation that has no data to send.
+    Command,
+    /// Command, address and data in.
+    DataIn,
+    /// Data out.
+    DataOut,
+}
+
+/// One flash command.
+#[derive(Clone, Debug)]
+pub struct Command {
+    /// What it does.
+    pub op: Op,
+    /// Why.
+    pub cause: Cause,
+    /// Where.
+    pub die: DieId,
+    /// Its superblock, and for programs the first slot.
+    pub target: Target,
+    /// True if a program or an erase did not end well.
+    pub failed: bool,
+    pub(super) stream: Stream,
+    pub(super) class: Class,
+    pub(super) stage: Stage,
+    pub(super) count: u32,
+    pub(super) padding: u32,
+    pub(super) waits: u16,
+    pub(super) done: bool,
+    pub(super) list: Handle<List>,
+    pub(super) next: Option<Handle<Command>>,
+    pub(super) sibling: Option<Handle<Command>>,
+    pub(super) then: [Option<Handle<Command>>; 2],
+    pub(super) ready: Time,
+    pub(super) wait: Span,
+}
+
+impl Command {
+    #[inline]
+    pub(super) const fn new(
+        op: Op,
+        cause: Cause,
+        die: DieId,
+        target: Target,
+        stream: Stream,
+        list: Handle<List>,
+        class: Class,
+    ) -> Self {
+        Self {
+            op,
+            cause,
+            die,
+            target,
+            failed: false,
+            stream,
+            class,
+            stage: Stage::Command,
+            count: 0,
+            padding: 0,
+            waits: 0,
+            done: false,
+            list,
+            next: None,
+            sibling: None,
+            then: [None; 2],
+            ready: Time::ZERO,
+            wait: Span::ZERO,
+        }
+    }
+
+    /// The next command of its list.
+    #[must_use]
+    #[inline]
+    pub const fn sibling(&self) -> Option<Handle<Self>> {
+        self.sibling
+    }
+
+    /// Slots it carries.
+    #[must_use]
+    #[inline]
+    pub const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// The stream it programs for.
+    #[must_use]
+    pub const fn stream(&self) -> Stream {
+        self.stream
+    }
+}
+
+impl Links for Command {
+    fn next(&self) -> Option<Handle<Self>> {
+        self.next
+    }
+
+    fn set_next(&mut self, next: Option<Handle<Self>>) {
+        self.next = next;
+    }
+}
+
+/// The place of a slot among all slots of all commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotRef(pub(super) u32);
+
+/// A mapping unit on its way to or from flash.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// The unit. For a read with `expected` it is checked against the spare area; otherwise it comes
+    /// from there.
+    pub lpn: Lpn,
+    /// Its version, see [`crate::nand::Spare`].
+    pub version: u32,
+    /// For a read or a copy: where from. A program has its place from its target.
+    pub psn: Psn,
+    /// Whose data it is, in the FTL's own terms.
+    pub owner: Option<NonZeroU32>,
+    /// Where the unit's first sector stands in the owner's data; negative if the data begins inside.
+    pub at: i32,
+    /// The sectors that the owner gives or wants, one bit each.
+    pub mask: u64,
+    /// True if `lpn` is known beforehand.
+    pub expected: bool,
+    /// True if the data cannot be read any more.
+    pub lost: bool,
+    pub(super) forward: Option<SlotRef>,
+}

@@ -1,0 +1,156 @@
+//! What the backend is made of and how it decides.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::nand::{Geometry, Part};
+use crate::units::{Bytes, Rate, SECTOR, Span};
+
+/// The high-level units: controllers that execute one command list at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Units {
+    /// None: every command goes to its die as soon as its dependencies allow.
+    None,
+    /// One for each die: a bank accepts one request at a time (Dirik & Jacob, Sec. 3).
+    #[default]
+    PerDie,
+    /// One for each channel: a controller and the chips on its bus (Sung, TMCD).
+    PerChannel,
+    /// So many, each may reach any die (Sung, PMCD).
+    Shared(u32),
+}
+
+/// Which of the waiting lists or commands goes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// First come, first served.
+    #[default]
+    Fifo,
+    /// Host reads before everything else, nothing is interrupted (Dirik & Jacob, "Queueing and Read
+    /// Priority").
+    ReadFirst,
+}
+
+/// Which of the waiting transfers goes first on a channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BusOrder {
+    /// First come, first served.
+    #[default]
+    Fifo,
+    /// New commands, with their data if they bring some, before data that waits in a chip: keeps the
+    /// chips working.
+    CommandFirst,
+    /// Data that waits in a chip before new commands. Several simulators do this; chips then work in
+    /// convoys.
+    DataFirst,
+}
+
+/// The decisions about order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct Arbitration {
+    /// At the units and the dies.
+    pub commands: Order,
+    /// On the channels.
+    pub bus: BusOrder,
+}
+
+/// How long things take, resolved for one geometry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Array read, by page type.
+    pub read: Vec<Span>,
+    /// Array program, by page type.
+    pub program: Vec<Span>,
+    /// Block erase.
+    pub erase: Span,
+    /// Register copy of a cache-mode read; `None` if cache mode is off.
+    pub cache_read: Option<Span>,
+    /// Register copy of a cache-mode program; `None` if cache mode is off.
+    pub cache_program: Option<Span>,
+    /// Rows programmed by one array operation.
+    pub one_shot: u32,
+    /// Command and address cycles.
+    pub command: Span,
+    /// Bytes of a slot on the channel.
+    pub slot_bytes: Bytes,
+    /// Channel time of n slots, at index n.
+    pub transfer: Vec<Span>,
+}
+
+/// Why a timing cannot be resolved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ConfigError {
+    /// The part's block is not a whole number of one-shot groups.
+    OneShot {
+        /// Rows of one operation.
+        rows: u32,
+        /// Pages of a block.
+        pages: u32,
+    },
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OneShot { rows, pages } => {
+                write!(f, "a block of {pages} pages is not a whole number of {rows}-page word lines")
+            }
+        }
+    }
+}
+
+impl Timing {
+    /// The times of `part` in a `geometry`, over channels of `rate`; cache mode as far as it is wanted and
+    /// the part has it.
+    ///
+    /// # Errors
+    /// If the block is not a whole number of word lines.
+    pub fn new(part: &Part, geometry: &Geometry, rate: Rate, cache_mode: bool) -> Result<Self, ConfigError> {
+        let one_shot = part.timing.one_shot;
+        if !geometry.pages.is_multiple_of(one_shot) {
+            return Err(ConfigError::OneShot { rows: one_shot, pages: geometry.pages });
+        }
+        // Spare bytes go with their page; a slot takes its share of them (fmmu.md A1: 4,096 + 384 B).
+        let unit = SECTOR * u64::from(geometry.sectors);
+        let page = unit * u64::from(geometry.slots);
+        let spare = part.geometry.spare.get() * page.get() / part.geometry.page.get();
+        let share = if part.bus.transfer_spare { spare / u64::from(geometry.slots) } else { 0 };
+        let slot_bytes = unit + Bytes::new(share);
+        Ok(Self {
+            read: part.timing.read.clone(),
+            program: part.timing.program.clone(),
+            erase: part.timing.erase,
+            cache_read: (cache_mode && part.features.cache_read).then_some(part.timing.cache_read_copy),
+            cache_program: (cache_mode && part.features.cache_program).then_some(part.timing.cache_program_copy),
+            one_shot,
+            command: part.bus.command,
+            transfer: (0..=geometry.row_slots() * one_shot).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),
+            slot_bytes,
+        })
+    }
+
+    pub(super) fn read_time(&self, page: u32) -> Span {
+        if self.read.len() == 1 { self.read[0] } else { self.read[page as usize % self.read.len()] }
+    }
+
+    pub(super) fn program_time(&self, page: u32) -> Span {
+        if self.program.len() == 1 { self.program[0] } else { self.program[page as usize % self.program.len()] }
+    }
+}
+
+/// Everything the backend is told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How long things take.
+    pub timing: Timing,
+    /// The high-level units.
+    pub units: Units,
+    /// What goes first.
+    pub arbitration: Arbitration,
+}

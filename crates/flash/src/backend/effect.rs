@@ -1,0 +1,147 @@
+//! What a command does to the flash, whether or not time is simulated.
+
+use crate::engine::Handle;
+use crate::nand::{Sector, Spare, Target};
+
+use super::{Backend, Cause, Command, Observer, Op, Slot};
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Carries a command out on the media.
+    pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
+        match self.commands[handle].op {
+            Op::Read => self.read(handle),
+            Op::Program => self.program(handle),
+            Op::Erase => {
+                let superblock = self.commands[handle].target.superblock;
+                let well = self.media.erase(superblock);
+                self.commands[handle].failed = !well;
+            }
+            Op::CopyBack => {
+                self.judge_copy_back(handle);
+                self.read(handle);
+                self.program(handle);
+            }
+        }
+    }
+
+    fn read(&mut self, handle: Handle<Command>) {
+        let command = &self.commands[handle];
+        assert!(command.count > 0, "a read of nothing");
+        let first = handle.index() * self.slots_per_command as usize;
+        let first_psn = self.slots[first].psn;
+        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
+        let copy_back = command.op == Op::CopyBack;
+        let mut page = None;
+        for place in first..first + command.count as usize {
+            let slot = &mut self.slots[place];
+            if page != Some(self.media.geometry().page_of(slot.psn)) {
+                page = Some(self.media.geometry().page_of(slot.psn));
+                self.media.read_page(slot.psn);
+            }
+            let read = self.media.read(slot.psn, &mut self.payload[place * sectors..(place + 1) * sectors]);
+            assert!(
+                !slot.expected || read.lpn == slot.lpn,
+                "{} was read from {}, which holds {}: the map is wrong",
+                slot.lpn,
+                slot.psn,
+                read.lpn
+            );
+            if command.count > 1 && !copy_back {
+                let row = |psn| {
+                    let (superblock, offset) = self.media.geometry().locate(psn);
+                    (superblock, self.media.geometry().page_and_plane(offset).0)
+                };
+                let (here, there) = (row(slot.psn), row(first_psn));
+                assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
+            }
+            slot.lpn = read.lpn;
+            slot.version = read.version;
+            slot.lost = !read.readable;
+        }
+    }
+
+    fn program(&mut self, handle: Handle<Command>) {
+        let command = &self.commands[handle];
+        let first = handle.index() * self.slots_per_command as usize;
+        let slots: &[Slot] = &self.slots[first..first + command.count as usize];
+        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
+        let payload = &self.payload[first * sectors..(first + slots.len()) * sectors];
+        let spare = |i: usize| (Spare::Data { lpn: slots[i].lpn, version: slots[i].version }, slots[i].lost);
+        let well = self.media.program(command.target, command.count, command.stream, spare, payload);
+        self.commands[handle].failed = !well;
+    }
+
+    /// Copy-back never leaves its plane.
+    fn judge_copy_back(&self, handle: Handle<Command>) {
+        let geometry = self.media.geometry();
+        let command = &self.commands[handle];
+        for (i, (_, slot)) in self.slots(handle).enumerate() {
+            let Target { superblock, offset } = command.target;
+            let (source, source_offset) = geometry.locate(slot.psn);
+            let plane = |superblock, offset| (geometry.group_of(superblock), geometry.page_and_plane(offset).1);
+            assert!(
+                plane(source, source_offset) == plane(superblock, offset + i as u32),
+                "copy-back from {source} to {superblock} leaves its plane"
+            );
+            assert!(
+                source_offset % geometry.slots == (offset + i as u32) % geometry.slots,
+                "copy-back moves a mapping unit inside its page"
+            );
+        }
+    }
+
+    /// Hands what was read to the programs that wait for it.
+    pub(super) fn pass_on(&mut self, handle: Handle<Command>) {
+        let first = handle.index() * self.slots_per_command as usize;
+        for place in first..first + self.commands[handle].count as usize {
+            let from = self.slots[place];
+            let Some(to) = from.forward else { continue };
+            let into = &mut self.slots[to.0 as usize];
+            if !into.expected {
+                into.lpn = from.lpn;
+                into.version = from.version;
+            }
+            // Sectors the host brings itself do not need the lost data.
+            into.lost = from.lost;
+            let mask = into.mask;
+            if S::PRESENT {
+                let sectors = self.media.geometry().sectors as usize;
+                for sector in (0..sectors).filter(|sector| mask & (1 << sector) == 0) {
+                    self.payload[to.0 as usize * sectors + sector] = self.payload[place * sectors + sector];
+                }
+            }
+        }
+    }
+
+    /// Counts a finished command; its times were counted when they began.
+    pub(super) fn count(&mut self, handle: Handle<Command>) {
+        let slots = self.media.geometry().slots;
+        let command = &self.commands[handle];
+        let pages = match command.op {
+            Op::Erase => u64::from(self.media.geometry().stripe),
+            Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(slots)),
+            Op::Read => {
+                let mut pages = 0;
+                let mut last = None;
+                if command.count == 1 {
+                    pages = 1;
+                } else {
+                    for (_, slot) in self.slots(handle) {
+                        let page = Some(self.media.geometry().page_of(slot.psn));
+                        pages += u64::from(page != last);
+                        last = page;
+                    }
+                }
+                pages
+            }
+        };
+        let tally = self.account.at(command.op, command.cause);
+        tally.commands += 1;
+        tally.pages += pages;
+        tally.slots += u64::from(command.count);
+        if command.op == Op::Program {
+            let in_page = pages * u64::from(slots) - u64::from(command.count);
+            self.account.at(Op::Program, Cause::Pad).slots += in_page + u64::from(command.padding);
+        }
+    }
+}

@@ -1,0 +1,459 @@
+//! The way of a list: unit, die, channel, array, and out again.
+
+use crate::engine::{EventHash, EventQueue, Handle};
+use crate::nand::Sector;
+use crate::units::{Span, Time};
+
+use super::queue::CLASSES;
+use super::{Backend, BusOrder, Class, Command, Event, List, Observer, Op, Order, Phase, Resource, Stage, Units};
+
+impl Class {
+    /// The queue of this class under an order.
+    #[inline]
+    const fn under(self, order: Order) -> usize {
+        match (order, self) {
+            (Order::Fifo, _) | (Order::ReadFirst, Self::HostRead) => 0,
+            (Order::ReadFirst, Self::Other) => CLASSES - 1,
+        }
+    }
+}
+
+impl Stage {
+    #[inline]
+    const fn under(self, order: BusOrder) -> usize {
+        match (order, self) {
+            (BusOrder::Fifo, _)
+            | (BusOrder::CommandFirst, Self::Command | Self::DataIn)
+            | (BusOrder::DataFirst, Self::DataOut) => 0,
+            _ => CLASSES - 1,
+        }
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Hands a list in. It comes back by [`Backend::take_finished`].
+    ///
+    /// # Panics
+    /// If it is empty.
+    #[inline]
+    pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
+        let first = self.lists[list].first.expect("a list of at least one command");
+        if !self.timed {
+            self.run_at_once(list);
+            return;
+        }
+        self.lists[list].submitted = now;
+        let mut next = Some(first);
+        while let Some(command) = next {
+            self.dies[self.commands[command].die.index()].unfinished += 1;
+            next = self.commands[command].sibling;
+        }
+        let class = self.lists[list].class.under(self.arbitration.commands);
+        let unit = match self.units_kind {
+            Units::None => return self.dispatch(now, list, events),
+            Units::PerDie => self.commands[first].die.get(),
+            Units::PerChannel => self.dies[self.commands[first].die.index()].channel,
+            Units::Shared(_) => match self.units.iter().position(|unit| unit.list.is_none()) {
+                Some(free) => free as u32,
+                None => return self.shared.push(&mut self.lists, class, list),
+            },
+        };
+        if self.units[unit as usize].list.is_none() {
+            self.occupy(now, unit, list, events);
+        } else {
+            self.units[unit as usize].queue.push(&mut self.lists, class, list);
+        }
+    }
+
+    /// Everything at once, in the order of the list as far as the dependencies allow.
+    fn run_at_once(&mut self, list: Handle<List>) {
+        while self.lists[list].remaining > 0 {
+            let before = self.lists[list].remaining;
+            let mut next = self.lists[list].first;
+            while let Some(command) = next {
+                next = self.commands[command].sibling;
+                if self.commands[command].waits > 0 || self.commands[command].done {
+                    continue;
+                }
+                self.take_effect(command);
+                self.pass_on(command);
+                self.count(command);
+                self.commands[command].done = true;
+                for then in self.commands[command].then.into_iter().flatten() {
+                    self.commands[then].waits -= 1;
+                }
+                self.lists[list].remaining -= 1;
+            }
+            assert!(self.lists[list].remaining < before, "commands of a list wait for each other");
+        }
+        self.finished.push_back(list);
+    }
+
+    /// A free unit takes a list.
+    #[inline]
+    fn occupy<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, list: Handle<List>, events: &mut EventQueue<E>) {
+        let taker = &mut self.units[unit as usize];
+        taker.list = Some(list);
+        taker.since = now;
+        let waiting = &mut self.lists[list];
+        waiting.unit = Some(unit);
+        if now > waiting.submitted {
+            waiting.wait = now - waiting.submitted;
+            if let Some(cause) = taker.last {
+                waiting.waited_for.insert(cause);
+            }
+        }
+        self.dispatch(now, list, events);
+    }
+
+    /// Sends the commands that wait for nothing to their dies.
+    #[inline]
+    fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
+        let first = self.lists[list].first;
+        // All are queued before the first starts, so that a die sees whether the next can follow in
+        // cache mode.
+        let mut next = first;
+        while let Some(handle) = next {
+            next = self.commands[handle].sibling;
+            if self.commands[handle].waits == 0 {
+                self.enqueue(now, handle);
+            }
+        }
+        let mut next = first;
+        while let Some(handle) = next {
+            next = self.commands[handle].sibling;
+            self.next_command(now, self.commands[handle].die.get(), events);
+        }
+    }
+
+    #[inline]
+    fn enqueue(&mut self, now: Time, handle: Handle<Command>) {
+        let command = &mut self.commands[handle];
+        command.ready = now;
+        let class = command.class.under(self.arbitration.commands);
+        let die = command.die.index();
+        self.dies[die].queue.push(&mut self.commands, class, handle);
+    }
+
+    /// Lets an idle die begin what waits for it.
+    #[inline]
+    fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        let state = &mut self.dies[die as usize];
+        if state.array.is_some() || state.register.is_some() {
+            return;
+        }
+        let Some(handle) = state.queue.pop(&self.commands) else { return };
+        self.begin(now, handle, events);
+    }
+
+    fn begin<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let command = &mut self.commands[handle];
+        let die = &mut self.dies[command.die.index()];
+        if now > command.ready {
+            command.wait = now - command.ready;
+            if let Some(cause) = die.last {
+                self.lists[command.list].waited_for.insert(cause);
+            }
+        }
+        die.last = Some(command.cause);
+        if command.op == Op::Program {
+            die.register = Some(handle);
+            self.request_bus(now, handle, Stage::DataIn, events);
+        } else if self.timing.command.is_zero() {
+            self.work(now, handle, events);
+        } else {
+            die.array = Some(handle);
+            self.request_bus(now, handle, Stage::Command, events);
+        }
+    }
+
+    /// The array starts.
+    #[inline]
+    fn work<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let time = self.array_time(handle);
+        self.take_effect(handle);
+        let command = &self.commands[handle];
+        let number = command.die.get();
+        let until = now + time;
+        self.account.at(command.op, command.cause).array += time;
+        self.observer.phase(Phase {
+            resource: Resource::Array(number),
+            op: command.op,
+            cause: command.cause,
+            from: now,
+            until,
+        });
+        let die = &mut self.dies[number as usize];
+        die.array = Some(handle);
+        die.busy += time;
+        die.until = until;
+        events.push(until, Event::Array(number).into());
+    }
+
+    fn array_time(&self, handle: Handle<Command>) -> Span {
+        let command = &self.commands[handle];
+        let geometry = self.media.geometry();
+        let row_of = |offset| geometry.page_and_plane(offset).0;
+        match command.op {
+            Op::Erase => self.timing.erase,
+            Op::Program => self.timing.program_time(row_of(command.target.offset)),
+            Op::CopyBack => {
+                let source = geometry.locate(self.slot(handle, 0).1.psn).1;
+                self.timing.read_time(row_of(source)) + self.timing.program_time(row_of(command.target.offset))
+            }
+            Op::Read => {
+                let page =
+                    if self.timing.read.len() == 1 { 0 } else { row_of(geometry.locate(self.slot(handle, 0).1.psn).1) };
+                let time = self.timing.read_time(page);
+                match self.timing.cache_read {
+                    // In cache mode the page goes on to the cache register before it can be sent.
+                    Some(copy) if self.streams(handle) => time + copy,
+                    _ => time,
+                }
+            }
+        }
+    }
+
+    /// True if a read is one of several that follow each other in cache mode.
+    fn streams(&self, handle: Handle<Command>) -> bool {
+        let die = &self.dies[self.commands[handle].die.index()];
+        let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
+        with(die.register) || with(die.queue.peek())
+    }
+
+    /// True if two commands are of the kind that cache mode runs one behind the other: neighbours of one
+    /// list in one superblock. Their pages were written or are written in order.
+    fn follows(&self, a: Handle<Command>, b: Handle<Command>) -> bool {
+        let (a, b) = (&self.commands[a], &self.commands[b]);
+        a.list == b.list && a.op == b.op && a.die == b.die && a.target.superblock == b.target.superblock
+    }
+
+    /// In cache mode lets the command behind `before` begin while `before` is still in the die.
+    fn pipeline<E: From<Event> + Copy>(&mut self, now: Time, before: Handle<Command>, events: &mut EventQueue<E>) {
+        let die = self.commands[before].die.index();
+        let Some(head) = self.dies[die].queue.peek() else { return };
+        if !self.follows(before, head) {
+            return;
+        }
+        self.dies[die].queue.pop(&self.commands);
+        self.begin(now, head, events);
+    }
+
+    #[inline]
+    fn request_bus<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        stage: Stage,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.commands[handle];
+        command.stage = stage;
+        command.ready = now;
+        let number = self.dies[command.die.index()].channel;
+        let channel = &mut self.channels[number as usize];
+        if channel.current.is_none() {
+            self.transfer(now, number, handle, events);
+        } else {
+            channel.queue.push(&mut self.commands, stage.under(self.arbitration.bus), handle);
+        }
+    }
+
+    /// The channel starts.
+    #[inline]
+    fn transfer<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.commands[handle];
+        let channel = &mut self.channels[number as usize];
+        if now > command.ready {
+            command.wait += now - command.ready;
+            if let Some(cause) = channel.last {
+                self.lists[command.list].waited_for.insert(cause);
+            }
+        }
+        let data = self.timing.transfer[command.count as usize];
+        let time = match command.stage {
+            Stage::Command => self.timing.command,
+            Stage::DataIn => self.timing.command + data,
+            Stage::DataOut => data,
+        };
+        let until = now + time;
+        channel.current = Some(handle);
+        channel.last = Some(command.cause);
+        channel.busy += time;
+        channel.until = until;
+        let tally = self.account.at(command.op, command.cause);
+        tally.bus += time;
+        if command.stage != Stage::Command {
+            tally.bytes += self.timing.slot_bytes * u64::from(command.count);
+        }
+        self.observer.phase(Phase {
+            resource: Resource::Channel(number),
+            op: command.op,
+            cause: command.cause,
+            from: now,
+            until,
+        });
+        events.push(until, Event::Bus(number).into());
+    }
+
+    /// Something the backend scheduled is due.
+    #[inline]
+    pub fn handle<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        event: Event,
+        events: &mut EventQueue<E>,
+        hash: &mut EventHash,
+    ) {
+        match event {
+            Event::Array(die) => {
+                hash.add(now, u64::from(die) << 2);
+                self.array_done(now, die, events);
+            }
+            Event::Bus(channel) => {
+                hash.add(now, u64::from(channel) << 2 | 1);
+                self.bus_done(now, channel, events);
+            }
+        }
+    }
+
+    fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let die = &mut self.dies[number as usize];
+        let handle = die.array.expect("an array that finishes was working");
+        match self.commands[handle].op {
+            Op::Read if die.register.is_some() => die.held = true,
+            Op::Read => self.send(now, number, handle, events),
+            Op::Program => {
+                die.array = None;
+                if let Some(loaded) = die.register.take_if(|_| die.loaded) {
+                    die.loaded = false;
+                    self.work_loaded(now, loaded, events);
+                }
+                self.finish(now, handle, events);
+                self.next_command(now, number, events);
+            }
+            Op::Erase | Op::CopyBack => {
+                die.array = None;
+                self.finish(now, handle, events);
+                self.next_command(now, number, events);
+            }
+        }
+    }
+
+    /// A page leaves the array for the register and asks for the channel; in cache mode the array goes on.
+    fn send<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let die = &mut self.dies[number as usize];
+        die.held = false;
+        die.array = None;
+        die.register = Some(handle);
+        self.request_bus(now, handle, Stage::DataOut, events);
+        if self.timing.cache_read.is_some() {
+            self.pipeline(now, handle, events);
+        }
+    }
+
+    /// A page goes from the register into the array; in cache mode the register takes the next.
+    fn work_loaded<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let Some(copy) = self.timing.cache_program else { return self.work(now, handle, events) };
+        // The copy costs time only where cache mode is at work: a page follows or has gone before.
+        let die = &self.dies[self.commands[handle].die.index()];
+        let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
+        self.work_delayed(now, handle, if follower { copy } else { Span::ZERO }, events);
+        self.pipeline(now, handle, events);
+    }
+
+    fn work_delayed<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
+        if copy.is_zero() {
+            return self.work(now, handle, events);
+        }
+        let die = self.commands[handle].die.index();
+        self.dies[die].busy += copy;
+        let command = &self.commands[handle];
+        self.account.at(command.op, command.cause).array += copy;
+        self.work(now + copy, handle, events);
+    }
+
+    fn bus_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let channel = &mut self.channels[number as usize];
+        let handle = channel.current.take().expect("a channel that finishes was busy");
+        if let Some(next) = channel.queue.pop(&self.commands) {
+            self.transfer(now, number, next, events);
+        }
+        let command = &self.commands[handle];
+        let die_number = command.die.get();
+        let die = &mut self.dies[die_number as usize];
+        match command.stage {
+            Stage::Command => self.work(now, handle, events),
+            Stage::DataIn if die.array.is_some() => die.loaded = true,
+            Stage::DataIn => {
+                die.register = None;
+                self.work_loaded(now, handle, events);
+            }
+            Stage::DataOut => {
+                die.register = None;
+                if let Some(held) = die.array.filter(|_| die.held) {
+                    self.send(now, die_number, held, events);
+                }
+                self.finish(now, handle, events);
+                self.next_command(now, die_number, events);
+            }
+        }
+    }
+
+    #[inline]
+    fn finish<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        self.count(handle);
+        let command = &self.commands[handle];
+        let (list, wait, then) = (command.list, command.wait, command.then);
+        self.dies[command.die.index()].unfinished -= 1;
+        if then[0].is_some() {
+            self.pass_on(handle);
+        }
+        for next in then.into_iter().flatten() {
+            self.commands[next].waits -= 1;
+            if self.commands[next].waits == 0 {
+                self.enqueue(now, next);
+                self.next_command(now, self.commands[next].die.get(), events);
+            }
+        }
+        let entry = &mut self.lists[list];
+        entry.remaining -= 1;
+        entry.wait = entry.wait.max(wait);
+        if entry.remaining == 0 {
+            self.finished.push_back(list);
+            if let Some(unit) = entry.unit {
+                self.vacate(now, unit, self.commands[handle].cause, events);
+            }
+        }
+    }
+
+    /// A unit has done its list and takes the next.
+    fn vacate<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, cause: super::Cause, events: &mut EventQueue<E>) {
+        let leaver = &mut self.units[unit as usize];
+        leaver.list = None;
+        leaver.last = Some(cause);
+        leaver.busy += now - leaver.since;
+        let queue = if matches!(self.units_kind, Units::Shared(_)) { &mut self.shared } else { &mut leaver.queue };
+        if let Some(next) = queue.pop(&self.lists) {
+            self.occupy(now, unit, next, events);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The power goes.
+
+use crate::nand::Sector;
+use crate::units::Time;
+
+use super::{Backend, Observer, Op};
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Cuts the power: programs and erases under way are torn, everything that waited is gone, the media
+    /// stays. What was counted stays counted.
+    pub fn cut_power(&mut self, now: Time) {
+        self.account = self.account(now);
+        for number in 0..self.dies.len() {
+            let die = &mut self.dies[number];
+            // An array that has not begun (its time is not running) has touched nothing.
+            let working = die.array.filter(|_| !die.held && die.until > now);
+            die.busy = die.busy - die.until.saturating_since(now);
+            if let Some(handle) = working {
+                let (target, count) = (self.commands[handle].target, self.commands[handle].count);
+                match self.commands[handle].op {
+                    Op::Read => {}
+                    Op::Program | Op::CopyBack => self.media.tear_program(target, count),
+                    Op::Erase => self.media.tear_erase(target.superblock),
+                }
+            }
+            let die = &mut self.dies[number];
+            (die.array, die.register, die.held, die.loaded) = (None, None, false, false);
+            die.queue.clear();
+            die.unfinished = 0;
+            die.until = now;
+            die.last = None;
+        }
+        for channel in &mut self.channels {
+            channel.busy = channel.busy - channel.until.saturating_since(now);
+            channel.until = now;
+            channel.current = None;
+            channel.queue.clear();
+            channel.last = None;
+        }
+        for unit in &mut self.units {
+            if unit.list.take().is_some() {
+                unit.busy += now - unit.since;
+            }
+            unit.queue.clear();
+            unit.last = None;
+        }
+        self.shared.clear();
+        self.lists.clear();
+        self.commands.clear();
+        self.slots.clear();
+        self.payload.clear();
+        self.finished.clear();
+    }
+}

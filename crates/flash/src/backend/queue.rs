@@ -1,0 +1,61 @@
+//! Queues that live inside the things that wait: no allocation, first in first out in each class.
+
+use crate::engine::{Handle, Slab};
+
+/// Classes of service: those of a lower number go first.
+pub(super) const CLASSES: usize = 2;
+
+/// Something that waits in at most one queue.
+pub(super) trait Links: Sized {
+    fn next(&self) -> Option<Handle<Self>>;
+    fn set_next(&mut self, next: Option<Handle<Self>>);
+}
+
+/// A first-in first-out queue for each class.
+#[derive(Debug)]
+pub(super) struct Queue<T> {
+    ends: [Option<(Handle<T>, Handle<T>)>; CLASSES],
+}
+
+impl<T> Clone for Queue<T> {
+    fn clone(&self) -> Self {
+        Self { ends: self.ends }
+    }
+}
+
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self { ends: [None; CLASSES] }
+    }
+}
+
+impl<T: Links> Queue<T> {
+    #[inline]
+    pub(super) fn push(&mut self, slab: &mut Slab<T>, class: usize, item: Handle<T>) {
+        slab[item].set_next(None);
+        self.ends[class] = Some(match self.ends[class] {
+            None => (item, item),
+            Some((head, tail)) => {
+                slab[tail].set_next(Some(item));
+                (head, item)
+            }
+        });
+    }
+
+    #[inline]
+    pub(super) fn peek(&self) -> Option<Handle<T>> {
+        self.ends.iter().flatten().next().map(|(head, _)| *head)
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self, slab: &Slab<T>) -> Option<Handle<T>> {
+        let end = self.ends.iter_mut().find(|end| end.is_some())?;
+        let (head, tail) = (*end)?;
+        *end = slab[head].next().map(|next| (next, tail));
+        Some(head)
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+}

@@ -1,0 +1,402 @@
+//! The backend against the papers' single-operation timings, and its arbitration against arithmetic.
+
+use super::*;
+use crate::engine::{EventHash, EventQueue};
+use crate::nand::{FaultSpec, Faults, Part};
+use crate::units::{Lpn, Psn, Rate};
+
+/// A bench: a backend with its event queue and clock.
+struct Bench<O = Vec<Phase>> {
+    backend: Backend<(), O>,
+    events: EventQueue<Event>,
+    hash: EventHash,
+    now: Time,
+}
+
+struct Shape {
+    channels: u32,
+    chips: u32,
+    stripe: u32,
+    rate: Rate,
+    cache: bool,
+    units: Units,
+    arbitration: Arbitration,
+}
+
+impl Default for Shape {
+    fn default() -> Self {
+        Self {
+            channels: 1,
+            chips: 1,
+            stripe: 1,
+            rate: Rate::new(25_000_000),
+            cache: true,
+            units: Units::PerDie,
+            arbitration: Arbitration::default(),
+        }
+    }
+}
+
+impl Shape {
+    fn build(&self) -> Bench {
+        let part = Part::preset("dirik-2009").expect("a preset");
+        let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
+        let geometry = geometry.expect("a small array");
+        let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
+        let config = Config { timing, units: self.units, arbitration: self.arbitration };
+        let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 1));
+        Bench {
+            backend: Backend::new(media, &config, Vec::new()),
+            events: EventQueue::default(),
+            hash: EventHash::default(),
+            now: Time::ZERO,
+        }
+    }
+}
+
+impl Bench {
+    fn slot(lpn: u32, psn: u32) -> Slot {
+        Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() }
+    }
+
+    /// A list that programs or reads `pages` pages of a superblock from `offset` on, row by row.
+    fn list(&mut self, op: Op, superblock: u32, offset: u32, pages: u32) -> Handle<List> {
+        let class = if op == Op::Read { Class::HostRead } else { Class::Other };
+        let list = self.backend.open_list(class, superblock);
+        let row = self.backend.geometry().row_slots();
+        let superblock = SuperblockId::new(superblock);
+        let mut at = offset;
+        while at < offset + pages {
+            let end = (at / row * row + row).min(offset + pages);
+            let target = Target { superblock, offset: at };
+            let command = match op {
+                Op::Program => self.backend.add_program(list, Cause::Host, target, Stream::Host),
+                _ => self.backend.add_read(list, Cause::Host, superblock),
+            };
+            for i in at..end {
+                let psn = self.backend.geometry().slot(superblock, i).get();
+                self.backend.push_slot(command, Self::slot(psn, psn));
+            }
+            at = end;
+        }
+        list
+    }
+
+    fn submit(&mut self, list: Handle<List>) {
+        self.backend.submit(self.now, list, &mut self.events);
+    }
+
+    /// Runs everything and returns (tag, end) of every list.
+    fn run(&mut self) -> Vec<(u32, Span)> {
+        let begin = self.now;
+        let mut ends = Vec::new();
+        loop {
+            while let Some(list) = self.backend.take_finished() {
+                ends.push((self.backend.list(list).tag(), self.now - begin));
+                self.backend.release(list);
+            }
+            let Some((at, event)) = self.events.pop() else { return ends };
+            self.now = at;
+            self.backend.handle(at, event, &mut self.events, &mut self.hash);
+        }
+    }
+
+    fn time(&mut self, op: Op, pages: u32) -> f64 {
+        let list = self.list(op, 0, 0, pages);
+        self.submit(list);
+        self.run()[0].1.as_us_f64()
+    }
+}
+
+/// Times in microseconds of a write and then a read of `pages` pages.
+fn write_read(mbps: u64, cache: bool, pages: u32) -> (f64, f64) {
+    let mut bench = Shape { rate: Rate::new(mbps * 1_000_000), cache, ..Shape::default() }.build();
+    (bench.time(Op::Program, pages), bench.time(Op::Read, pages))
+}
+
+fn close(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1e-3, "{got} us, expected {expected} us");
+}
+
+#[test]
+fn single_page_times_of_dirik_section_d() {
+    for mbps in [25, 50, 100, 200, 400] {
+        let transfer = 2048.0 / mbps as f64;
+        let (write, read) = write_read(mbps, true, 1);
+        close(read, 25.0 + transfer);
+        close(write, transfer + 200.0);
+    }
+}
+
+#[test]
+fn multi_page_times_of_dirik_section_d() {
+    // dirik.md, table of section D: MB/s, 8 KB read without and with cache mode, 8 KB write, 26 KB read.
+    let table = [
+        (25, 427.68, 355.68, 881.92, 1092.96),
+        (50, 263.84, 191.84, 840.96, 560.48),
+        (100, 181.92, 132.48, 820.48, 384.48),
+        (200, 140.96, 122.24, 810.24, 374.24),
+        (400, 120.48, 117.12, 805.12, 369.12),
+    ];
+    for (mbps, plain, cached, write, long) in table {
+        close(write_read(mbps, false, 4).1, plain);
+        close(write_read(mbps, true, 4).1, cached);
+        close(write_read(mbps, true, 4).0, write);
+        close(write_read(mbps, true, 13).1, long);
+    }
+}
+
+#[test]
+fn a_write_takes_two_to_eight_times_a_read() {
+    // D1, the ends of the paper's claim: streaming at 25 and at 400 MB/s with infinitely many pages.
+    let (write, read) = write_read(25, true, 64);
+    assert!((2.4..2.5).contains(&(write / read)), "{}", write / read);
+    let mut bench = Shape { rate: Rate::new(400_000_000), ..Shape::default() }.build();
+    let ratio = bench.time(Op::Program, 64) / bench.time(Op::Read, 64);
+    assert!((7.0..8.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn a_superblock_reads_a_row_at_a_time() {
+    // B8: one array operation covers g pages, their data crosses the bus serially.
+    let mut bench = Shape { stripe: 4, cache: false, ..Shape::default() }.build();
+    close(bench.time(Op::Program, 4), 4.0 * 81.92 + 200.0);
+    close(bench.time(Op::Read, 4), 25.0 + 4.0 * 81.92);
+    let mut bench = Shape { stripe: 4, cache: false, ..Shape::default() }.build();
+    close(bench.time(Op::Program, 6), 6.0 * 81.92 + 2.0 * 200.0);
+}
+
+#[test]
+fn banks_overlap_and_the_bus_does_not() {
+    // Two writes of a page each to two banks: the second waits for the bus only.
+    let mut bench = Shape { chips: 2, ..Shape::default() }.build();
+    for bank in 0..2 {
+        let list = bench.list(Op::Program, bank * 16, 0, 1);
+        bench.submit(list);
+    }
+    let ends = bench.run();
+    close(ends[0].1.as_us_f64(), 281.92);
+    close(ends[1].1.as_us_f64(), 281.92 + 81.92);
+    // On two channels they do not meet at all.
+    let mut bench = Shape { channels: 2, ..Shape::default() }.build();
+    for bank in 0..2 {
+        let list = bench.list(Op::Program, bank * 16, 0, 1);
+        bench.submit(list);
+    }
+    bench.run().iter().for_each(|(_, end)| close(end.as_us_f64(), 281.92));
+}
+
+#[test]
+fn wait_and_cause_are_kept() {
+    let mut bench = Shape::default().build();
+    let first = bench.list(Op::Program, 0, 0, 1);
+    let second = bench.list(Op::Program, 0, 1, 1);
+    bench.submit(first);
+    bench.submit(second);
+    bench.run();
+    let list = bench.list(Op::Read, 0, 0, 1);
+    bench.submit(list);
+    while let Some((at, event)) = bench.events.pop() {
+        bench.now = at;
+        bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
+    }
+    let list = bench.backend.take_finished().expect("the read");
+    assert_eq!(bench.backend.list(list).wait(), Span::ZERO);
+    assert!(!bench.backend.list(list).waited_for().contains(Cause::Host));
+}
+
+/// A write that is under way, then a write and a read that wait: the order of their ends.
+fn order(units: Units, commands: Order) -> Vec<u32> {
+    let mut bench =
+        Shape { units, arbitration: Arbitration { commands, bus: BusOrder::Fifo }, cache: false, ..Shape::default() }
+            .build();
+    bench.time(Op::Program, 1);
+    for (op, superblock) in [(Op::Program, 1), (Op::Program, 2), (Op::Read, 0)] {
+        let list = bench.list(op, superblock, 0, if op == Op::Program { 3 } else { 1 });
+        bench.submit(list);
+    }
+    bench.run().into_iter().map(|(tag, _)| tag).collect()
+}
+
+#[test]
+fn reads_go_first_where_they_may() {
+    for units in [Units::PerDie, Units::PerChannel, Units::Shared(1)] {
+        assert_eq!(order(units, Order::Fifo), [1, 2, 0]);
+        assert_eq!(order(units, Order::ReadFirst), [1, 0, 2], "the list under way is not interrupted");
+    }
+    assert_eq!(order(Units::None, Order::Fifo), [1, 2, 0]);
+    assert_eq!(order(Units::None, Order::ReadFirst), [0, 1, 2], "without units the read goes between pages");
+}
+
+#[test]
+fn the_papers_queueing_example() {
+    // DJ13: read x, write 4x. First come, first served: mean (4 + 5)/2 = 4.5x; read first: (1 + 5)/2 = 3x.
+    let mean = |commands| {
+        let mut bench = Shape {
+            arbitration: Arbitration { commands, bus: BusOrder::Fifo },
+            cache: false,
+            rate: Rate::new(1_000_000_000_000),
+            ..Shape::default()
+        }
+        .build();
+        bench.time(Op::Program, 1);
+        // Something short is under way, then a write and a read arrive together.
+        let busy = bench.list(Op::Read, 0, 0, 1);
+        bench.submit(busy);
+        let write = bench.list(Op::Program, 1, 0, 1);
+        let read = bench.list(Op::Read, 0, 0, 1);
+        bench.submit(write);
+        bench.submit(read);
+        bench.run().iter().map(|(_, end)| end.as_us_f64()).collect::<Vec<_>>()
+    };
+    let fifo = mean(Order::Fifo);
+    close(fifo[1] - fifo[0], 200.002);
+    let first = mean(Order::ReadFirst);
+    close(first[1] - first[0], 25.002);
+    close(first[2], fifo[2]);
+}
+
+#[test]
+fn bus_order_decides_between_data_and_commands() {
+    // Three chips on one bus: while chip 0 sends, chip 1 has data ready (requested first) and chip 2
+    // wants to begin a program.
+    let order = |bus| {
+        let mut bench = Shape {
+            chips: 3,
+            arbitration: Arbitration { commands: Order::Fifo, bus },
+            cache: false,
+            ..Shape::default()
+        }
+        .build();
+        for chip in 0..2 {
+            let list = bench.list(Op::Program, chip * 16, 0, 1);
+            bench.submit(list);
+        }
+        bench.run();
+        for chip in 0..2 {
+            let list = bench.list(Op::Read, chip * 16, 0, 1);
+            bench.submit(list);
+        }
+        // Let both arrays finish; chip 0 holds the bus then.
+        for _ in 0..2 {
+            let (at, event) = bench.events.pop().expect("an array");
+            bench.now = at;
+            bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
+        }
+        let list = bench.list(Op::Program, 32, 0, 1);
+        bench.submit(list);
+        bench.backend.observer.clear();
+        bench.run();
+        let on_bus = bench.backend.observer.iter().filter(|phase| matches!(phase.resource, Resource::Channel(_)));
+        on_bus.map(|phase| phase.op).collect::<Vec<_>>()
+    };
+    assert_eq!(order(BusOrder::Fifo), [Op::Read, Op::Program]);
+    assert_eq!(order(BusOrder::DataFirst), [Op::Read, Op::Program]);
+    assert_eq!(order(BusOrder::CommandFirst), [Op::Program, Op::Read]);
+}
+
+#[test]
+fn a_copy_list_runs_without_the_ftl() {
+    let mut bench = Shape::default().build();
+    bench.time(Op::Program, 2);
+    let b = &mut bench.backend;
+    let list = b.open_list(Class::Other, 9);
+    let target = Target { superblock: SuperblockId::new(1), offset: 0 };
+    let read = b.add_read(list, Cause::Gc, SuperblockId::new(0));
+    let program = b.add_program(list, Cause::Gc, target, Stream::Copies);
+    let erase = b.add_erase(list, Cause::Gc, SuperblockId::new(0));
+    let from = b.push_slot(read, Slot { psn: Psn::new(1), ..Slot::default() });
+    let to = b.push_slot(program, Slot::default());
+    b.forward(read, from, program, to);
+    b.depend(program, erase);
+    bench.submit(list);
+    close(bench.run()[0].1.as_us_f64(), 25.0 + 81.92 + 81.92 + 200.0 + 3000.0);
+    let media = bench.backend.media();
+    assert!(media.is_erased(SuperblockId::new(0)));
+    let copy = media.geometry().slot(SuperblockId::new(1), 0);
+    assert_eq!(media.spare(copy), crate::nand::Spare::Data { lpn: Lpn::new(1), version: 0 });
+    let account = bench.backend.account(bench.now);
+    assert_eq!(account.of(Op::Erase, Cause::Gc).commands, 1);
+    assert_eq!(account.of(Op::Read, Cause::Gc).bytes.get(), 2048);
+}
+
+#[test]
+fn copy_back_stays_off_the_bus_and_in_its_plane() {
+    let mut bench = Shape::default().build();
+    bench.time(Op::Program, 1);
+    let copy = |bench: &mut Bench, to: u32| {
+        let list = bench.backend.open_list(Class::Other, 0);
+        let target = Target { superblock: SuperblockId::new(to), offset: 0 };
+        let command = bench.backend.add_copy_back(list, Cause::Gc, target);
+        bench.backend.push_slot(command, Slot { psn: Psn::new(0), ..Slot::default() });
+        bench.submit(list);
+        bench.run()[0].1.as_us_f64()
+    };
+    close(copy(&mut bench, 1), 225.0);
+    assert_eq!(bench.backend.account(bench.now).op(Op::CopyBack).bus, Span::ZERO);
+    let mut other = Shape { chips: 2, ..Shape::default() }.build();
+    other.time(Op::Program, 1);
+    let aborted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| copy(&mut other, 16)));
+    assert!(aborted.is_err(), "copy-back to another chip");
+}
+
+#[test]
+#[should_panic(expected = "the map is wrong")]
+fn a_read_of_the_wrong_page_aborts() {
+    let mut bench = Shape::default().build();
+    bench.time(Op::Program, 2);
+    let list = bench.backend.open_list(Class::HostRead, 0);
+    let read = bench.backend.add_read(list, Cause::Host, SuperblockId::new(0));
+    bench.backend.push_slot(read, Bench::slot(1, 0));
+    bench.submit(list);
+}
+
+#[test]
+fn busy_times_reconcile_with_the_account_at_any_moment() {
+    let mut bench = Shape { channels: 2, chips: 2, ..Shape::default() }.build();
+    for die in 0..4 {
+        let list = bench.list(Op::Program, die * 16, 0, 5);
+        bench.submit(list);
+    }
+    while let Some((at, event)) = bench.events.pop() {
+        // In the middle between two events.
+        let middle = Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2);
+        let account = bench.backend.account(middle);
+        assert_eq!(bench.backend.die_busy(middle).sum::<Span>(), account.op(Op::Program).array);
+        assert_eq!(bench.backend.channel_busy(middle).sum::<Span>(), account.op(Op::Program).bus);
+        bench.now = at;
+        bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
+    }
+}
+
+#[test]
+fn time_off_does_the_same_to_the_flash() {
+    let mut timed = Shape { stripe: 2, ..Shape::default() }.build();
+    let mut untimed = Shape { stripe: 2, ..Shape::default() }.build();
+    untimed.backend.set_timed(false);
+    for bench in [&mut timed, &mut untimed] {
+        let list = bench.list(Op::Program, 3, 0, 9);
+        bench.submit(list);
+        bench.run();
+    }
+    assert_eq!(untimed.now, Time::ZERO);
+    for psn in 0..timed.backend.geometry().slot_count() {
+        let psn = Psn::new(psn);
+        assert_eq!(timed.backend.media().spare(psn), untimed.backend.media().spare(psn));
+    }
+    let programs = |bench: &Bench| bench.backend.account(bench.now).op(Op::Program);
+    assert_eq!(programs(&timed).slots, programs(&untimed).slots);
+}
+
+#[test]
+fn a_power_cut_leaves_the_media_and_nothing_else() {
+    let mut bench = Shape::default().build();
+    bench.time(Op::Program, 2);
+    let list = bench.list(Op::Program, 1, 0, 3);
+    bench.submit(list);
+    bench.events.pop(); // The first transfer is not even over.
+    bench.backend.cut_power(bench.now + Span::from_us(50));
+    assert!(bench.backend.is_idle());
+    assert!(bench.backend.media().is_erased(SuperblockId::new(1)), "nothing had reached the array");
+    assert!(matches!(bench.backend.media().spare(Psn::new(0)), crate::nand::Spare::Data { .. }));
+}

@@ -1,0 +1,149 @@
+//! Storage for things that come and go by the million: no allocation once warm.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
+
+/// The place of a `T` in its slab. As small as an `Option` of itself.
+pub struct Handle<T>(NonZeroU32, PhantomData<fn() -> T>);
+
+impl<T> Handle<T> {
+    fn at(index: usize) -> Self {
+        let number = u32::try_from(index + 1).ok().and_then(NonZeroU32::new);
+        Self(number.expect("fewer than 2^32 things at once"), PhantomData)
+    }
+
+    /// The position in the slab, for tables beside it.
+    #[must_use]
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+
+    /// The handle as a plain number, to be kept where its type is not known.
+    #[must_use]
+    #[inline]
+    pub const fn number(self) -> NonZeroU32 {
+        self.0
+    }
+
+    /// The handle a [`Handle::number`] came from.
+    #[must_use]
+    #[inline]
+    pub const fn from_number(number: NonZeroU32) -> Self {
+        Self(number, PhantomData)
+    }
+}
+
+impl<T> Clone for Handle<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Handle<T> {}
+
+impl<T> PartialEq for Handle<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<T> Eq for Handle<T> {}
+
+impl<T> fmt::Debug for Handle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.index())
+    }
+}
+
+/// A vector with a free list: handles stay valid until their thing is removed.
+#[derive(Clone, Debug)]
+pub struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<Handle<T>>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Stores `item`, in a place that was freed if there is one.
+    #[inline]
+    pub fn insert(&mut self, item: T) -> Handle<T> {
+        if let Some(handle) = self.free.pop() {
+            self.items[handle.index()] = item;
+            return handle;
+        }
+        let handle = Handle::at(self.items.len());
+        self.items.push(item);
+        handle
+    }
+
+    /// Frees a place; what is in it stays until it is used again.
+    #[inline]
+    pub fn remove(&mut self, handle: Handle<T>) {
+        self.free.push(handle);
+    }
+
+    /// Things stored now.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+
+    /// True if nothing is stored.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Places there have ever been: the length a table beside the slab needs.
+    #[must_use]
+    #[inline]
+    pub fn places(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Forgets everything; all handles become invalid.
+    pub fn clear(&mut self) {
+        self.items.clear();
+        self.free.clear();
+    }
+}
+
+impl<T> Index<Handle<T>> for Slab<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, handle: Handle<T>) -> &T {
+        &self.items[handle.index()]
+    }
+}
+
+impl<T> IndexMut<Handle<T>> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, handle: Handle<T>) -> &mut T {
+        &mut self.items[handle.index()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_used_again() {
+        let mut slab = Slab::default();
+        let a = slab.insert('a');
+        let b = slab.insert('b');
+        slab.remove(a);
+        let c = slab.insert('c');
+        assert_eq!((a, slab[b], slab[c], slab.len(), slab.places()), (c, 'b', 'c', 2, 2));
+        assert_eq!(Handle::from_number(b.number()), b);
+        assert_eq!(size_of::<Option<Handle<char>>>(), 4);
+    }
+}

@@ -1,0 +1,115 @@
+//! Injectable faults: what fails, how often, or exactly when.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Rng;
+use crate::units::Ratio;
+
+/// How often flash fails. All faults are off by default.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FaultSpec {
+    /// Share of page programs that fail; the block is then retired.
+    pub program_failures: Ratio,
+    /// Share of block erases that fail; the block is then retired.
+    pub erase_failures: Ratio,
+    /// Share of page reads that stay uncorrectable.
+    pub uncorrectable_reads: Ratio,
+    /// Share of blocks marked bad by the factory.
+    pub initial_bad_blocks: Ratio,
+    /// True if an erase fails once its block has reached the part's endurance.
+    pub wear_out: bool,
+}
+
+/// Decides which operation fails. Draws nothing while everything is off.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    spec: FaultSpec,
+    rng: Rng,
+    counts: [u64; 3],
+    planned: [BTreeSet<u64>; 3],
+    active: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Program,
+    Erase,
+    Read,
+}
+
+impl Faults {
+    /// Faults at the rates of `spec`.
+    #[must_use]
+    pub fn new(spec: &FaultSpec, seed: u64) -> Self {
+        let active =
+            [spec.program_failures, spec.erase_failures, spec.uncorrectable_reads].iter().any(|r| r.get() > 0.0);
+        Self {
+            spec: spec.clone(),
+            rng: Rng::stream(seed, "nand.faults"),
+            counts: [0; 3],
+            planned: Default::default(),
+            active,
+        }
+    }
+
+    /// Makes the `nth` page program from the start of the run (counted from zero) fail.
+    pub fn fail_program(&mut self, nth: u64) {
+        self.plan(Kind::Program, nth);
+    }
+
+    /// Makes the `nth` block erase from the start of the run fail.
+    pub fn fail_erase(&mut self, nth: u64) {
+        self.plan(Kind::Erase, nth);
+    }
+
+    /// Makes the `nth` page read from the start of the run uncorrectable, and all later reads of that page.
+    pub fn fail_read(&mut self, nth: u64) {
+        self.plan(Kind::Read, nth);
+    }
+
+    fn plan(&mut self, kind: Kind, nth: u64) {
+        self.planned[kind as usize].insert(nth);
+        self.active = true;
+    }
+
+    #[inline]
+    fn draw(&mut self, kind: Kind) -> bool {
+        if !self.active {
+            return false;
+        }
+        let rate = match kind {
+            Kind::Program => self.spec.program_failures,
+            Kind::Erase => self.spec.erase_failures,
+            Kind::Read => self.spec.uncorrectable_reads,
+        };
+        let nth = self.counts[kind as usize];
+        self.counts[kind as usize] += 1;
+        (rate.get() > 0.0 && self.rng.chance(rate.get())) || self.planned[kind as usize].remove(&nth)
+    }
+
+    pub(crate) fn program_fails(&mut self) -> bool {
+        self.draw(Kind::Program)
+    }
+
+    pub(crate) fn erase_fails(&mut self, erases: u32, endurance: u32) -> bool {
+        self.draw(Kind::Erase) || (self.spec.wear_out && erases >= endurance)
+    }
+
+    #[inline]
+    pub(crate) fn read_fails(&mut self) -> bool {
+        self.draw(Kind::Read)
+    }
+
+    pub(crate) fn initially_bad(&mut self) -> bool {
+        self.spec.initial_bad_blocks.get() > 0.0 && self.rng.chance(self.spec.initial_bad_blocks.get())
+    }
+
+    /// How far a program that lost its power had come: one page in four made it.
+    pub(crate) fn survives_cut(&mut self) -> bool {
+        self.rng.chance(0.25)
+    }
+}

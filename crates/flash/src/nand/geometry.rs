@@ -1,0 +1,295 @@
+//! Where a slot is: channel, chip, die, plane, block, page, slot.
+//!
+//! The numbers are dense and their digits are ordered so that what is programmed together is adjacent.
+//! From the most significant digit:
+//!
+//! ```text
+//! DieId        = channel, chip, die
+//! SuperblockId = DieId, plane group, block          a group is `stripe` planes
+//! BlockId      = SuperblockId, plane in the group
+//! Ppn          = SuperblockId, page, plane in the group
+//! Psn          = Ppn, slot
+//! ```
+//!
+//! `stripe` is the number of planes that one command works on. It is 1 where multi-plane commands are
+//! off; then a superblock is a block. Ganged chips (Dirik & Jacob, Sec. 3.2, Fig. 5b) act as one chip
+//! with that many times the planes, always worked on together.
+
+use std::fmt;
+
+use crate::units::{BlockId, ChannelId, DieId, Divisor, Ppn, Psn, SuperblockId};
+
+/// The shape of a flash array, checked and with its divisions prepared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Geometry {
+    /// Separately arbitrated buses.
+    pub channels: u32,
+    /// Chips (or gangs of chips) on a channel.
+    pub chips: u32,
+    /// Dies in a chip.
+    pub dies: u32,
+    /// Planes in a die, those of ganged chips counted together.
+    pub planes: u32,
+    /// Planes that one command works on.
+    pub stripe: u32,
+    /// Blocks in a plane.
+    pub blocks: u32,
+    /// Pages in a block.
+    pub pages: u32,
+    /// Mapping units in a page.
+    pub slots: u32,
+    /// Sectors in a mapping unit, at most 64.
+    pub sectors: u32,
+    by_superblock_slots: Divisor,
+    by_row_slots: Divisor,
+    by_slots: Divisor,
+    by_die_superblocks: Divisor,
+    by_blocks: Divisor,
+    by_channel_dies: Divisor,
+}
+
+/// Why a geometry is impossible.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum GeometryError {
+    /// A dimension is zero.
+    Zero(&'static str),
+    /// The stripe does not divide the planes.
+    Stripe {
+        /// Planes in a die.
+        planes: u32,
+        /// Planes that one command works on.
+        stripe: u32,
+    },
+    /// More sectors in a mapping unit than a 64-bit mask names.
+    UnitTooLarge(u32),
+    /// More slots than 32 bits number.
+    TooLarge(u128),
+}
+
+impl fmt::Display for GeometryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero(what) => write!(f, "no {what}: there must be at least one"),
+            Self::Stripe { planes, stripe } => {
+                write!(f, "{planes} planes cannot be worked on {stripe} at a time: use a divisor of {planes}")
+            }
+            Self::UnitTooLarge(sectors) => {
+                write!(f, "a mapping unit of {sectors} sectors: at most 64 sectors (32KiB) are possible")
+            }
+            Self::TooLarge(slots) => {
+                write!(f, "{slots} mapping units: at most 4294967294 are possible, use a larger mapping unit")
+            }
+        }
+    }
+}
+
+impl Geometry {
+    /// Checks a shape. `planes` counts those of ganged chips together.
+    ///
+    /// # Errors
+    /// If a dimension is zero, the stripe does not divide the planes, a mapping unit has more than 64
+    /// sectors, or there are more slots than 32 bits can number.
+    #[allow(clippy::too_many_arguments)] // Nine dimensions are what flash has; they are named at the one call.
+    pub fn new(
+        channels: u32,
+        chips: u32,
+        dies: u32,
+        planes: u32,
+        stripe: u32,
+        blocks: u32,
+        pages: u32,
+        slots: u32,
+        sectors: u32,
+    ) -> Result<Self, GeometryError> {
+        let dimensions = [
+            (channels, "channels"),
+            (chips, "chips"),
+            (dies, "dies"),
+            (planes, "planes"),
+            (stripe, "planes per command"),
+            (blocks, "blocks"),
+            (pages, "pages"),
+            (slots, "mapping units in a page"),
+            (sectors, "sectors in a mapping unit"),
+        ];
+        if let Some((_, what)) = dimensions.iter().find(|(n, _)| *n == 0) {
+            return Err(GeometryError::Zero(what));
+        }
+        if !planes.is_multiple_of(stripe) {
+            return Err(GeometryError::Stripe { planes, stripe });
+        }
+        if sectors > 64 {
+            return Err(GeometryError::UnitTooLarge(sectors));
+        }
+        let total: u128 = dimensions[..4].iter().chain(&dimensions[5..8]).map(|(n, _)| u128::from(*n)).product();
+        if total >= u128::from(u32::MAX) {
+            return Err(GeometryError::TooLarge(total));
+        }
+        Ok(Self {
+            channels,
+            chips,
+            dies,
+            planes,
+            stripe,
+            blocks,
+            pages,
+            slots,
+            sectors,
+            by_superblock_slots: Divisor::new(stripe * pages * slots),
+            by_row_slots: Divisor::new(stripe * slots),
+            by_slots: Divisor::new(slots),
+            by_die_superblocks: Divisor::new(planes / stripe * blocks),
+            by_blocks: Divisor::new(blocks),
+            by_channel_dies: Divisor::new(chips * dies),
+        })
+    }
+
+    /// All dies.
+    #[must_use]
+    pub const fn die_count(&self) -> u32 {
+        self.channels * self.chips * self.dies
+    }
+
+    /// Groups of planes in a die that are worked on separately.
+    #[must_use]
+    pub const fn groups(&self) -> u32 {
+        self.planes / self.stripe
+    }
+
+    /// All superblocks.
+    #[must_use]
+    pub const fn superblock_count(&self) -> u32 {
+        self.die_count() * self.groups() * self.blocks
+    }
+
+    /// All blocks of all planes.
+    #[must_use]
+    pub const fn block_count(&self) -> u32 {
+        self.superblock_count() * self.stripe
+    }
+
+    /// Slots in a row: the pages with one page number in all planes of a superblock.
+    #[must_use]
+    #[inline]
+    pub const fn row_slots(&self) -> u32 {
+        self.by_row_slots.get()
+    }
+
+    /// Slots in a superblock.
+    #[must_use]
+    #[inline]
+    pub const fn superblock_slots(&self) -> u32 {
+        self.by_superblock_slots.get()
+    }
+
+    /// All slots.
+    #[must_use]
+    pub const fn slot_count(&self) -> u32 {
+        self.superblock_count() * self.superblock_slots()
+    }
+
+    /// The superblock of a slot and the slot's offset in it.
+    #[must_use]
+    #[inline]
+    pub fn locate(&self, psn: Psn) -> (SuperblockId, u32) {
+        let (superblock, offset) = self.by_superblock_slots.split(psn.get());
+        (SuperblockId::new(superblock), offset)
+    }
+
+    /// The slot at an offset of a superblock.
+    #[must_use]
+    #[inline]
+    pub const fn slot(&self, superblock: SuperblockId, offset: u32) -> Psn {
+        Psn::new(superblock.get() * self.by_superblock_slots.get() + offset)
+    }
+
+    /// The page number and the plane (in its group) at an offset of a superblock.
+    #[must_use]
+    #[inline]
+    pub fn page_and_plane(&self, offset: u32) -> (u32, u32) {
+        let (page, rest) = self.by_row_slots.split(offset);
+        (page, self.by_slots.quotient(rest))
+    }
+
+    /// The page that holds a slot.
+    #[must_use]
+    #[inline]
+    pub fn page_of(&self, psn: Psn) -> Ppn {
+        Ppn::new(self.by_slots.quotient(psn.get()))
+    }
+
+    /// The block of a superblock in one plane of its group.
+    #[must_use]
+    #[inline]
+    pub const fn block(&self, superblock: SuperblockId, plane: u32) -> BlockId {
+        BlockId::new(superblock.get() * self.stripe + plane)
+    }
+
+    /// The superblock a block belongs to.
+    #[must_use]
+    pub const fn superblock_of(&self, block: BlockId) -> SuperblockId {
+        SuperblockId::new(block.get() / self.stripe)
+    }
+
+    /// The die of a superblock.
+    #[must_use]
+    #[inline]
+    pub fn die_of(&self, superblock: SuperblockId) -> DieId {
+        DieId::new(self.by_die_superblocks.quotient(superblock.get()))
+    }
+
+    /// The plane group of a superblock, counted over all dies: groups of one die are adjacent.
+    #[must_use]
+    #[inline]
+    pub fn group_of(&self, superblock: SuperblockId) -> u32 {
+        self.by_blocks.quotient(superblock.get())
+    }
+
+    /// The channel of a die.
+    #[must_use]
+    #[inline]
+    pub fn channel_of(&self, die: DieId) -> ChannelId {
+        ChannelId::new(self.by_channel_dies.quotient(die.get()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn shape() -> impl Strategy<Value = Geometry> {
+        (1..4u32, 1..4u32, 1..3u32, 1..3u32, 1..5u32, 1..9u32, 1..9u32, 1..5u32).prop_map(
+            |(channels, chips, dies, groups, stripe, blocks, pages, slots)| {
+                Geometry::new(channels, chips, dies, groups * stripe, stripe, blocks, pages, slots, 8).expect("small")
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn every_slot_is_found_where_it_was_put(g in shape(), pick in any::<u32>()) {
+            let psn = Psn::new(pick % g.slot_count());
+            let (superblock, offset) = g.locate(psn);
+            prop_assert_eq!(g.slot(superblock, offset), psn);
+            let (page, plane) = g.page_and_plane(offset);
+            prop_assert!(page < g.pages && plane < g.stripe);
+            prop_assert_eq!(g.superblock_of(g.block(superblock, plane)), superblock);
+            let die = g.die_of(superblock);
+            prop_assert!(die.get() < g.die_count());
+            prop_assert_eq!(g.group_of(superblock) / g.groups(), die.get());
+            prop_assert!(g.channel_of(die).get() < g.channels);
+            prop_assert_eq!(g.page_of(psn).get() / (g.stripe * g.pages), superblock.get());
+        }
+    }
+
+    #[test]
+    fn impossible_shapes_say_what_is_wrong() {
+        let error = |channels, planes, stripe, blocks| {
+            Geometry::new(channels, 1, 1, planes, stripe, blocks, 64, 1, 8).expect_err("impossible").to_string()
+        };
+        assert!(error(0, 1, 1, 8).contains("channels"));
+        assert!(error(1, 3, 2, 8).contains("divisor of 3"));
+        assert!(error(1, 1, 1, 1 << 30).contains("larger mapping unit"));
+    }
+}

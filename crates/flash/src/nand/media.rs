@@ -1,0 +1,477 @@
+//! The state of a flash array and the rules of its use.
+
+use std::collections::BTreeSet;
+
+use crate::units::{BlockId, Lpn, Psn, SuperblockId};
+
+use super::{Faults, Geometry, Sector, Spare};
+
+/// Which stream of writes a superblock was opened for; written into its first spare area.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Stream {
+    /// New data.
+    #[default]
+    Host,
+    /// Copies of data that is somewhere else as well, until that block is erased.
+    Copies,
+}
+
+/// When a superblock was opened, in the order of all openings, and for what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BlockBirth {
+    /// Position among all openings since the drive was new.
+    pub order: u64,
+    /// The stream it was opened for.
+    pub stream: Stream,
+}
+
+/// Where a program goes: slots of one superblock, in order, from a page boundary on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The superblock.
+    pub superblock: SuperblockId,
+    /// Offset of the first slot.
+    pub offset: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Block {
+    birth: BlockBirth,
+    /// The next page that may be programmed; the number of pages if none may before an erase.
+    next_page: u32,
+    erases: u32,
+    bad: bool,
+}
+
+/// A flash array: what is programmed, worn, broken, and, if `S` is anything, what it holds.
+#[derive(Clone, Debug)]
+pub struct Media<S> {
+    geometry: Geometry,
+    endurance: u32,
+    one_shot: u32,
+    blocks: Vec<Block>,
+    spares: Vec<u64>,
+    payload: Vec<Option<Box<[S]>>>,
+    /// Slots whose data no error correction brings back; empty unless faults are injected.
+    unreadable: BTreeSet<u32>,
+    faults: Faults,
+    births: u64,
+}
+
+/// What reading a slot gave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SlotRead {
+    pub(crate) lpn: Lpn,
+    pub(crate) version: u32,
+    pub(crate) readable: bool,
+}
+
+impl<S: Sector> Media<S> {
+    /// A new array: everything erased, some blocks bad from the factory if the faults say so.
+    #[must_use]
+    pub fn new(geometry: Geometry, endurance: u32, one_shot: u32, mut faults: Faults) -> Self {
+        let blocks = (0..geometry.block_count())
+            .map(|_| Block { bad: faults.initially_bad(), ..Block::default() })
+            .collect::<Vec<_>>();
+        let payload = if S::PRESENT { vec![None; blocks.len()] } else { Vec::new() };
+        Self {
+            endurance,
+            one_shot,
+            spares: vec![0; geometry.slot_count() as usize],
+            blocks,
+            payload,
+            unreadable: BTreeSet::new(),
+            faults,
+            births: 0,
+            geometry,
+        }
+    }
+
+    /// The array's shape.
+    #[must_use]
+    pub const fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The faults to come, to plan more.
+    pub const fn faults_mut(&mut self) -> &mut Faults {
+        &mut self.faults
+    }
+
+    /// Program/erase cycles of a superblock: those of its most worn block.
+    #[must_use]
+    #[inline]
+    pub fn erases(&self, superblock: SuperblockId) -> u32 {
+        self.planes(superblock).iter().map(|block| block.erases).max().unwrap_or(0)
+    }
+
+    /// Program/erase cycles of every block.
+    pub fn all_erases(&self) -> impl Iterator<Item = u32> + '_ {
+        self.blocks.iter().map(|block| block.erases)
+    }
+
+    /// True if any block of the superblock is bad: its blocks are linked for good, so one bad block
+    /// costs them all (Dirik & Jacob, Sec. 3.2).
+    #[must_use]
+    pub fn is_bad(&self, superblock: SuperblockId) -> bool {
+        self.planes(superblock).iter().any(|block| block.bad)
+    }
+
+    /// Blocks that are bad themselves.
+    #[must_use]
+    pub fn bad_blocks(&self) -> u64 {
+        self.blocks.iter().filter(|block| block.bad).count() as u64
+    }
+
+    /// Marks a superblock bad, for good.
+    pub fn retire(&mut self, superblock: SuperblockId) {
+        for plane in 0..self.geometry.stripe {
+            self.block_mut(superblock, plane).bad = true;
+        }
+    }
+
+    /// True if nothing has been programmed since the last complete erase.
+    #[must_use]
+    pub fn is_erased(&self, superblock: SuperblockId) -> bool {
+        self.planes(superblock).iter().all(|block| block.next_page == 0)
+    }
+
+    /// When and for what a superblock was opened; meaningless if it is erased.
+    #[must_use]
+    pub fn birth(&self, superblock: SuperblockId) -> BlockBirth {
+        self.planes(superblock).iter().map(|block| block.birth).max().unwrap_or_default()
+    }
+
+    /// What the spare area of a slot says. This is how recovery and wear-out tools look at flash; it
+    /// takes no simulated time by itself.
+    #[must_use]
+    #[inline]
+    pub fn spare(&self, psn: Psn) -> Spare {
+        Spare::unpack(self.spares[psn.index()])
+    }
+
+    /// True if the data of a slot cannot be read.
+    #[must_use]
+    #[inline]
+    pub fn is_unreadable(&self, psn: Psn) -> bool {
+        !self.unreadable.is_empty() && self.unreadable.contains(&psn.get())
+    }
+
+    fn planes(&self, superblock: SuperblockId) -> &[Block] {
+        let first = self.geometry.block(superblock, 0).index();
+        &self.blocks[first..first + self.geometry.stripe as usize]
+    }
+
+    fn block_mut(&mut self, superblock: SuperblockId, plane: u32) -> &mut Block {
+        &mut self.blocks[self.geometry.block(superblock, plane).index()]
+    }
+
+    /// Where the payload of a slot lies: the block and the range in it.
+    fn place(&self, psn: Psn) -> (BlockId, std::ops::Range<usize>) {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (page, plane) = self.geometry.page_and_plane(offset);
+        let first = (page * self.geometry.slots + offset % self.geometry.slots) * self.geometry.sectors;
+        (self.geometry.block(superblock, plane), first as usize..(first + self.geometry.sectors) as usize)
+    }
+
+    /// Reads one slot; its payload goes to `into` (empty if there is none).
+    ///
+    /// # Panics
+    /// If nothing was ever programmed there: an FTL only reads what it wrote.
+    #[inline]
+    pub(crate) fn read(&mut self, psn: Psn, into: &mut [S]) -> SlotRead {
+        let Spare::Data { lpn, version } = self.spare(psn) else {
+            panic!("read of {psn}, which holds no data: {:?}", self.spare(psn));
+        };
+        if S::PRESENT {
+            let (block, range) = self.place(psn);
+            let data = self.payload[block.index()].as_ref().expect("a programmed block has a payload");
+            into.copy_from_slice(&data[range]);
+        }
+        SlotRead { lpn, version, readable: !self.is_unreadable(psn) }
+    }
+
+    /// Draws whether the page read that is about to happen fails for good, and makes it so.
+    #[inline]
+    pub(crate) fn read_page(&mut self, psn: Psn) {
+        if self.faults.read_fails() {
+            let first = psn.get() - psn.get() % self.geometry.slots;
+            self.unreadable.extend(first..first + self.geometry.slots);
+        }
+    }
+
+    /// Programs pages from `target` on. `spare_of(i)` says what the i-th of `count` slots holds, and
+    /// whether the data is known to be lost; the rest of the last page is padding. Returns true if
+    /// every page took it; the slots of a page that did not are torn.
+    ///
+    /// # Panics
+    /// On a page that is not erased, out of order in its block, in a bad block, not at a page boundary,
+    /// or on pages that no single command programs.
+    pub(crate) fn program(
+        &mut self,
+        target: Target,
+        count: u32,
+        stream: Stream,
+        spare_of: impl Fn(usize) -> (Spare, bool),
+        payload: &[S],
+    ) -> bool {
+        let slots = self.geometry.slots;
+        assert!(target.offset.is_multiple_of(slots), "program inside a page: {target:?}");
+        assert!(count > 0, "a program of nothing: {target:?}");
+        let (first_row, _) = self.geometry.page_and_plane(target.offset);
+        let (last_row, _) = self.geometry.page_and_plane(target.offset + count - 1);
+        assert!(
+            last_row < self.geometry.pages && first_row / self.one_shot == last_row / self.one_shot,
+            "one program command over rows {first_row} to {last_row} of {}: more than a word line",
+            target.superblock
+        );
+        let mut all_well = true;
+        for first in (0..count).step_by(slots as usize) {
+            let (page, plane) = self.geometry.page_and_plane(target.offset + first);
+            let birth = BlockBirth { order: self.births, stream };
+            let block = self.block_mut(target.superblock, plane);
+            assert!(!block.bad, "program of a bad block: page {page}, plane {plane} of {}", target.superblock);
+            assert!(
+                block.next_page <= page,
+                "program of page {page}, plane {plane} of {}: page {} is the next erased one",
+                target.superblock,
+                block.next_page
+            );
+            if block.next_page == 0 {
+                block.birth = birth;
+                self.births += 1;
+            }
+            self.block_mut(target.superblock, plane).next_page = page + 1;
+            let well = !self.faults.program_fails();
+            all_well &= well;
+            for i in first..(first + slots).min(count) {
+                let psn = self.geometry.slot(target.superblock, target.offset + i);
+                let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };
+                self.spares[psn.index()] = spare.pack();
+                if lost {
+                    self.unreadable.insert(psn.get());
+                }
+                if S::PRESENT {
+                    let (block, range) = self.place(psn);
+                    let size = (self.geometry.pages * slots * self.geometry.sectors) as usize;
+                    let data = self.payload[block.index()].get_or_insert_with(|| vec![S::default(); size].into());
+                    let from = i as usize * self.geometry.sectors as usize;
+                    data[range].copy_from_slice(&payload[from..from + self.geometry.sectors as usize]);
+                }
+            }
+        }
+        all_well
+    }
+
+    /// Erases the blocks of a superblock. False if one of them failed.
+    ///
+    /// # Panics
+    /// On a bad superblock.
+    pub(crate) fn erase(&mut self, superblock: SuperblockId) -> bool {
+        assert!(!self.is_bad(superblock), "erase of {superblock}, which is bad");
+        let mut well = true;
+        for plane in 0..self.geometry.stripe {
+            let (endurance, erases) = (self.endurance, self.block_mut(superblock, plane).erases);
+            well &= !self.faults.erase_fails(erases, endurance);
+            let block = self.block_mut(superblock, plane);
+            block.erases += 1;
+            block.next_page = 0;
+            block.birth = BlockBirth::default();
+            if S::PRESENT {
+                let block = self.geometry.block(superblock, plane);
+                self.payload[block.index()] = None;
+            }
+        }
+        self.fill_spares(superblock, Spare::Empty);
+        if !well {
+            self.tear_erase(superblock);
+        }
+        well
+    }
+
+    fn fill_spares(&mut self, superblock: SuperblockId, spare: Spare) {
+        let first = self.geometry.slot(superblock, 0).get();
+        let slots = first..first + self.geometry.superblock_slots();
+        self.spares[slots.start as usize..slots.end as usize].fill(spare.pack());
+        if !self.unreadable.is_empty() {
+            let gone: Vec<u32> = self.unreadable.range(slots).copied().collect();
+            for slot in gone {
+                self.unreadable.remove(&slot);
+            }
+        }
+    }
+
+    /// The power went while this program was under way: each of its pages made it or is torn.
+    pub(crate) fn tear_program(&mut self, target: Target, count: u32) {
+        for first in (0..count).step_by(self.geometry.slots as usize) {
+            if self.faults.survives_cut() {
+                continue;
+            }
+            for i in first..(first + self.geometry.slots).min(count) {
+                let psn = self.geometry.slot(target.superblock, target.offset + i);
+                self.spares[psn.index()] = Spare::Torn.pack();
+            }
+        }
+    }
+
+    /// The power went while this erase was under way: nothing can be read or programmed before the next.
+    pub(crate) fn tear_erase(&mut self, superblock: SuperblockId) {
+        self.fill_spares(superblock, Spare::Torn);
+        for plane in 0..self.geometry.stripe {
+            let pages = self.geometry.pages;
+            self.block_mut(superblock, plane).next_page = pages;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::{FaultSpec, Stamp};
+
+    fn media(one_shot: u32) -> Media<Stamp> {
+        let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
+        Media::new(geometry, 10, one_shot, Faults::new(&FaultSpec::default(), 1))
+    }
+
+    fn program(media: &mut Media<Stamp>, superblock: u32, offset: u32, count: u32) -> bool {
+        let target = Target { superblock: SuperblockId::new(superblock), offset };
+        let stamps: Vec<Stamp> = (0..count * 2).map(|i| Stamp(u64::from(offset * 2 + i) + 1)).collect();
+        let spare = |i: usize| (Spare::Data { lpn: Lpn::new(100 + offset + i as u32), version: 7 }, false);
+        media.program(target, count, Stream::Host, spare, &stamps)
+    }
+
+    #[test]
+    fn what_is_programmed_reads_back() {
+        let mut m = media(1);
+        assert!(program(&mut m, 2, 0, 4));
+        assert!(program(&mut m, 2, 4, 3));
+        let mut data = [Stamp(0); 2];
+        let psn = m.geometry.slot(SuperblockId::new(2), 5);
+        let read = m.read(psn, &mut data);
+        assert_eq!((read.lpn, read.version, read.readable), (Lpn::new(105), 7, true));
+        assert_eq!(data, [Stamp(11), Stamp(12)]);
+        assert_eq!(m.spare(m.geometry.slot(SuperblockId::new(2), 7)), Spare::Empty);
+    }
+
+    #[test]
+    #[should_panic(expected = "is the next erased one")]
+    fn a_page_is_not_programmed_twice() {
+        let mut m = media(1);
+        program(&mut m, 0, 0, 4);
+        program(&mut m, 0, 0, 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "is the next erased one")]
+    fn pages_are_programmed_in_order() {
+        let mut m = media(1);
+        program(&mut m, 0, 8, 4);
+        program(&mut m, 0, 4, 4);
+    }
+
+    #[test]
+    #[should_panic(expected = "more than a word line")]
+    fn one_command_programs_one_row() {
+        program(&mut media(1), 0, 0, 6);
+    }
+
+    #[test]
+    fn a_one_shot_command_programs_a_word_line() {
+        assert!(program(&mut media(3), 0, 0, 12));
+    }
+
+    #[test]
+    #[should_panic(expected = "program inside a page")]
+    fn a_page_is_programmed_whole() {
+        program(&mut media(1), 0, 1, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "program of a bad block")]
+    fn bad_blocks_are_not_programmed() {
+        let mut m = media(1);
+        m.retire(SuperblockId::new(0));
+        program(&mut m, 0, 0, 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "which is bad")]
+    fn bad_blocks_are_not_erased() {
+        let mut m = media(1);
+        m.retire(SuperblockId::new(0));
+        m.erase(SuperblockId::new(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "which holds no data")]
+    fn erased_pages_are_not_read() {
+        let mut m = media(1);
+        program(&mut m, 0, 0, 1);
+        m.erase(SuperblockId::new(0));
+        m.read(Psn::new(0), &mut [Stamp(0); 2]);
+    }
+
+    #[test]
+    fn an_erase_makes_room_and_counts() {
+        let mut m = media(1);
+        program(&mut m, 0, 0, 4);
+        assert!(!m.is_erased(SuperblockId::new(0)));
+        assert!(m.erase(SuperblockId::new(0)));
+        assert!(m.is_erased(SuperblockId::new(0)));
+        assert_eq!(m.erases(SuperblockId::new(0)), 1);
+        assert!(program(&mut m, 0, 0, 4));
+    }
+
+    #[test]
+    fn faults_strike_as_planned() {
+        let mut m = media(1);
+        m.faults_mut().fail_program(1);
+        m.faults_mut().fail_erase(0);
+        m.faults_mut().fail_read(0);
+        assert!(!program(&mut m, 0, 0, 4), "the second page fails");
+        assert_eq!(m.spare(Psn::new(2)), Spare::Torn);
+        assert!(matches!(m.spare(Psn::new(1)), Spare::Data { .. }));
+        m.read_page(Psn::new(1));
+        assert!(!m.read(Psn::new(0), &mut [Stamp(0); 2]).readable, "the page is lost, not the slot alone");
+        assert!(!m.erase(SuperblockId::new(0)));
+    }
+
+    #[test]
+    fn wear_out_fails_the_erase_after_the_last_cycle() {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 1, 1, 1, 1).expect("one page");
+        let spec = FaultSpec { wear_out: true, ..FaultSpec::default() };
+        let mut m = Media::<()>::new(geometry, 3, 1, Faults::new(&spec, 1));
+        assert_eq!((0..4).map(|_| m.erase(SuperblockId::new(0))).collect::<Vec<_>>(), [true, true, true, false]);
+    }
+
+    #[test]
+    fn a_cut_tears_programs_page_by_page_and_erases_whole() {
+        let mut survived = 0;
+        for seed in 0..200 {
+            let mut m = media(1);
+            m.faults = Faults::new(&FaultSpec::default(), seed);
+            program(&mut m, 0, 0, 4);
+            m.tear_program(Target { superblock: SuperblockId::new(0), offset: 0 }, 4);
+            let states: Vec<bool> = (0..4).map(|i| m.spare(Psn::new(i)) != Spare::Torn).collect();
+            assert!(states[0] == states[1] && states[2] == states[3]);
+            survived += u64::from(states[0]);
+        }
+        assert!((1..199).contains(&survived), "both happen: {survived}");
+        let mut m = media(1);
+        program(&mut m, 0, 0, 4);
+        m.tear_erase(SuperblockId::new(0));
+        assert!(!m.is_erased(SuperblockId::new(0)));
+        assert_eq!(m.spare(Psn::new(0)), Spare::Torn);
+        assert!(m.erase(SuperblockId::new(0)), "and can be erased again");
+    }
+
+    #[test]
+    fn superblock_openings_are_ordered() {
+        let mut m = media(1);
+        program(&mut m, 1, 0, 4);
+        program(&mut m, 0, 0, 4);
+        assert!(m.birth(SuperblockId::new(0)) > m.birth(SuperblockId::new(1)));
+    }
+}

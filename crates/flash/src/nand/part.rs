@@ -1,0 +1,239 @@
+//! NAND parts as data: one file per part, every number with its source.
+
+mod preset;
+mod validate;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Current, Energy, Rate, Ratio, Span, Voltage};
+
+pub use validate::PartError;
+
+/// A NAND flash part: what one chip is made of, how long it works, what it can do and what it takes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// The name by which device files call it.
+    pub name: String,
+    /// Where each number comes from, one statement per line; inferred and assumed numbers are marked as such.
+    pub source: String,
+    /// Bits per cell.
+    pub cell: Cell,
+    /// Program/erase cycles a block is rated for.
+    pub endurance: u32,
+    /// Largest share of the blocks that may be bad when the chip leaves the factory.
+    pub initial_bad_blocks: Ratio,
+    /// How the chip is divided.
+    pub geometry: Geometry,
+    /// How long the array works.
+    pub timing: Timing,
+    /// The chip's side of the channel.
+    pub bus: Bus,
+    /// Commands beyond read, program and erase.
+    pub features: Features,
+    /// Voltage and currents, from which energies follow.
+    pub electrical: Electrical,
+}
+
+/// How many bits one cell holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Cell {
+    /// One bit per cell.
+    Slc,
+    /// Two bits per cell.
+    Mlc,
+    /// Three bits per cell.
+    Tlc,
+    /// Four bits per cell.
+    Qlc,
+}
+
+/// How a chip is divided into dies, planes, blocks and pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Geometry {
+    /// Data bytes of a page, without the spare area: a multiple of 512 B.
+    pub page: Bytes,
+    /// Spare bytes of a page, for the error-correcting code and the controller's own notes.
+    pub spare: Bytes,
+    /// Pages of a block.
+    pub pages_per_block: u32,
+    /// Blocks of a plane, factory bad blocks included.
+    pub blocks_per_plane: u32,
+    /// Planes of a die: they share its control and can take part in one operation.
+    pub planes_per_die: u32,
+    /// Dies of a chip: each works on an operation of its own.
+    pub dies_per_chip: u32,
+}
+
+/// How long the array of one die works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Timing {
+    /// Array read (tR), from the cells to the data register: one time per page type, lower page
+    /// first, or a single time for all. The type of a page is its index in the block modulo the
+    /// number of times given.
+    pub read: Vec<Span>,
+    /// Array program (tPROG): one time per page type, or a single time for all. With `one_shot`
+    /// above 1 it is a single time, that of the whole operation.
+    pub program: Vec<Span>,
+    /// Block erase (tBERS).
+    pub erase: Span,
+    /// Copy from the data register to the cache register, once per page on the array's side when
+    /// reading in cache mode.
+    pub cache_read_copy: Span,
+    /// Copy from the cache register to the data register, once per page on the array's side when
+    /// programming in cache mode.
+    pub cache_program_copy: Span,
+    /// Consecutive pages of a block programmed by one array operation: 1, or the pages of a word line.
+    pub one_shot: u32,
+}
+
+/// The chip's side of the channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bus {
+    /// Bytes per second of one 8-bit lane.
+    pub rate: Rate,
+    /// Command and address cycles of one operation; may be zero.
+    pub command: Span,
+    /// True if the spare bytes of a page cross the channel with its data; false if they cost it no time.
+    pub transfer_spare: bool,
+}
+
+/// Commands beyond read, program and erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Features {
+    /// The planes of a die can take part in one operation.
+    pub multi_plane: bool,
+    /// A page can be sent while the next is read.
+    pub cache_read: bool,
+    /// A page can be received while the one before it is programmed.
+    pub cache_program: bool,
+    /// A page can be read and programmed elsewhere in its plane without crossing the channel.
+    pub copy_back: bool,
+}
+
+/// Voltage and currents, from which energies follow.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Electrical {
+    /// Supply voltage.
+    pub voltage: Voltage,
+    /// Average supply current of one die during an array read.
+    pub read_current: Current,
+    /// Average supply current of one die during an array program.
+    pub program_current: Current,
+    /// Average supply current of one die during an erase.
+    pub erase_current: Current,
+    /// Energy of moving one byte over one 8-bit lane, in picojoules.
+    pub bus_pj_per_byte: f64,
+}
+
+impl Cell {
+    /// Bits per cell.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        match self {
+            Self::Slc => 1,
+            Self::Mlc => 2,
+            Self::Tlc => 3,
+            Self::Qlc => 4,
+        }
+    }
+}
+
+impl Geometry {
+    /// Blocks of a die.
+    #[must_use]
+    pub const fn blocks_per_die(&self) -> u32 {
+        self.blocks_per_plane * self.planes_per_die
+    }
+
+    /// Data bytes of a block.
+    #[must_use]
+    pub const fn block(&self) -> Bytes {
+        Bytes::new(self.page.get() * self.pages_per_block as u64)
+    }
+
+    /// Data bytes of a die, factory bad blocks included.
+    #[must_use]
+    pub const fn die(&self) -> Bytes {
+        Bytes::new(self.block().get() * self.blocks_per_plane as u64 * self.planes_per_die as u64)
+    }
+
+    /// Data bytes of a chip, factory bad blocks included.
+    #[must_use]
+    pub const fn chip(&self) -> Bytes {
+        Bytes::new(self.die().get() * self.dies_per_chip as u64)
+    }
+}
+
+impl Part {
+    /// Bits per cell.
+    #[must_use]
+    pub const fn bits_per_cell(&self) -> u32 {
+        self.cell.bits()
+    }
+
+    /// Page types of a word line: one per bit of a cell, whether or not their times differ.
+    #[must_use]
+    pub const fn page_types(&self) -> u32 {
+        self.cell.bits()
+    }
+
+    /// Array time of reading page `page` of a block.
+    ///
+    /// # Panics
+    /// If the part has no read time (see [`Part::validate`]).
+    #[must_use]
+    #[inline]
+    pub fn read_time(&self, page: u32) -> Span {
+        self.timing.read[page as usize % self.timing.read.len()]
+    }
+
+    /// Array time of the operation that programs page `page` of a block. With `one_shot` above 1 it
+    /// is the time of the operation that programs all its pages.
+    ///
+    /// # Panics
+    /// If the part has no program time (see [`Part::validate`]).
+    #[must_use]
+    #[inline]
+    pub fn program_time(&self, page: u32) -> Span {
+        self.timing.program[page as usize % self.timing.program.len()]
+    }
+
+    /// Bytes that cross the channel when a whole page is moved.
+    #[must_use]
+    pub const fn page_transfer(&self) -> Bytes {
+        let spare = if self.bus.transfer_spare { self.geometry.spare.get() } else { 0 };
+        Bytes::new(self.geometry.page.get() + spare)
+    }
+
+    /// Energy of reading page `page` of a block out of the array.
+    #[must_use]
+    pub fn read_energy(&self, page: u32) -> Energy {
+        Energy::of(self.electrical.voltage, self.electrical.read_current, self.read_time(page))
+    }
+
+    /// Energy of the array operation that programs page `page` of a block.
+    #[must_use]
+    pub fn program_energy(&self, page: u32) -> Energy {
+        Energy::of(self.electrical.voltage, self.electrical.program_current, self.program_time(page))
+    }
+
+    /// Energy of erasing a block.
+    #[must_use]
+    pub fn erase_energy(&self) -> Energy {
+        Energy::of(self.electrical.voltage, self.electrical.erase_current, self.timing.erase)
+    }
+
+    /// Energy of moving `bytes` over the channel.
+    #[must_use]
+    pub fn bus_energy(&self, bytes: Bytes) -> Energy {
+        Energy::from_joules(self.electrical.bus_pj_per_byte * 1e-12 * bytes.get() as f64)
+    }
+}

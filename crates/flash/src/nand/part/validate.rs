@@ -1,0 +1,226 @@
+//! What a part must fulfil, beyond being readable.
+
+use std::fmt;
+
+use crate::units::Bytes;
+
+use super::Part;
+
+/// Why a part makes no sense. Each names the field and says what to write instead.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PartError {
+    /// A count or time that must be above zero.
+    Zero {
+        /// The field, with the table it is in.
+        field: &'static str,
+    },
+    /// A page that is not a whole number of sectors.
+    PageNotSectors {
+        /// Its size.
+        page: Bytes,
+    },
+    /// A list of times that is neither one for all page types nor one for each.
+    TimesPerType {
+        /// The field, with the table it is in.
+        field: &'static str,
+        /// How many there are.
+        given: usize,
+        /// How many page types the cell has.
+        types: u32,
+    },
+    /// A block that ends inside a word line.
+    PartialWordLine {
+        /// Pages of a block.
+        pages_per_block: u32,
+        /// Pages of a word line.
+        bits: u32,
+    },
+    /// A block that ends inside a one-shot program.
+    PartialOneShot {
+        /// Pages of a block.
+        pages_per_block: u32,
+        /// Pages of one program.
+        one_shot: u32,
+    },
+    /// Program times by page type, where one operation programs several pages.
+    OneShotTimes {
+        /// How many there are.
+        given: usize,
+    },
+    /// Several planes at once, on a die that has one.
+    MultiPlaneOfOne,
+    /// More factory bad blocks than blocks.
+    AllBad,
+    /// A transfer energy that is negative or no number.
+    BusEnergy {
+        /// What was given.
+        given: f64,
+    },
+    /// More pages on one die than can be numbered.
+    TooLarge {
+        /// How many there would be.
+        pages: u128,
+    },
+}
+
+impl fmt::Display for PartError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zero { field } => write!(f, "{field} is zero: give it a value above zero"),
+            Self::PageNotSectors { page } => {
+                write!(f, "geometry.page of {page} is not a whole number of 512-byte sectors: e.g. \"4KiB\"")
+            }
+            Self::TimesPerType { field, given, types } => write!(
+                f,
+                "{field} has {given} times for {types} page types: give one for all types or one for each, lower page first"
+            ),
+            Self::PartialWordLine { pages_per_block, bits } => write!(
+                f,
+                "geometry.pages_per_block of {pages_per_block} is not a multiple of the {bits} pages of a word line: change it or `cell`"
+            ),
+            Self::PartialOneShot { pages_per_block, one_shot } => write!(
+                f,
+                "geometry.pages_per_block of {pages_per_block} is not a multiple of timing.one_shot, {one_shot}: change one of them"
+            ),
+            Self::OneShotTimes { given } => write!(
+                f,
+                "timing.program has {given} times, but timing.one_shot programs several pages at once: give the one time of the whole operation"
+            ),
+            Self::MultiPlaneOfOne => f.write_str(
+                "features.multi_plane is true, but geometry.planes_per_die is 1: set it to false or give more planes",
+            ),
+            Self::AllBad => {
+                f.write_str("initial_bad_blocks of 100% or more leaves no block: write a smaller share, e.g. \"2%\"")
+            }
+            Self::BusEnergy { given } => {
+                write!(f, "electrical.bus_pj_per_byte is {given}: write picojoules per byte, zero or more")
+            }
+            Self::TooLarge { pages } => {
+                write!(
+                    f,
+                    "the die has {pages} pages, more than the 2^32 - 1 that can be numbered: reduce geometry.blocks_per_plane"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for PartError {}
+
+impl Part {
+    /// Everything that is wrong with the part; nothing if it can be built.
+    #[must_use]
+    pub fn validate(&self) -> Vec<PartError> {
+        let Self { geometry, timing, .. } = self;
+        let mut faults = Vec::new();
+        let zero = [
+            ("endurance", self.endurance == 0),
+            ("geometry.page", geometry.page.is_zero()),
+            ("geometry.pages_per_block", geometry.pages_per_block == 0),
+            ("geometry.blocks_per_plane", geometry.blocks_per_plane == 0),
+            ("geometry.planes_per_die", geometry.planes_per_die == 0),
+            ("geometry.dies_per_chip", geometry.dies_per_chip == 0),
+            ("timing.read", timing.read.iter().any(|t| t.is_zero())),
+            ("timing.program", timing.program.iter().any(|t| t.is_zero())),
+            ("timing.erase", timing.erase.is_zero()),
+            ("timing.one_shot", timing.one_shot == 0),
+        ];
+        faults.extend(zero.into_iter().filter(|(_, zero)| *zero).map(|(field, _)| PartError::Zero { field }));
+        if geometry.page.sectors().is_none() {
+            faults.push(PartError::PageNotSectors { page: geometry.page });
+        }
+        self.validate_page_types(&mut faults);
+        if self.features.multi_plane && geometry.planes_per_die == 1 {
+            faults.push(PartError::MultiPlaneOfOne);
+        }
+        if self.initial_bad_blocks.get() >= 1.0 {
+            faults.push(PartError::AllBad);
+        }
+        let given = self.electrical.bus_pj_per_byte;
+        if !(given.is_finite() && given >= 0.0) {
+            faults.push(PartError::BusEnergy { given });
+        }
+        let factors = [geometry.pages_per_block, geometry.blocks_per_plane, geometry.planes_per_die];
+        let pages = factors.into_iter().map(u128::from).product();
+        if pages > u128::from(u32::MAX) {
+            faults.push(PartError::TooLarge { pages });
+        }
+        faults
+    }
+
+    fn validate_page_types(&self, faults: &mut Vec<PartError>) {
+        let (types, pages_per_block, one_shot) =
+            (self.page_types(), self.geometry.pages_per_block, self.timing.one_shot);
+        let fits = |given: usize| given == 1 || given == types as usize;
+        for (field, times) in [("timing.read", &self.timing.read), ("timing.program", &self.timing.program)] {
+            if !fits(times.len()) {
+                faults.push(PartError::TimesPerType { field, given: times.len(), types });
+            }
+        }
+        if !pages_per_block.is_multiple_of(types) {
+            faults.push(PartError::PartialWordLine { pages_per_block, bits: types });
+        }
+        if one_shot > 1 {
+            if self.timing.program.len() > 1 {
+                faults.push(PartError::OneShotTimes { given: self.timing.program.len() });
+            }
+            if !pages_per_block.is_multiple_of(one_shot) {
+                faults.push(PartError::PartialOneShot { pages_per_block, one_shot });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::part::Cell;
+    use crate::units::{Ratio, Span};
+
+    fn faults(change: impl FnOnce(&mut Part)) -> Vec<PartError> {
+        let mut part = Part::preset("kioxia-wd-128l-tlc").expect("a preset");
+        change(&mut part);
+        part.validate()
+    }
+
+    #[test]
+    fn every_fault_is_found_and_says_where() {
+        let zero = |field| vec![PartError::Zero { field }];
+        assert_eq!(faults(|p| p.endurance = 0), zero("endurance"));
+        assert_eq!(faults(|p| p.geometry.dies_per_chip = 0), zero("geometry.dies_per_chip"));
+        assert_eq!(faults(|p| p.timing.erase = Span::ZERO), zero("timing.erase"));
+        assert_eq!(faults(|p| p.timing.one_shot = 0), zero("timing.one_shot"));
+        let page = Bytes::new(1000);
+        assert_eq!(faults(|p| p.geometry.page = page), [PartError::PageNotSectors { page }]);
+        let times = |given| [PartError::TimesPerType { field: "timing.read", given, types: 3 }];
+        assert_eq!(faults(|p| p.timing.read.truncate(2)), times(2));
+        assert_eq!(faults(|p| p.timing.read.clear()), times(0));
+        assert_eq!(faults(|p| p.timing.program = vec![Span::from_us(1); 3]), [PartError::OneShotTimes { given: 3 }]);
+        let (pages_per_block, one_shot) = (1536, 5);
+        assert_eq!(faults(|p| p.timing.one_shot = one_shot), [PartError::PartialOneShot { pages_per_block, one_shot }]);
+        assert_eq!(faults(|p| p.geometry.planes_per_die = 1), [PartError::MultiPlaneOfOne]);
+        assert_eq!(faults(|p| p.initial_bad_blocks = Ratio::new(1.0)), [PartError::AllBad]);
+        assert_eq!(faults(|p| p.electrical.bus_pj_per_byte = -1.0), [PartError::BusEnergy { given: -1.0 }]);
+        assert_eq!(faults(|p| p.geometry.blocks_per_plane = 1 << 20), [PartError::TooLarge { pages: 1536 << 22 }]);
+    }
+
+    #[test]
+    fn all_faults_come_at_once() {
+        let found = faults(|p| {
+            p.cell = Cell::Mlc;
+            p.geometry.pages_per_block = 511;
+            p.endurance = 0;
+        });
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert!(found.contains(&PartError::PartialWordLine { pages_per_block: 511, bits: 2 }));
+        assert!(found.iter().all(|fault| fault.to_string().contains(|c: char| c.is_ascii_lowercase())));
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused() {
+        let text = toml::to_string(&Part::preset("K9XXG08").expect("a preset")).expect("TOML");
+        let message = toml::from_str::<Part>(&text.replace("erase =", "erasee =")).expect_err("a typo").to_string();
+        assert!(message.contains("erasee"), "{message}");
+    }
+}
