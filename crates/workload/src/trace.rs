@@ -46,6 +46,8 @@ mod vscsi;
 mod samples;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 pub use convert::convert;
 pub use extent::ExtentRule;

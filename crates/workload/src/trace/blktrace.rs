@@ -1,7 +1,11 @@
 //! blktrace's binary: records of 48 bytes and a payload, written per CPU, in the byte order of the machine.
 //!
 //! Which event stands for a request is chosen as for blkparse's text: queue, else issue, else complete. Bytes
-//! are widened to whole sectors. One file holds the events of one CPU (`NAME.blktrace.0`).
+//! are widened to whole sectors. One file holds the events of one CPU (`NAME.blktrace.0`); a path that is no
+//! file itself but has such files beside it (`NAME.blktrace`) means all of them, merged by time, as it does
+//! for `blkparse -i`. Records are then numbered in the merged order.
+
+use std::path::{Path, PathBuf};
 
 use flash::io::IoKind;
 
@@ -29,11 +33,34 @@ const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 
-struct Blktrace {
+/// The file of one CPU.
+struct Cpu {
     input: Input,
     big_endian: bool,
-    action: u32,
     pending: Option<Record>,
+    /// The last device and the index of its volume.
+    device: Option<(u32, u32)>,
+}
+
+/// A recording of one CPU.
+struct One {
+    cpu: Cpu,
+    action: u32,
+}
+
+/// A recording of several CPUs, merged by time.
+struct All {
+    cpus: Vec<Cpu>,
+    heads: Vec<Next>,
+    action: u32,
+    count: u64,
+}
+
+/// What a CPU has next.
+enum Next {
+    Unread,
+    Record(Record),
+    End,
 }
 
 /// The fields of a record that are used.
@@ -105,41 +132,115 @@ fn choose(head: &[u8], big_endian: bool) -> Option<u32> {
 }
 
 pub(crate) fn open(
-    mut input: Input,
+    input: Input,
     _: Format,
     options: &TraceOptions,
     context: &mut Context,
 ) -> Result<Box<dyn Records>, SourceError> {
-    let path = input.path().to_path_buf();
-    let refuse = |message: String, remedy: &str| Err(SourceError::new(message, remedy).in_file(&path));
-    let head = input.head()?;
-    let Some(big_endian) = big_endian(head) else {
-        return refuse("the magic number of blktrace is missing".into(), "name another format with --format");
-    };
-    if let Some(first) = head.get(..BYTES).map(|bytes| Raw::of(bytes, big_endian))
-        && first.magic & 0xff != VERSION
-    {
-        return refuse(
-            format!("version {} of blktrace is not known", first.magic & 0xff),
-            "print it with blkparse and read the text",
-        );
+    open_all(vec![input], options, context)
+}
+
+/// The files of the CPUs of the recording that `path` names without being a file itself.
+pub(crate) fn cpus_of(path: &Path) -> Vec<PathBuf> {
+    if path.exists() {
+        return Vec::new();
     }
+    let file = |cpu: u32| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".{cpu}"));
+        PathBuf::from(name)
+    };
+    (0..).map(file).take_while(|file| file.is_file()).collect()
+}
+
+/// Opens the files of all CPUs of a recording. A CPU that did nothing left an empty file.
+pub(crate) fn open_all(
+    inputs: Vec<Input>,
+    options: &TraceOptions,
+    context: &mut Context,
+) -> Result<Box<dyn Records>, SourceError> {
+    let mut cpus = Vec::new();
+    let mut first = COMPLETE;
+    for mut input in inputs {
+        let path = input.path().to_path_buf();
+        let refuse = |message: String, remedy: &str| Err(SourceError::new(message, remedy).in_file(&path));
+        let head = input.head()?;
+        if head.is_empty() {
+            continue;
+        }
+        let Some(big_endian) = big_endian(head) else {
+            return refuse("the magic number of blktrace is missing".into(), "name another format with --format");
+        };
+        if let Some(raw) = head.get(..BYTES).map(|bytes| Raw::of(bytes, big_endian))
+            && raw.magic & 0xff != VERSION
+        {
+            return refuse(
+                format!("version {} of blktrace is not known", raw.magic & 0xff),
+                "print it with blkparse and read the text",
+            );
+        }
+        first = first.min(choose(head, big_endian).unwrap_or(COMPLETE));
+        cpus.push(Cpu { input, big_endian, pending: None, device: None });
+    }
+    // One choice for all: completions are often recorded on other CPUs than the queueing was.
     let action = match options.event {
         Event::Queue => QUEUE,
         Event::Issue => ISSUE,
         Event::Complete => COMPLETE,
-        Event::Auto => choose(head, big_endian).unwrap_or(QUEUE),
+        Event::Auto => first,
     };
     context.stats.event = Some(match action {
         QUEUE => 'Q',
         ISSUE => 'D',
         _ => 'C',
     });
-    Ok(Box::new(Blktrace { input, big_endian, action, pending: None }))
+    match cpus.pop() {
+        Some(cpu) if cpus.is_empty() => Ok(Box::new(One { cpu, action })),
+        last => {
+            cpus.extend(last);
+            let heads = cpus.iter().map(|_| Next::Unread).collect();
+            Ok(Box::new(All { cpus, heads, action, count: 0 }))
+        }
+    }
 }
 
-impl Records for Blktrace {
+impl Records for One {
     fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        self.cpu.next(self.action, context)
+    }
+
+    fn is_binary(&self) -> bool {
+        true
+    }
+}
+
+impl Records for All {
+    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        let mut first: Option<(i128, usize)> = None;
+        for (n, (cpu, head)) in self.cpus.iter_mut().zip(&mut self.heads).enumerate() {
+            if let Next::Unread = head {
+                *head = cpu.next(self.action, context)?.map_or(Next::End, Next::Record);
+            }
+            if let Next::Record(record) = head
+                && first.is_none_or(|(at, _)| record.at < at)
+            {
+                first = Some((record.at, n));
+            }
+        }
+        let Some((_, n)) = first else { return Ok(None) };
+        let Next::Record(record) = std::mem::replace(&mut self.heads[n], Next::Unread) else { return Ok(None) };
+        self.count += 1;
+        Ok(Some(Record { line: self.count, ..record }))
+    }
+
+    fn is_binary(&self) -> bool {
+        true
+    }
+}
+
+impl Cpu {
+    /// The next request that an event of this action stands for.
+    fn next(&mut self, action: u32, context: &mut Context) -> Result<Option<Record>, SourceError> {
         if let Some(record) = self.pending.take() {
             return Ok(Some(record));
         }
@@ -155,7 +256,7 @@ impl Records for Blktrace {
             if !raw.is_marked() {
                 return Err(damaged("its magic number is missing".into()));
             }
-            if raw.action & 0xffff != self.action || !raw.is_io() {
+            if raw.action & 0xffff != action || !raw.is_io() {
                 context.stats.pass_over(Skip::Event);
                 continue;
             }
@@ -166,8 +267,11 @@ impl Records for Blktrace {
                 () if raw.category(WRITE) => IoKind::Write,
                 () => IoKind::Read,
             };
-            let device = format_device(raw.device);
-            let volume = context.volumes.id(&device);
+            let volume = match self.device {
+                Some((device, volume)) if device == raw.device => volume,
+                _ => context.volumes.id(&format_device(raw.device)),
+            };
+            self.device = Some((raw.device, volume));
             let at = i128::from(raw.time) * 1_000;
             let flush = Record { at, line, start: 0, sectors: 0, volume, kind: IoKind::Flush };
             match (raw.category(FLUSH), sectors) {
@@ -180,10 +284,6 @@ impl Records for Blktrace {
                 (false, _) => return Ok(Some(Record { start, sectors, kind, ..flush })),
             }
         }
-    }
-
-    fn is_binary(&self) -> bool {
-        true
     }
 }
 
@@ -248,6 +348,23 @@ mod tests {
             assert_eq!(context.volumes.names(), ["8,1"]);
             assert_eq!((context.stats.event, context.stats.other_events), (Some('Q'), 2));
         }
+    }
+
+    #[test]
+    fn the_files_of_all_cpus_are_merged_under_one_choice_of_event() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = dir.path().join("x.blktrace");
+        let completions = [event(false, 1_700, 64, 4096, 1, COMPLETE, &[]), event(false, 1_200, 8, 512, 1, QUEUE, &[])];
+        for (cpu, bytes) in [sample(false), Vec::new(), completions.concat()].iter().enumerate() {
+            std::fs::write(dir.path().join(format!("x.blktrace.{cpu}")), bytes).unwrap();
+        }
+        let mut source = super::super::open(&base, &TraceOptions::default()).unwrap();
+        let mut starts = Vec::new();
+        while let Some(arrival) = crate::Source::next(&mut source).unwrap() {
+            starts.push((arrival.at.as_ps() / 1_000_000, arrival.io.start.get()));
+        }
+        assert_eq!(starts, [(0, 64), (0, 8), (1, 0), (1, 8), (2, 0), (3, 128)]);
+        assert_eq!(source.stats().event, Some('Q'));
     }
 
     #[test]

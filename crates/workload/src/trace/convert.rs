@@ -21,9 +21,13 @@ use super::{TraceOptions, TraceStats};
 use crate::SourceError;
 
 /// Rows of a row group: what is held in memory, some 100 bytes each.
-const ROWS: usize = 1 << 17;
+const ROWS: usize = 131_072;
 
-/// Writes a trace as Parquet (see the README of the formats for its columns) and returns what was read.
+/// Writes a trace as Parquet and returns what was read.
+///
+/// Its columns are `at_ps` (unsigned INT64, picoseconds from the first request), `kind` (string: `read`,
+/// `write`, `flush`, `discard`), `lba` and `sectors` (unsigned INT64, sectors of 512 bytes) and `volume`
+/// (string); rows are in the order of time, and groups of 131,072 rows bound the memory.
 ///
 /// Skip, limit, volume, tolerance and gap limit of the options apply; volumes and addresses stay as they
 /// are, so that nothing is decided here that a reader could decide later. The file takes its name only

@@ -101,6 +101,10 @@ impl Placer {
 
     /// Where the longest piece that lies in one stretch begins, and its length.
     fn compact(&mut self, volume: u32, start: u64, sectors: u64) -> Result<(u64, u64), Misfit> {
+        // Checked first, so that a damaged size does not fill memory with chunks.
+        if self.capacity.is_some_and(|capacity| sectors > capacity) {
+            return Err(Misfit::TooLong);
+        }
         let first = self.chunk(volume, start / CHUNK);
         let mut length = CHUNK - start % CHUNK;
         let mut next = start / CHUNK + 1;

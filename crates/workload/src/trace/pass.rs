@@ -8,7 +8,7 @@ use flash::units::{Lba, Sectors, Time};
 use super::input::Input;
 use super::order::Ordered;
 use super::record::{Context, Record};
-use super::{Format, TraceOptions};
+use super::{Format, TraceOptions, blktrace};
 use crate::{Pacing, SourceError};
 
 /// A request of a pass, still in the address space of its volume.
@@ -36,12 +36,20 @@ pub(crate) struct Pass {
 
 impl Pass {
     pub(crate) fn open(path: &Path, options: &TraceOptions, context: &mut Context) -> Result<Self, SourceError> {
-        let mut input = Input::open(path)?;
-        let format = match options.format {
-            Some(format) => format,
-            None => Format::detect(&mut input)?,
+        let (format, records) = match &blktrace::cpus_of(path)[..] {
+            [] => {
+                let mut input = Input::open(path)?;
+                let format = match options.format {
+                    Some(format) => format,
+                    None => Format::detect(&mut input)?,
+                };
+                (format, format.open(input, options, context)?)
+            }
+            cpus => {
+                let inputs = cpus.iter().map(|cpu| Input::open(cpu)).collect::<Result<_, _>>()?;
+                (Format::Blktrace, blktrace::open_all(inputs, options, context)?)
+            }
         };
-        let records = format.open(input, options, context)?;
         Ok(Self {
             path: path.to_path_buf(),
             binary: records.is_binary(),

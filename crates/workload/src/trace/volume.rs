@@ -87,14 +87,14 @@ impl VolumeRule {
             Self::Overlay => Ok(start),
             Self::Single if apart || id == 0 => Ok(start),
             Self::Single => Err(VolumeFault::Second),
-            Self::Stride(stride) => match start.get().checked_add(sectors.get()) {
-                Some(end) if end <= stride.get() => u64::from(id)
-                    .checked_mul(stride.get())
-                    .and_then(|base| base.checked_add(start.get()))
-                    .map(Lba::new)
-                    .ok_or(VolumeFault::BeyondStride),
-                _ => Err(VolumeFault::BeyondStride),
-            },
+            Self::Stride(stride) => {
+                let base = u64::from(id).checked_mul(stride.get());
+                let inside = start.get().checked_add(sectors.get()).is_some_and(|end| end <= stride.get());
+                // Addresses stay below 2^64 bytes, as those of every format do.
+                base.filter(|base| inside && *base <= u64::MAX / 512 - stride.get().min(u64::MAX / 512))
+                    .map(|base| Lba::new(base + start.get()))
+                    .ok_or(VolumeFault::BeyondStride)
+            }
         }
     }
 }
