@@ -4,5 +4,6 @@
 //! of the device that will serve them.
 
 mod source;
+pub mod trace;
 
 pub use source::{Arrival, Pacing, Source, SourceError};
