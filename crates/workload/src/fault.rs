@@ -26,9 +26,17 @@ impl std::error::Error for Fault {}
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Notes one fault.
+    /// Notes one fault, once.
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) {
-        self.0.push(Fault { path: path.into(), message: message.into(), remedy: remedy.into() });
+        let fault = Fault { path: path.into(), message: message.into(), remedy: remedy.into() };
+        if !self.0.contains(&fault) {
+            self.0.push(fault);
+        }
+    }
+
+    /// Notes those of `other` too.
+    pub(crate) fn append(&mut self, other: Self) {
+        other.0.into_iter().for_each(|fault| self.add(fault.path, fault.message, fault.remedy));
     }
 
     /// How many there are.

@@ -4,6 +4,7 @@
 //! of the device that will serve them.
 
 mod fault;
+pub mod fio;
 pub mod generate;
 mod source;
 

@@ -21,7 +21,7 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 /// The name and the text of every workload under `workloads/`, by name. A name that ends in `.fio` is
-/// a fio job file; the others are TOML, for
+/// a fio job file, for [`crate::fio::parse`]; the others are TOML, for
 /// [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
 #[must_use]
 pub const fn builtin() -> &'static [(&'static str, &'static str)] {
