@@ -6,6 +6,29 @@
 //! flushes. All randomness comes from named streams of the seed, one for each purpose, so that the
 //! sizes stay the same when the addresses change; everything transcendental comes from `libm`, so
 //! that they are the same on every machine.
+//!
+//! ```
+//! use flash::units::Sectors;
+//! use workload::Source;
+//! use workload::generate::{Generator, GeneratorSpec};
+//!
+//! let spec = GeneratorSpec::from_toml(r#"
+//!     name = "mixed"
+//!     requests = 1000
+//!     arrivals = { kind = "poisson", rate = "20k/s" }
+//!
+//!     [[stream]]
+//!     reads = "70%"
+//!     sizes = [{ size = "4KiB", share = "80%" }, { size = "8KiB..64KiB", share = "20%" }]
+//!     address = { pattern = "zipf", theta = 0.99 }
+//!     flush = { every = 8 }
+//! "#).unwrap();
+//! let capacity = Sectors::new(1 << 21);
+//! let mut generator = Generator::new(&spec, capacity, 42).unwrap();
+//! while let Some(arrival) = generator.next().unwrap() {
+//!     assert!(arrival.io.end().get() <= capacity.get());
+//! }
+//! ```
 
 mod address;
 mod arrivals;

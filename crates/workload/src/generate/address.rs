@@ -275,6 +275,21 @@ mod tests {
     }
 
     #[test]
+    fn long_requests_stay_inside_the_window() {
+        let mut addresses = Addresses::new(UNITS, Pattern::window(10, None), Rng::stream(6, "address"));
+        let starts: Vec<u64> = (0..2000).map(|_| addresses.draw(0, 24).get()).collect();
+        // Ten units of which three are covered leave eight places.
+        assert_eq!(starts.iter().max().unwrap() - starts.iter().min().unwrap(), 7 * 8);
+    }
+
+    #[test]
+    fn a_sequence_of_odd_sizes_never_crosses_the_end() {
+        let mut addresses = Addresses::new(UNITS, Pattern::sequential(UNITS, 1), Rng::stream(6, "address"));
+        let ends: Vec<u64> = (0..2000).map(|i| addresses.draw(0, 1 + i % 3).get() + 1 + i % 3).collect();
+        assert_eq!(*ends.iter().max().unwrap(), UNITS.end());
+    }
+
+    #[test]
     fn long_requests_end_at_the_end() {
         for pattern in [
             Pattern::Uniform,

@@ -158,6 +158,15 @@ mod tests {
     }
 
     #[test]
+    fn idle_times_fill_what_the_rate_leaves() {
+        // 1 + 1/(e^0.05 - 1) = 20.504166 requests take 41.008332 ms at 500/s, less 19.504166 gaps.
+        let Some(Process::Bursts { idle, .. }) = Process::bursts(20.0, Span::from_ms(1), 500.0) else {
+            panic!("no bursts")
+        };
+        assert!((idle * 1e-9 - 21.504_166).abs() < 1e-5, "{idle} ps");
+    }
+
+    #[test]
     fn bursts_that_cannot_reach_the_rate_are_refused() {
         assert_eq!(Process::bursts(20.0, Span::from_ms(1), 2000.0), None);
     }

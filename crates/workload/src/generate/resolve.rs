@@ -376,7 +376,8 @@ impl Scope<'_> {
             }
             AddressSpec::Sequential { streams } => {
                 room = (units.count / u64::from(*streams) * units.length, "address.streams");
-                Pattern::sequential(units, *streams)
+                // Slices that no request fits into are refused below, not built by the million.
+                Pattern::sequential(units, if largest > room.0 { 1 } else { *streams })
             }
             AddressSpec::Zipf { theta, scrambled } => {
                 if !(*theta > 0.0 && theta.is_finite()) {
@@ -426,7 +427,7 @@ impl Scope<'_> {
         };
         if largest > room.0 {
             let message = format!("requests of {} do not fit into {}", size(largest), size(room.0));
-            self.add(room.1, message, "make it larger, or the requests smaller");
+            self.add(room.1, message, "make more room, or the requests smaller");
         }
         (self.faults.len() == before).then_some(pattern)
     }
