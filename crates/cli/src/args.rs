@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
+use flash::units::Sectors;
 use workload::Pacing;
+use workload::trace::{ExtentRule, Format, TraceOptions};
 
-use crate::options::{Extent, Precondition, positive};
+use crate::options::{Precondition, extent, format, positive};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -18,6 +20,24 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Look into traces and convert them
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// List the workloads that come with Flashloom, or print one
+    Workloads {
+        /// Print this one
+        name: Option<String>,
+    },
+    /// List the NAND parts that come with Flashloom, or print one
+    Parts {
+        /// Print this one
+        name: Option<String>,
+    },
+    /// Print the JSON schema of a kind of file
+    Schema {
+        /// Of which
+        of: Schema,
+    },
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -96,21 +116,102 @@ impl IssueArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reading traces")]
 pub(crate) struct TraceArgs {
-    /// Format of the trace, instead of the detected one
+    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Only the requests of this volume
     #[arg(long, value_name = "NAME")]
-    pub(crate) format: Option<String>,
+    pub(crate) volume: Option<String>,
 
     /// Leave out this many requests at the start
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) skip: u64,
 
     /// Play the trace this many times
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) repeat: u64,
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
 
-    /// What to do with addresses beyond the disk
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) extent: Extent,
+    /// What to do with addresses beyond the disk: error, wrap (start again at the first sector) or
+    /// compact (push the addresses that are used together)
+    #[arg(long, value_name = "RULE", default_value = "error", value_parser = extent)]
+    pub(crate) extent: ExtentRule,
+}
+
+impl TraceArgs {
+    /// The same for the reader, on a disk of this capacity.
+    pub(crate) fn options(&self, capacity: Option<Sectors>) -> TraceOptions {
+        TraceOptions {
+            format: self.format,
+            volume: self.volume.clone(),
+            skip: self.skip,
+            repeat: self.repeat,
+            extent: self.extent,
+            capacity,
+            ..TraceOptions::default()
+        }
+    }
+}
+
+/// Which part of a trace is looked at.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PartArgs {
+    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Only the requests of this volume
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Option<String>,
+
+    /// Leave out this many requests at the start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: u64,
+
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+}
+
+impl PartArgs {
+    /// The same for the reader.
+    pub(crate) fn options(&self) -> TraceOptions {
+        let Self { format, volume, skip, limit } = self.clone();
+        TraceOptions { format, volume, skip, limit, ..TraceOptions::default() }
+    }
+}
+
+/// What can be done with a trace.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Sum up a trace: mix, sizes, sequentiality, footprint, rate
+    Info {
+        /// The trace, compressed or not
+        trace: PathBuf,
+        #[command(flatten)]
+        part: PartArgs,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Convert a trace to Parquet
+    Convert {
+        /// The trace, compressed or not
+        from: PathBuf,
+        /// The Parquet file
+        to: PathBuf,
+        #[command(flatten)]
+        part: PartArgs,
+    },
+    /// List the formats that are understood
+    Formats,
+}
+
+/// What a JSON schema is printed of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Schema {
+    /// A generated workload
+    Workload,
 }
 
 /// The state of the disk before the run and after it.

@@ -1,12 +1,14 @@
 //! How the command ends: with one clear message and the code that says whose fault it is.
 
 use std::fmt;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use study::config::Faults;
 use study::reconcile::Unreconciled;
 use study::report::{StageError, sweep};
 use study::run::RunError;
+use workload::SourceError;
 
 /// Exit code for faults of the input.
 const INPUT: u8 = 2;
@@ -48,6 +50,12 @@ impl From<Faults> for Failure {
     }
 }
 
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
 impl From<StageError> for Failure {
     fn from(error: StageError) -> Self {
         Self::Input(error.to_string())
@@ -73,6 +81,15 @@ impl Failure {
             Self::Input(_) => INPUT,
             Self::Bug { .. } => BUG,
         }
+    }
+}
+
+/// Prints a result.
+pub(crate) fn print(results: &mut dyn Write, text: &str) -> Result<(), Failure> {
+    match results.write_all(text.as_bytes()).and_then(|()| results.flush()) {
+        // Whoever read it has seen enough, as `head` does.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.map_err(|error| Failure::Input(format!("the result cannot be printed: {error}"))),
     }
 }
 

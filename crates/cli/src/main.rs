@@ -5,9 +5,13 @@
 
 mod args;
 mod exit;
+mod lists;
 mod options;
+#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
 mod progress;
+#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
 mod run;
+mod trace;
 
 use std::io;
 
@@ -22,6 +26,10 @@ fn main() -> std::process::ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut io::stdout());
             Ok(())
         }
+        Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
+        Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
+        Command::Parts { name } => lists::parts(name.as_deref(), &mut io::stdout()),
+        Command::Schema { of } => lists::schema(of, &mut io::stdout()),
     };
     exit::code(outcome)
 }

@@ -2,17 +2,7 @@
 
 use std::str::FromStr;
 
-/// What to do with the addresses of a trace that lie beyond the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Extent {
-    /// Refuse the trace
-    #[default]
-    Error,
-    /// Start again at the first sector
-    Wrap,
-    /// Push the addresses that are used together
-    Compact,
-}
+use workload::trace::{ExtentRule, Format};
 
 /// One step of bringing a disk into a state before a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,6 +33,22 @@ impl FromStr for Precondition {
             }
         }
     }
+}
+
+/// The rule of this name.
+pub(crate) fn extent(text: &str) -> Result<ExtentRule, String> {
+    ExtentRule::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| {
+        let names = ExtentRule::ALL.map(ExtentRule::name).join(", ");
+        format!("`{text}` is no rule for addresses beyond the disk: choose one of {names}")
+    })
+}
+
+/// The trace format of this name.
+pub(crate) fn format(text: &str) -> Result<Format, String> {
+    Format::from_name(text).ok_or_else(|| {
+        let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
+        format!("`{text}` is no known format: choose one of {}", names.join(", "))
+    })
 }
 
 /// A number above zero.

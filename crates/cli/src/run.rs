@@ -1,6 +1,6 @@
 //! `flashloom run`, from a disk and a workload to what came of it.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use flash::units::{Energy, Span};
 use ssd::Drive;
@@ -11,7 +11,7 @@ use study::run::{RunResult, Runner};
 use workload::Source;
 
 use crate::args::RunArgs;
-use crate::exit::Failure;
+use crate::exit::{Failure, print};
 use crate::progress::Bar;
 
 /// How long background work may go on after the last request, so that the books can be balanced.
@@ -99,11 +99,7 @@ where
         out.finish(&report, &summary)?;
     }
     let text = if args.output.json { summary.json() } else { table(&summary) };
-    match results.write_all(text.as_bytes()).and_then(|()| results.flush()) {
-        // Whoever read it has seen enough, as `head` does.
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.map_err(|error| Failure::Input(format!("the result cannot be printed: {error}"))),
-    }
+    print(results, &text)
 }
 
 fn drive_through<S, D, W, P>(

@@ -60,6 +60,16 @@ impl StampSector for u64 {
     }
 }
 
+impl StampSector for flash::nand::Stamp {
+    fn stamp(stamp: u64) -> Self {
+        Self(stamp)
+    }
+
+    fn value(self) -> u64 {
+        self.0
+    }
+}
+
 /// Bits of a stamp that count the sectors of a request; the others hold its tag plus one.
 const OFFSET_BITS: u32 = 24;
 
