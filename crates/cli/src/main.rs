@@ -4,10 +4,11 @@
 //! done; 2, the input is at fault; 101, Flashloom is.
 
 mod args;
+#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
+mod assemble;
 mod exit;
 mod lists;
 mod options;
-#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
 mod progress;
 #[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
 mod run;
@@ -23,8 +24,9 @@ fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
     let outcome = match Cli::parse().command {
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut io::stdout());
-            Ok(())
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut script);
+            exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
         }
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),

@@ -37,8 +37,10 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
 fn table(info: &TraceInfo) -> String {
     let mut text = String::new();
     let percent = |share: f64| format!("{:.1}%", share * 100.0);
-    let span = if info.span_s < 1e7 { Span::from_secs_f64(info.span_s).to_string() } else { format!("{} s", info.span_s) };
-    let _ = writeln!(text, "{} requests ({}) in {span}, {:.1} per second\n", info.requests, info.format, info.rate_per_s);
+    let span =
+        if info.span_s < 1e7 { Span::from_secs_f64(info.span_s).to_string() } else { format!("{} s", info.span_s) };
+    let _ =
+        writeln!(text, "{} requests ({}) in {span}, {:.1} per second\n", info.requests, info.format, info.rate_per_s);
     let _ = writeln!(text, "         requests   share      bytes  mean size  max size  sequential  in streams");
     let kinds = [("read", &info.reads), ("write", &info.writes), ("flush", &info.flushes), ("discard", &info.discards)];
     for (name, kind) in kinds.into_iter().filter(|(_, kind)| kind.requests > 0) {
@@ -66,7 +68,8 @@ fn table(info: &TraceInfo) -> String {
     );
     let _ = writeln!(text, "updates: {} of what is written had been written before", percent(info.update_ratio));
     if info.volumes.len() > 1 {
-        let names: Vec<_> = info.volumes.iter().take(8).map(|(name, requests)| format!("{name} ({requests})")).collect();
+        let names: Vec<_> =
+            info.volumes.iter().take(8).map(|(name, requests)| format!("{name} ({requests})")).collect();
         let more = info.volumes.len().saturating_sub(8);
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         let _ = writeln!(text, "volumes: {}{rest}", names.join(", "));

@@ -3,7 +3,7 @@
 //! A deserializer stops at the first fault. To report all of them, the key that is at fault is noted,
 //! taken out, and the rest is tried again, until nothing is left to complain about.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub struct Document {
     source: String,
     table: Table,
     /// Keys that come from the command line.
-    overridden: HashSet<String>,
+    overridden: BTreeSet<String>,
 }
 
 /// Reads `path` into a `T`.
@@ -81,7 +81,7 @@ impl Document {
             return Err(Faults(faults));
         }
         let table = source.parse::<Table>().map_err(|error| fault(&error))?;
-        Ok(Self { path: path.to_owned(), source, table, overridden: HashSet::new() })
+        Ok(Self { path: path.to_owned(), source, table, overridden: BTreeSet::new() })
     }
 
     /// Sets one value, as in `ftl.gc.threshold=5%`; the value is TOML, or else text.
@@ -151,7 +151,7 @@ impl Document {
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, Faults> {
         let mut root = Value::Table(self.table.clone());
         let mut faults: Vec<Fault> = Vec::new();
-        let mut removed: HashSet<String> = HashSet::new();
+        let mut removed: BTreeSet<String> = BTreeSet::new();
         loop {
             let error = match attempt::<T>(&root) {
                 Ok(value) if faults.is_empty() => return Ok(value),

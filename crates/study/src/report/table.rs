@@ -63,7 +63,7 @@ fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_colum
 
 /// A line under the heading and nothing else.
 fn style() -> TableStyle {
-    TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'))
+    TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
 }
 
 /// The run as text, with a newline at its end.
