@@ -1,2 +1,37 @@
-//! The `flashloom` command.
-fn main() {}
+//! The `flashloom` command: it reads files, runs what they describe and says what came of it.
+//!
+//! Results go to the standard output, everything else to the standard error. Exit codes: 0, it is
+//! done; 2, the input is at fault; 101, Flashloom is.
+
+mod args;
+#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
+mod assemble;
+mod exit;
+mod lists;
+mod options;
+mod progress;
+#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
+mod run;
+mod trace;
+
+use std::io;
+
+use clap::{CommandFactory, Parser};
+
+use args::{Cli, Command};
+
+fn main() -> std::process::ExitCode {
+    exit::sweep_on_panic();
+    let outcome = match Cli::parse().command {
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut script);
+            exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
+        }
+        Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
+        Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
+        Command::Parts { name } => lists::parts(name.as_deref(), &mut io::stdout()),
+        Command::Schema { of } => lists::schema(of, &mut io::stdout()),
+    };
+    exit::code(outcome)
+}

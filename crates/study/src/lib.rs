@@ -1,1 +1,17 @@
-//! Placeholder while the ground floor is laid.
+//! Runs workloads against disks and reports what came of it.
+//!
+//! [`run::Runner`] drives anything that is an [`ssd::Drive`] with anything that is a
+//! [`workload::Source`]; [`oracle`] checks the data and [`reconcile`] the counters on the way;
+//! [`report`] turns the result into a table, JSON, Parquet and a page to look at. [`config`] reads
+//! the files that describe devices and workloads and reports all of their faults at once.
+
+pub mod config;
+pub mod histogram;
+pub mod oracle;
+pub mod reconcile;
+pub mod report;
+pub mod run;
+pub mod series;
+
+#[cfg(test)]
+mod testing;

@@ -1,8 +1,13 @@
-//! What tries to break Flashloom: an oracle that knows what every sector must hold, and a swarm of random
-//! devices, workloads, faults and power cuts, all drawn from one seed.
+//! What tries to break Flashloom: an oracle that knows what every sector must hold, a swarm of random
+//! devices, workloads, faults and power cuts, all drawn from one seed, and test doubles that more than one
+//! crate needs.
 
+mod fixed;
+mod list;
 pub mod oracle;
 pub mod swarm;
 
+pub use fixed::{Bug, FixedDrive};
+pub use list::List;
 pub use oracle::Oracle;
 pub use swarm::Swarm;

@@ -3,6 +3,11 @@
 //! Everything here is a [`Source`]: it yields requests with their times of arrival and knows nothing
 //! of the device that will serve them.
 
+mod fault;
+pub mod fio;
+pub mod generate;
 mod source;
+pub mod trace;
 
+pub use fault::Fault;
 pub use source::{Arrival, Pacing, Source, SourceError};

@@ -56,6 +56,28 @@ pub struct SourceError {
     pub remedy: String,
 }
 
+impl SourceError {
+    /// A fault with its remedy, in no file yet.
+    #[must_use]
+    pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { path: None, line: None, message: message.into(), remedy: remedy.into() }
+    }
+
+    /// The same fault, found in this file.
+    #[must_use]
+    pub fn in_file(mut self, path: &std::path::Path) -> Self {
+        self.path = Some(path.to_path_buf());
+        self
+    }
+
+    /// The same fault, found on this line, counted from one.
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+}
+
 impl std::fmt::Display for SourceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if let Some(path) = &self.path {

@@ -1,0 +1,293 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use clap_complete::Shell;
+use flash::units::Sectors;
+use workload::Pacing;
+use workload::trace::{ExtentRule, Format, TraceOptions};
+
+use crate::options::{Precondition, extent, format, positive};
+
+/// A deterministic simulator of solid-state disks.
+#[derive(Debug, Parser)]
+#[command(name = "flashloom", version, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Look into traces and convert them
+    #[command(subcommand)]
+    Trace(TraceCommand),
+    /// List the workloads that come with Flashloom, or print one
+    Workloads {
+        /// Print this one
+        name: Option<String>,
+    },
+    /// List the NAND parts that come with Flashloom, or print one
+    Parts {
+        /// Print this one
+        name: Option<String>,
+    },
+    /// Print the JSON schema of a kind of file
+    Schema {
+        /// Of which
+        of: Schema,
+    },
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// Everything `run` can be told.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RunArgs {
+    /// The disk
+    #[arg(value_name = "DEVICE.toml")]
+    pub(crate) device: PathBuf,
+
+    /// A trace file, a generator (TOML) or a fio job
+    pub(crate) workload: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) issue: IssueArgs,
+
+    #[command(flatten)]
+    pub(crate) trace: TraceArgs,
+
+    #[command(flatten)]
+    pub(crate) state: StateArgs,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+
+    /// Seed of all random streams; two runs of one seed are equal
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Check that every read returns the newest completed write of each sector
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Override a key of the device file, e.g. flash.read=50us
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+/// How requests are issued.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Issuing requests")]
+pub(crate) struct IssueArgs {
+    /// Keep this many requests outstanding, whatever the workload says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "open")]
+    pub(crate) depth: Option<u32>,
+
+    /// Issue requests at their times of arrival, whatever the workload says
+    #[arg(long)]
+    pub(crate) open: bool,
+
+    /// Multiply all times of arrival: 0.5 plays a trace twice as fast
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub(crate) time_scale: Option<f64>,
+
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+}
+
+impl IssueArgs {
+    /// The pacing the user asks for, if any.
+    pub(crate) fn pacing(&self) -> Option<Pacing> {
+        match (self.depth, self.open) {
+            (Some(depth), _) => Some(Pacing::Closed { depth }),
+            (None, true) => Some(Pacing::Open),
+            (None, false) => None,
+        }
+    }
+}
+
+/// How a trace is read.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Reading traces")]
+pub(crate) struct TraceArgs {
+    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Only the requests of this volume
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Option<String>,
+
+    /// Leave out this many requests at the start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: u64,
+
+    /// Play the trace this many times
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) repeat: u32,
+
+    /// What to do with addresses beyond the disk: error, wrap (start again at the first sector) or
+    /// compact (push the addresses that are used together)
+    #[arg(long, value_name = "RULE", default_value = "error", value_parser = extent)]
+    pub(crate) extent: ExtentRule,
+}
+
+impl TraceArgs {
+    /// The same for the reader, on a disk of this capacity.
+    pub(crate) fn options(&self, capacity: Option<Sectors>) -> TraceOptions {
+        TraceOptions {
+            format: self.format,
+            volume: self.volume.clone(),
+            skip: self.skip,
+            repeat: self.repeat,
+            extent: self.extent,
+            capacity,
+            ..TraceOptions::default()
+        }
+    }
+}
+
+/// Which part of a trace is looked at.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PartArgs {
+    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Only the requests of this volume
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Option<String>,
+
+    /// Leave out this many requests at the start
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) skip: u64,
+
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+}
+
+impl PartArgs {
+    /// The same for the reader.
+    pub(crate) fn options(&self) -> TraceOptions {
+        let Self { format, volume, skip, limit } = self.clone();
+        TraceOptions { format, volume, skip, limit, ..TraceOptions::default() }
+    }
+}
+
+/// What can be done with a trace.
+#[derive(Debug, Subcommand)]
+pub(crate) enum TraceCommand {
+    /// Sum up a trace: mix, sizes, sequentiality, footprint, rate
+    Info {
+        /// The trace, compressed or not
+        trace: PathBuf,
+        #[command(flatten)]
+        part: PartArgs,
+        /// Print JSON instead of a table
+        #[arg(long)]
+        json: bool,
+    },
+    /// Convert a trace to Parquet
+    Convert {
+        /// The trace, compressed or not
+        from: PathBuf,
+        /// The Parquet file
+        to: PathBuf,
+        #[command(flatten)]
+        part: PartArgs,
+    },
+    /// List the formats that are understood
+    Formats,
+}
+
+/// What a JSON schema is printed of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Schema {
+    /// A generated workload
+    Workload,
+}
+
+/// The state of the disk before the run and after it.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "State of the disk")]
+pub(crate) struct StateArgs {
+    /// Bring the disk into a state first, without simulating time: fill, random:xN (overwrite N
+    /// capacities at random) or steady; several are done in turn
+    #[arg(long, value_name = "STEP", value_delimiter = ',')]
+    pub(crate) precondition: Vec<Precondition>,
+
+    /// Keep the state after preconditioning in a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_snapshot: Option<PathBuf>,
+
+    /// Start from a state kept by --save-snapshot
+    #[arg(long, value_name = "FILE")]
+    pub(crate) load_snapshot: Option<PathBuf>,
+}
+
+/// What is kept of a run.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write every request into a Parquet file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) requests: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{CommandFactory, FromArgMatches};
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Cli::command().debug_assert();
+        RunArgs::augment_args(clap::Command::new("run")).debug_assert();
+    }
+
+    fn parsed(arguments: &[&str]) -> Result<RunArgs, clap::Error> {
+        let command = RunArgs::augment_args(clap::Command::new("run"));
+        let all = ["run", "d.toml", "w.toml"].iter().chain(arguments);
+        command.try_get_matches_from(all).and_then(|matches| RunArgs::from_arg_matches(&matches))
+    }
+
+    #[test]
+    fn options_are_read_and_checked() {
+        let args = parsed(&["--depth", "32", "--precondition", "fill,random:x2", "--set", "a.b=1", "--set", "c=2"])
+            .expect("sound");
+        assert_eq!(args.issue.pacing(), Some(Pacing::Closed { depth: 32 }));
+        assert_eq!(args.state.precondition, [Precondition::Fill, Precondition::Random { times: 2.0 }]);
+        assert_eq!(args.set, ["a.b=1", "c=2"]);
+        assert_eq!(parsed(&["--open"]).expect("sound").issue.pacing(), Some(Pacing::Open));
+        for wrong in [
+            &["--depth", "0"][..],
+            &["--depth", "4", "--open"],
+            &["--time-scale", "-1"],
+            &["--limit", "0"],
+            &["--repeat", "0"],
+            &["--precondition", "filled"],
+            &["--extent", "clip"],
+        ] {
+            assert_eq!(parsed(wrong).expect_err("refused").exit_code(), 2, "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! How the command ends: with one clear message and the code that says whose fault it is.
+
+use std::fmt;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+use study::config::Faults;
+use study::reconcile::Unreconciled;
+use study::report::{StageError, sweep};
+use study::run::RunError;
+use workload::SourceError;
+
+/// Exit code for faults of the input.
+const INPUT: u8 = 2;
+
+/// Exit code for faults of Flashloom, the same as that of a panic.
+const BUG: u8 = 101;
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The input is at fault, or a place that cannot be written.
+    Input(String),
+    /// Flashloom is at fault.
+    Bug {
+        /// What happened.
+        message: String,
+        /// What replays it.
+        replay: String,
+    },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input(message) => write!(f, "error: {message}"),
+            Self::Bug { message, replay } => {
+                write!(
+                    f,
+                    "bug: {message}\nThis is a fault of Flashloom. Please report it, with what replays it: {replay}"
+                )
+            }
+        }
+    }
+}
+
+impl From<Faults> for Failure {
+    fn from(faults: Faults) -> Self {
+        Self::Input(faults.to_string())
+    }
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<StageError> for Failure {
+    fn from(error: StageError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl Failure {
+    /// A run that did not get to its end.
+    pub(crate) fn run(error: &RunError, replay: &str) -> Self {
+        match error {
+            RunError::Mismatch(mismatch) => Self::Bug { message: mismatch.to_string(), replay: replay.to_owned() },
+            error => Self::Input(error.to_string()),
+        }
+    }
+
+    /// A run whose books do not balance.
+    pub(crate) fn books(error: &Unreconciled, replay: &str) -> Self {
+        Self::Bug { message: error.to_string(), replay: replay.to_owned() }
+    }
+
+    pub(crate) const fn code(&self) -> u8 {
+        match self {
+            Self::Input(_) => INPUT,
+            Self::Bug { .. } => BUG,
+        }
+    }
+}
+
+/// Prints a result.
+pub(crate) fn print(results: &mut dyn Write, text: &str) -> Result<(), Failure> {
+    match results.write_all(text.as_bytes()).and_then(|()| results.flush()) {
+        // Whoever read it has seen enough, as `head` does.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        outcome => outcome.map_err(|error| Failure::Input(format!("the result cannot be printed: {error}"))),
+    }
+}
+
+/// Prints why it failed, if it did, and gives the code to end with.
+pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+/// Makes a panic remove what is half written and end with [`BUG`], also where panics abort.
+pub(crate) fn sweep_on_panic() {
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        sweep();
+        let command: Vec<_> = std::env::args().collect();
+        eprintln!("This is a fault of Flashloom. Please report it, with what replays it: {}", command.join(" "));
+        std::process::exit(i32::from(BUG));
+    }));
+}

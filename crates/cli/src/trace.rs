@@ -1,0 +1,127 @@
+//! `flashloom trace`: what is in a trace, and the same trace as Parquet.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use flash::units::{Bytes, Span};
+use workload::trace::{Format, TraceInfo, convert, info};
+
+use crate::args::TraceCommand;
+use crate::exit::{Failure, print};
+
+/// Does what is asked of a trace.
+pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(), Failure> {
+    match command {
+        TraceCommand::Info { trace, part, json } => {
+            let info = info(trace, &part.options())?;
+            let text = if *json {
+                serde_json::to_string_pretty(&info).expect("numbers, texts and lists") + "\n"
+            } else {
+                table(&info)
+            };
+            print(results, &text)
+        }
+        TraceCommand::Convert { from, to, part } => {
+            let stats = convert(from, to, &part.options())?;
+            eprintln!("{}: {} requests", to.display(), stats.requests);
+            Ok(())
+        }
+        TraceCommand::Formats => {
+            let lines: String =
+                Format::ALL.iter().map(|format| format!("{:<14}{}\n", format.name(), format.about().trim())).collect();
+            print(results, &lines)
+        }
+    }
+}
+
+fn table(info: &TraceInfo) -> String {
+    let mut text = String::new();
+    let percent = |share: f64| format!("{:.1}%", share * 100.0);
+    let span =
+        if info.span_s < 1e7 { Span::from_secs_f64(info.span_s).to_string() } else { format!("{} s", info.span_s) };
+    let _ =
+        writeln!(text, "{} requests ({}) in {span}, {:.1} per second\n", info.requests, info.format, info.rate_per_s);
+    let _ = writeln!(text, "         requests   share      bytes  mean size  max size  sequential  in streams");
+    let kinds = [("read", &info.reads), ("write", &info.writes), ("flush", &info.flushes), ("discard", &info.discards)];
+    for (name, kind) in kinds.into_iter().filter(|(_, kind)| kind.requests > 0) {
+        let _ = writeln!(
+            text,
+            "{name:<8}{:>9}{:>8}{:>11}{:>11}{:>10}{:>12}{:>12}",
+            kind.requests,
+            percent(kind.share),
+            Bytes::new(kind.bytes).to_string(),
+            Bytes::new(kind.bytes_mean as u64).to_string(),
+            Bytes::new(kind.bytes_max).to_string(),
+            percent(kind.sequential),
+            percent(kind.sequential_streams),
+        );
+    }
+    let touched = |units: u64| Bytes::new(units * 4096);
+    let footprint = &info.footprint;
+    let _ = writeln!(
+        text,
+        "\nfootprint {} (read {}, written {}), up to byte {}",
+        touched(footprint.units),
+        touched(footprint.units_read),
+        touched(footprint.units_written),
+        info.end_byte
+    );
+    let _ = writeln!(text, "updates: {} of what is written had been written before", percent(info.update_ratio));
+    if info.volumes.len() > 1 {
+        let names: Vec<_> =
+            info.volumes.iter().take(8).map(|(name, requests)| format!("{name} ({requests})")).collect();
+        let more = info.volumes.len().saturating_sub(8);
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = writeln!(text, "volumes: {}{rest}", names.join(", "));
+    }
+    let stats = &info.stats;
+    for (count, what) in [
+        (stats.inversions, "requests were stamped out of order, and sorted"),
+        (stats.wrapped_stamps, "stamps had wrapped around, and were put right"),
+        (stats.restamped, "requests had a stamp known to be wrong"),
+        (stats.empty, "requests of no length were left out"),
+        (stats.other_events, "other events were passed over"),
+    ] {
+        if count > 0 {
+            let _ = writeln!(text, "note: {count} {what}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::PartArgs;
+    use std::path::PathBuf;
+
+    fn part() -> PartArgs {
+        PartArgs { format: None, volume: None, skip: 0, limit: Some(100) }
+    }
+
+    fn recorded() -> PathBuf {
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.blkparse.zst"))
+    }
+
+    #[test]
+    fn a_recorded_trace_is_summed_up_and_converted() {
+        let mut results = Vec::new();
+        let asked = TraceCommand::Info { trace: recorded(), part: part(), json: false };
+        trace(&asked, &mut results).expect("a trace");
+        let text = String::from_utf8(results).expect("text");
+        assert!(text.starts_with("100 requests (blkparse)") && text.contains("footprint"), "{text}");
+
+        let dir = tempfile::tempdir().expect("a directory");
+        let to = dir.path().join("programs.parquet");
+        let asked = TraceCommand::Convert { from: recorded(), to: to.clone(), part: part() };
+        trace(&asked, &mut Vec::new()).expect("converted");
+        assert!(to.is_file());
+    }
+
+    #[test]
+    fn a_trace_that_is_none_is_refused() {
+        let asked = TraceCommand::Info { trace: "no/such".into(), part: part(), json: true };
+        let failure = trace(&asked, &mut Vec::new()).expect_err("not there");
+        assert!(failure.code() == 2 && failure.to_string().contains("no/such"), "{failure}");
+    }
+}

@@ -1,0 +1,9 @@
+//! Configuration files: all faults at once, each with its place and the remedy.
+
+mod document;
+mod fault;
+mod place;
+mod suggest;
+
+pub use document::{Document, load};
+pub use fault::{Fault, Faults};

@@ -1,0 +1,72 @@
+//! The name that was probably meant.
+
+/// The least number of letters inserted, deleted, replaced or swapped with their neighbour that turns
+/// `a` into `b`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                    least = least.min(rows[i - 2][j - 2] + 1);
+                }
+                least
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+/// The candidate nearest to `name`, if it is near enough to be a slip of the finger, or if one is a
+/// part of the other.
+pub(super) fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
+    let plain = |text: &str| text.to_lowercase().replace('-', "_");
+    let name = plain(name);
+    let near = |candidate: &&str| {
+        let candidate = plain(candidate);
+        let slip = distance(&name, &candidate);
+        let part = name.len() >= 3 && (candidate.contains(&name) || name.contains(&candidate));
+        if slip <= 1 + name.len() / 4 {
+            Some(slip)
+        } else if part {
+            Some(100 + slip)
+        } else {
+            None
+        }
+    };
+    candidates.iter().filter_map(|candidate| near(candidate).map(|slip| (slip, *candidate))).min().map(|(_, c)| c)
+}
+
+/// The names between back-quotes after "expected" in a message of serde.
+pub(super) fn expected(message: &str) -> Vec<&str> {
+    let Some((_, list)) = message.split_once(", expected ") else { return Vec::new() };
+    list.split('`').skip(1).step_by(2).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_understood_and_strangers_are_not() {
+        let keys = ["page_size", "pages_per_block", "planes", "read"];
+        assert_eq!(nearest("pagesize", &keys), Some("page_size"));
+        assert_eq!(nearest("paeg_size", &keys), Some("page_size"));
+        assert_eq!(nearest("page-size", &keys), Some("page_size"));
+        assert_eq!(nearest("plane", &keys), Some("planes"));
+        assert_eq!(nearest("pages_in_a_block", &["pages"]), Some("pages"));
+        assert_eq!(nearest("colour", &keys), None);
+    }
+
+    #[test]
+    fn the_candidates_are_read_from_the_message() {
+        assert_eq!(expected("unknown field `a`, expected one of `b`, `c`"), ["b", "c"]);
+        assert_eq!(expected("unknown field `a`, expected `b` or `c`"), ["b", "c"]);
+        assert_eq!(expected("unknown field `a`, there are no fields"), [""; 0]);
+    }
+}

@@ -1,0 +1,337 @@
+//! Does the disk keep what it was given? Checked against a flat array.
+//!
+//! Every write carries a fresh stamp for every sector; a read must return, for every sector, the
+//! stamp of the newest write that completed before it. The device works on overlapping requests in
+//! the order of their submission, so writes and discards count from their completion on, and a read
+//! is checked when it completes.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Time};
+use ssd::{Completion, Status, Tag};
+
+/// What a run puts into the sectors it writes, and what it makes of those it reads.
+pub trait Payload<S> {
+    /// The content of a request: one entry per sector for a write, empty otherwise.
+    fn content(&mut self, tag: Tag, io: &Io) -> Vec<S>;
+
+    /// Looks at a completion, in the order in which the device reports them.
+    ///
+    /// # Errors
+    /// If a read returned something else than was written.
+    fn completed(&mut self, completion: &Completion<S>) -> Result<(), Mismatch>;
+}
+
+/// No content and no check: the payload of a run that is only about time.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Blank;
+
+impl Payload<()> for Blank {
+    #[inline]
+    fn content(&mut self, _: Tag, io: &Io) -> Vec<()> {
+        // A vector of empty items is a number: nothing is allocated.
+        vec![(); if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 }]
+    }
+
+    #[inline]
+    fn completed(&mut self, _: &Completion<()>) -> Result<(), Mismatch> {
+        Ok(())
+    }
+}
+
+/// A sector's content that can carry a number.
+pub trait StampSector: Copy + Eq {
+    /// The content that carries `stamp`; zero is an unwritten or discarded sector.
+    fn stamp(stamp: u64) -> Self;
+
+    /// The number it carries.
+    fn value(self) -> u64;
+}
+
+impl StampSector for u64 {
+    fn stamp(stamp: u64) -> Self {
+        stamp
+    }
+
+    fn value(self) -> u64 {
+        self
+    }
+}
+
+impl StampSector for flash::nand::Stamp {
+    fn stamp(stamp: u64) -> Self {
+        Self(stamp)
+    }
+
+    fn value(self) -> u64 {
+        self.0
+    }
+}
+
+/// Bits of a stamp that count the sectors of a request; the others hold its tag plus one.
+const OFFSET_BITS: u32 = 24;
+
+/// The stamp of one sector of one request.
+fn stamp_of(tag: Tag, offset: u64) -> u64 {
+    assert!(offset < 1 << OFFSET_BITS, "a request of {} sectors or more cannot be verified", 1u64 << OFFSET_BITS);
+    assert!(tag < (1 << (u64::BITS - OFFSET_BITS)) - 1, "request {tag} is too far into the run to be verified");
+    (tag + 1) << OFFSET_BITS | offset
+}
+
+/// What a stamp says about where it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin(u64);
+
+impl Origin {
+    /// The stamp itself.
+    #[must_use]
+    pub const fn stamp(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0 >> OFFSET_BITS).checked_sub(1) {
+            _ if self.0 == 0 => f.write_str("zeros (never written, or discarded)"),
+            Some(tag) => write!(f, "sector {} of write {tag}", self.0 & ((1 << OFFSET_BITS) - 1)),
+            None => write!(f, "{:#x}, which no request wrote", self.0),
+        }
+    }
+}
+
+/// A read that returned something else than was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// The sector.
+    pub sector: Lba,
+    /// What the newest completed write, or the discard after it, left there.
+    pub expected: Origin,
+    /// What the device returned; `None` if it returned no data for the sector at all.
+    pub got: Option<Origin>,
+    /// The read.
+    pub tag: Tag,
+    /// When it completed.
+    pub at: Time,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sector, expected, got, tag, at } = self;
+        write!(f, "read {tag} at {at} returned for {sector} ")?;
+        match got {
+            Some(got) => write!(f, "{got}")?,
+            None => f.write_str("nothing")?,
+        }
+        write!(f, ", but it holds {expected}")
+    }
+}
+
+impl std::error::Error for Mismatch {}
+
+/// What an [`Oracle`] has looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Reads compared.
+    pub reads: u64,
+    /// Sectors compared.
+    pub sectors: u64,
+    /// Sectors taken as they were, because nothing was known of them.
+    pub adopted: u64,
+    /// Reads that the device itself reported as uncorrectable: not compared.
+    pub uncorrectable: u64,
+}
+
+/// Sectors of one chunk of the flat array.
+const CHUNK: u64 = 4096;
+
+/// Content nobody knows: written before the run, or by a write that failed. Such a sector takes the
+/// value of the first read and is held to it from then on.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The flat array: the newest completed write of every sector.
+#[derive(Clone, Debug)]
+pub struct Oracle {
+    // Sparse, because a device of terabytes is rarely written as a whole.
+    chunks: HashMap<u64, Box<[u64]>>,
+    untouched: u64,
+    verified: Verified,
+}
+
+impl Oracle {
+    /// For a device on which nothing is written yet: every sector reads as zeros.
+    #[must_use]
+    pub fn blank() -> Self {
+        Self { chunks: HashMap::new(), untouched: 0, verified: Verified::default() }
+    }
+
+    /// For a device with a past, be it preconditioned or loaded: the first read of a sector that this
+    /// run has not written tells what it holds, and it must hold that until it is written.
+    #[must_use]
+    pub fn adopting() -> Self {
+        Self { untouched: UNKNOWN, ..Self::blank() }
+    }
+
+    /// What has been looked at so far.
+    #[must_use]
+    pub const fn verified(&self) -> Verified {
+        self.verified
+    }
+
+    fn slot(&mut self, sector: u64) -> &mut u64 {
+        let untouched = self.untouched;
+        let chunk = self.chunks.entry(sector / CHUNK).or_insert_with(|| vec![untouched; CHUNK as usize].into());
+        &mut chunk[(sector % CHUNK) as usize]
+    }
+
+    fn set(&mut self, io: &Io, value: impl Fn(u64) -> u64) {
+        for offset in 0..io.sectors.get() {
+            *self.slot(io.start.get() + offset) = value(offset);
+        }
+    }
+
+    fn compare<S: StampSector>(&mut self, read: &Completion<S>) -> Result<(), Mismatch> {
+        self.verified.reads += 1;
+        for offset in 0..read.io.sectors.get() {
+            let sector = read.io.start.get() + offset;
+            let got = read.data.get(offset as usize).map(|content| content.value());
+            let slot = self.slot(sector);
+            let expected = *slot;
+            match got {
+                Some(got) if expected == UNKNOWN => {
+                    *slot = got;
+                    self.verified.adopted += 1;
+                }
+                Some(got) if got == expected => self.verified.sectors += 1,
+                _ => {
+                    return Err(Mismatch {
+                        sector: Lba::new(sector),
+                        expected: Origin(expected),
+                        got: got.map(Origin),
+                        tag: read.tag,
+                        at: read.end,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<S: StampSector> Payload<S> for Oracle {
+    fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
+        match io.kind {
+            IoKind::Write => (0..io.sectors.get()).map(|offset| S::stamp(stamp_of(tag, offset))).collect(),
+            IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
+        }
+    }
+
+    fn completed(&mut self, completion: &Completion<S>) -> Result<(), Mismatch> {
+        match (completion.io.kind, completion.status) {
+            (IoKind::Read, Status::Done) => self.compare(completion)?,
+            (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
+            (IoKind::Write, Status::Done) => self.set(&completion.io, |offset| stamp_of(completion.tag, offset)),
+            (IoKind::Discard, Status::Done) => self.set(&completion.io, |_| 0),
+            // It may have got as far as any of its sectors.
+            (IoKind::Write | IoKind::Discard, Status::Uncorrectable) => self.set(&completion.io, |_| UNKNOWN),
+            (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::backend::CauseSet;
+    use flash::units::{Sectors, Span};
+
+    fn done(tag: Tag, kind: IoKind, start: u64, data: &[u64]) -> Completion<u64> {
+        let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(data.len() as u64) };
+        let at = Time::from_ps(tag);
+        Completion {
+            tag,
+            io,
+            status: Status::Done,
+            arrival: at,
+            start: at,
+            end: at,
+            commands: 0,
+            flash_wait: Span::ZERO,
+            waited_for: CauseSet::EMPTY,
+            data: data.to_vec(),
+        }
+    }
+
+    fn write(oracle: &mut Oracle, tag: Tag, start: u64, sectors: u64) -> Vec<u64> {
+        let io = Io { kind: IoKind::Write, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        let content: Vec<u64> = oracle.content(tag, &io);
+        oracle.completed(&Completion { io, ..done(tag, IoKind::Write, start, &content) }).expect("a write is no read");
+        content
+    }
+
+    #[test]
+    fn the_newest_write_of_every_sector_is_wanted() {
+        let mut oracle = Oracle::blank();
+        let first = write(&mut oracle, 0, 4094, 4);
+        let second = write(&mut oracle, 1, 4095, 2);
+        oracle.completed(&done(2, IoKind::Read, 4093, &[0, first[0], second[0], second[1], first[3]])).expect("newest");
+        assert_eq!(oracle.verified(), Verified { reads: 1, sectors: 5, ..Verified::default() });
+    }
+
+    #[test]
+    fn an_older_write_that_reappears_is_found() {
+        let mut oracle = Oracle::blank();
+        let old = write(&mut oracle, 0, 8, 2);
+        let new = write(&mut oracle, 7, 8, 2);
+        let mismatch = oracle.completed(&done(9, IoKind::Read, 8, &[new[0], old[1]])).expect_err("stale");
+        assert_eq!((mismatch.sector, mismatch.tag), (Lba::new(9), 9));
+        let text = mismatch.to_string();
+        assert!(text.contains("sector 1 of write 0, but it holds sector 1 of write 7"), "{text}");
+    }
+
+    #[test]
+    fn a_read_without_data_and_one_of_a_discarded_sector_are_found() {
+        let mut oracle = Oracle::blank();
+        let old = write(&mut oracle, 0, 0, 2);
+        let short = Completion { data: vec![old[0]], ..done(1, IoKind::Read, 0, &old) };
+        assert_eq!(oracle.completed(&short).expect_err("one sector is missing").got, None);
+        oracle.completed(&done(2, IoKind::Discard, 0, &[0, 0])).expect("a discard");
+        assert_eq!(oracle.completed(&done(3, IoKind::Read, 0, &old)).expect_err("discarded").expected, Origin(0));
+        oracle.completed(&done(4, IoKind::Read, 0, &[0, 0])).expect("zeros");
+    }
+
+    #[test]
+    fn a_refused_write_changes_nothing_and_a_broken_one_makes_unknown() {
+        let mut oracle = Oracle::blank();
+        let old = write(&mut oracle, 0, 0, 1);
+        let mut write = done(1, IoKind::Write, 0, &[1]);
+        write.status = Status::ReadOnly;
+        oracle.completed(&write).expect("refused");
+        oracle.completed(&done(2, IoKind::Read, 0, &old)).expect("unchanged");
+        write.status = Status::Uncorrectable;
+        oracle.completed(&write).expect("broken");
+        oracle.completed(&done(3, IoKind::Read, 0, &[77])).expect("anything");
+        oracle.completed(&done(4, IoKind::Read, 0, &old)).expect_err("but always the same");
+    }
+
+    #[test]
+    fn a_device_with_a_past_is_held_to_what_it_first_returned() {
+        let mut oracle = Oracle::adopting();
+        oracle.completed(&done(0, IoKind::Read, 5, &[42])).expect("unknown");
+        oracle.completed(&done(1, IoKind::Read, 5, &[42])).expect("the same");
+        oracle.completed(&done(2, IoKind::Read, 5, &[43])).expect_err("changed without a write");
+        assert_eq!(oracle.verified().adopted, 1);
+    }
+
+    #[test]
+    fn an_uncorrectable_read_is_counted_and_not_compared() {
+        let mut oracle = Oracle::blank();
+        let mut read = done(0, IoKind::Read, 0, &[9]);
+        read.status = Status::Uncorrectable;
+        oracle.completed(&read).expect("not compared");
+        assert_eq!(oracle.verified(), Verified { uncorrectable: 1, ..Verified::default() });
+    }
+}

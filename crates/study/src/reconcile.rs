@@ -1,0 +1,192 @@
+//! Do the counters of a run agree with each other?
+//!
+//! What is counted twice, in two places, must come out the same; a run whose books do not balance has
+//! no result. Every check has a name and shows both numbers.
+
+use std::fmt;
+
+use flash::backend::{Op, Tally};
+use flash::io::IoKind;
+use flash::units::Span;
+use ssd::{Counters, Status};
+
+use crate::run::{RunResult, since};
+
+/// How two numbers have to compare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relation {
+    /// The left one is the right one.
+    Equal,
+    /// The left one is not more than the right one.
+    AtMost,
+}
+
+/// One check and its numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// What is compared, as a sentence.
+    pub name: &'static str,
+    /// The left number.
+    pub left: u128,
+    /// How they have to compare.
+    pub relation: Relation,
+    /// The right number.
+    pub right: u128,
+}
+
+impl Check {
+    /// True if the numbers agree.
+    #[must_use]
+    pub const fn holds(&self) -> bool {
+        match self.relation {
+            Relation::Equal => self.left == self.right,
+            Relation::AtMost => self.left <= self.right,
+        }
+    }
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let relation = match (self.relation, self.holds()) {
+            (Relation::Equal, true) => "=",
+            (Relation::Equal, false) => "is not",
+            (Relation::AtMost, true) => "<=",
+            (Relation::AtMost, false) => "exceeds",
+        };
+        write!(f, "{}: {} {relation} {}", self.name, self.left, self.right)
+    }
+}
+
+/// The checks of a run that do not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreconciled(pub Vec<Check>);
+
+impl fmt::Display for Unreconciled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the counters of the run do not reconcile")?;
+        self.0.iter().try_for_each(|check| write!(f, "\n  {check}"))
+    }
+}
+
+impl std::error::Error for Unreconciled {}
+
+/// All checks of a run. Those that need the device at rest are only made if the run was told to
+/// settle and did.
+#[must_use]
+pub fn checks(result: &RunResult) -> Vec<Check> {
+    let mut book = Book(Vec::new());
+    let counted = result.counters();
+    book.requests(result, &counted);
+    book.times(result, &counted);
+    if let Some(settled) = &result.settled {
+        book.at_rest(&since(settled, &result.before));
+    }
+    book.0
+}
+
+/// Makes all checks.
+///
+/// # Errors
+/// Those that do not hold.
+pub fn reconcile(result: &RunResult) -> Result<(), Unreconciled> {
+    let failed: Vec<_> = checks(result).into_iter().filter(|check| !check.holds()).collect();
+    if failed.is_empty() { Ok(()) } else { Err(Unreconciled(failed)) }
+}
+
+struct Book(Vec<Check>);
+
+impl Book {
+    fn equal(&mut self, name: &'static str, left: impl Into<u128>, right: impl Into<u128>) {
+        self.0.push(Check { name, left: left.into(), relation: Relation::Equal, right: right.into() });
+    }
+
+    fn at_most(&mut self, name: &'static str, left: impl Into<u128>, right: impl Into<u128>) {
+        self.0.push(Check { name, left: left.into(), relation: Relation::AtMost, right: right.into() });
+    }
+
+    /// What the runner saw against what the device counted.
+    fn requests(&mut self, result: &RunResult, counted: &Counters) {
+        self.equal("requests submitted and completed", result.submitted, result.completed);
+        let statuses = [Status::Done, Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
+        let by_status: u64 = statuses.into_iter().map(|status| result.with_status(status)).sum();
+        self.equal("requests completed and the sum over their outcomes", result.completed, by_status);
+        const REQUESTS: [&str; 4] = [
+            "reads completed, as seen by the host and by the device",
+            "writes completed, as seen by the host and by the device",
+            "flushes completed, as seen by the host and by the device",
+            "discards completed, as seen by the host and by the device",
+        ];
+        const SECTORS: [&str; 4] = [
+            "sectors read, as seen by the host and by the device",
+            "sectors written, as seen by the host and by the device",
+            "sectors flushed, as seen by the host and by the device",
+            "sectors discarded, as seen by the host and by the device",
+        ];
+        for kind in IoKind::ALL {
+            let (i, seen) = (kind as usize, result.kind(kind));
+            self.equal(REQUESTS[i], seen.latency.count(), counted.requests[i]);
+            self.equal(SECTORS[i], seen.sectors.get(), counted.sectors[i]);
+            // Queue wait and service are the two parts of a latency, to the picosecond.
+            self.equal(
+                "latency and the sum of queue wait and service, in ps",
+                seen.latency.sum_ps(),
+                seen.queue_wait.sum_ps() + seen.service.sum_ps(),
+            );
+        }
+    }
+
+    /// Nothing works longer than the run took.
+    fn times(&mut self, result: &RunResult, counted: &Counters) {
+        let span = (result.after.at - result.before.at).as_ps();
+        let longest = |busy: &[Span]| busy.iter().map(|busy| busy.as_ps()).max().unwrap_or(0);
+        self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
+        self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
+        self.at_most("busiest unit and the span of the run, in ps", longest(&counted.unit_busy), span);
+    }
+
+    /// With nothing under way, every command that was started has been counted.
+    fn at_rest(&mut self, counted: &Counters) {
+        let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
+            sum += counted.flash.op(op);
+            sum
+        });
+        let total = |busy: &[Span]| busy.iter().map(|busy| u128::from(busy.as_ps())).sum::<u128>();
+        self.equal(
+            "time of all dies and array time of all commands, in ps",
+            total(&counted.die_busy),
+            all.array.as_ps(),
+        );
+        self.equal(
+            "time of all channels and bus time of all commands, in ps",
+            total(&counted.channel_busy),
+            all.bus.as_ps(),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Blank;
+    use crate::run::Runner;
+    use crate::testing::{a_result, drive};
+    use testkit::{Bug, List};
+    use workload::Pacing;
+
+    #[test]
+    fn the_books_of_a_sound_disk_balance() {
+        let result = a_result();
+        assert_eq!(reconcile(&result), Ok(()));
+        assert!(checks(&result).len() > 15);
+    }
+
+    #[test]
+    fn a_disk_that_counts_wrongly_has_no_result() {
+        let mut source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, Pacing::Closed { depth: 1 });
+        let runner = Runner::new().settle(Span::from_secs(1));
+        let mut disk = drive().with(Bug::Miscounts);
+        let result = runner.run(&mut disk, &mut source, &mut Blank).expect("it runs");
+        let text = reconcile(&result).expect_err("it miscounts").to_string();
+        assert!(text.contains("time of all dies and array time of all commands, in ps: 5000000000 is not"), "{text}");
+    }
+}

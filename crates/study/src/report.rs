@@ -1,0 +1,55 @@
+//! What came of a run, for people and for programs: a table, JSON, Parquet and a page to look at.
+
+mod chart;
+mod columns;
+mod out;
+mod page;
+mod requests;
+mod stage;
+mod summary;
+mod table;
+
+pub use columns::{write_erases, write_histograms, write_series};
+pub use out::OutDir;
+pub use page::page;
+pub use requests::RequestFile;
+pub use stage::{StageError, StagedFile, sweep};
+pub use summary::{Delayed, Energies, Erases, FlashRow, KindSummary, Latencies, Summary, Utilisation};
+pub use table::table;
+
+use flash::units::Energy;
+
+use crate::oracle::Verified;
+use crate::run::RunResult;
+
+/// Where a result comes from; every result file says so.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// Version of the program.
+    pub version: String,
+    /// Commit of the program.
+    pub commit: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Name of the device.
+    pub device: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// The resolved configuration: a table for the device, one for the workload and one for the run.
+    pub config: toml::Table,
+}
+
+/// Everything that is reported of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// Where it comes from.
+    pub about: &'a About,
+    /// What came of it.
+    pub result: &'a RunResult,
+    /// Erase count of every block at the end; empty if the device has none.
+    pub erase_counts: &'a [u32],
+    /// Energy spent during the run, by name; empty if it is not known.
+    pub energy: &'a [(String, Energy)],
+    /// What the oracle compared, if it was asked to.
+    pub verified: Option<Verified>,
+}

@@ -1,0 +1,127 @@
+//! The request log: one row per request, in Parquet.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use ssd::Status;
+
+use super::About;
+use super::columns::{Column, Rows};
+use super::stage::{StageError, StagedFile};
+use crate::run::{Record, RequestLog};
+
+/// Rows that are gathered before they are written.
+const GROUP: usize = 1 << 16;
+
+/// A Parquet file with the columns `request`, `kind`, `start_sector`, `sectors`, `outcome`,
+/// `arrival_ps`, `start_ps`, `end_ps`, `queue_wait_ps`, `flash_commands`, `flash_wait_ps` and
+/// `waited_for_mask`, in the order of completion. The mask has bit n set if the request waited behind
+/// commands of the n-th cause: host, gc, merge, wear, map, flush, pad, recovery.
+///
+/// It gets its name when it is finished.
+pub struct RequestFile {
+    staged: StagedFile,
+    rows: Rows<BufWriter<File>>,
+    pending: Vec<Record>,
+}
+
+impl RequestFile {
+    /// Starts the file that will be `path`.
+    ///
+    /// # Errors
+    /// If it cannot be created there.
+    pub fn create(path: &Path, about: &About) -> Result<Self, StageError> {
+        let (staged, file) = StagedFile::create(path)?;
+        let failed = |error: parquet::errors::ParquetError| StageError::io(path, &io::Error::other(error));
+        let rows = Rows::create(BufWriter::new(file), about, &columns(&[])).map_err(failed)?;
+        Ok(Self { staged, rows, pending: Vec::with_capacity(GROUP) })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let columns = columns(&self.pending);
+        self.pending.clear();
+        self.rows.write(columns.iter().map(|(_, column)| column)).map_err(io::Error::other)
+    }
+
+    /// Writes the rest and gives the file its name.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> io::Result<()> {
+        if !self.pending.is_empty() {
+            self.flush()?;
+        }
+        self.rows.finish().map_err(io::Error::other)?;
+        self.staged.finish().map_err(io::Error::other)
+    }
+}
+
+impl RequestLog for RequestFile {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        self.pending.push(*record);
+        if self.pending.len() == GROUP { self.flush() } else { Ok(()) }
+    }
+}
+
+/// The name of an outcome in files.
+const fn outcome(status: Status) -> &'static str {
+    match status {
+        Status::Done => "done",
+        Status::Uncorrectable => "uncorrectable",
+        Status::ReadOnly => "read_only",
+        Status::OutOfRange => "out_of_range",
+    }
+}
+
+fn columns(records: &[Record]) -> [(&'static str, Column); 12] {
+    let counts = |of: fn(&Record) -> u64| Column::Count(records.iter().map(of).collect());
+    let texts = |of: fn(&Record) -> &'static str| Column::Text(records.iter().map(of).collect());
+    [
+        ("request", counts(|r| r.tag)),
+        ("kind", texts(|r| r.io.kind.name())),
+        ("start_sector", counts(|r| r.io.start.get())),
+        ("sectors", counts(|r| r.io.sectors.get())),
+        ("outcome", texts(|r| outcome(r.status))),
+        ("arrival_ps", counts(|r| r.arrival.as_ps())),
+        ("start_ps", counts(|r| r.start.as_ps())),
+        ("end_ps", counts(|r| r.end.as_ps())),
+        ("queue_wait_ps", counts(|r| (r.start - r.arrival).as_ps())),
+        ("flash_commands", counts(|r| u64::from(r.commands))),
+        ("flash_wait_ps", counts(|r| r.flash_wait.as_ps())),
+        ("waited_for_mask", counts(|r| r.waited_for.iter().map(|cause| 1 << cause as u8).sum())),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Blank;
+    use crate::run::Runner;
+    use crate::testing::drive;
+    use flash::io::IoKind;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::RowAccessor;
+    use testkit::List;
+    use workload::Pacing;
+
+    #[test]
+    fn every_request_has_its_row() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("requests.parquet");
+        let mut file = RequestFile::create(&path, &About::default()).expect("writable");
+        let count = GROUP as u64 + 10;
+        let mut source = List::cycle(&[IoKind::Read], count, 8, 256, 0, Pacing::Closed { depth: 8 });
+        Runner::new().log(&mut file).run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+        assert!(!path.exists());
+        file.finish().expect("written");
+
+        let reader = SerializedFileReader::new(File::open(&path).expect("there")).expect("Parquet");
+        assert_eq!(reader.num_row_groups(), 2);
+        let last = reader.get_row_iter(None).expect("rows").last().expect("some").expect("a row");
+        assert_eq!(last.get_ulong(0).expect("request"), count - 1);
+        assert_eq!(last.get_string(1).expect("kind"), "read");
+        assert_eq!(last.get_ulong(8).expect("queue wait"), 100_000_000);
+        assert_eq!(last.get_ulong(11).expect("causes"), 1);
+    }
+}

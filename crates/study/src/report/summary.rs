@@ -1,0 +1,311 @@
+//! The numbers of a run under stable keys, each with its unit in its name.
+
+use std::collections::BTreeMap;
+
+use flash::io::IoKind;
+use flash::units::{Bytes, Span};
+use serde::Serialize;
+use ssd::Status;
+use workload::Pacing;
+
+use super::Report;
+use crate::histogram::{Histogram, PERCENTILES};
+use crate::run::KindResult;
+
+/// Version of the keys: raised when one changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-result-1";
+
+/// A run in numbers. This is the JSON of `--json` and `summary.json`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Version of these keys.
+    pub schema: &'static str,
+    /// Version of the program.
+    pub version: String,
+    /// Commit of the program.
+    pub commit: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Name of the device.
+    pub device: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// `open`, or `closed` with its depth.
+    pub pacing: String,
+    /// Simulated seconds from the first submission to the last completion.
+    pub simulated_s: f64,
+    /// Requests completed.
+    pub requests: u64,
+    /// Requests per simulated second.
+    pub requests_per_s: Option<f64>,
+    /// Requests of an open loop that came out of order.
+    pub inversions: u64,
+    /// Requests by outcome.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// By kind of request: those that occurred.
+    pub kinds: BTreeMap<&'static str, KindSummary>,
+    /// Units programmed per unit written.
+    pub write_amplification: Option<f64>,
+    /// Mapping units written by the host.
+    pub host_slots: u64,
+    /// Of these, how many a buffer absorbed.
+    pub absorbed_slots: u64,
+    /// Flash commands by operation and cause.
+    pub flash: Vec<FlashRow>,
+    /// Shares of the run for which things were busy.
+    pub utilisation: Utilisation,
+    /// Free blocks at the end.
+    pub free_blocks: u64,
+    /// Bad blocks at the end.
+    pub bad_blocks: u64,
+    /// How often blocks had been erased at the end.
+    pub erases: Option<Erases>,
+    /// Energy spent.
+    pub energy: Option<Energies>,
+    /// What the oracle compared.
+    pub verified: Option<BTreeMap<&'static str, u64>>,
+    /// Events simulated.
+    pub events: u64,
+    /// Hash of all events since the device was made: equal runs share it.
+    pub event_hash: String,
+}
+
+/// The requests of one kind.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KindSummary {
+    /// How many.
+    pub requests: u64,
+    /// Bytes asked for.
+    pub bytes: u64,
+    /// Requests per simulated second.
+    pub requests_per_s: Option<f64>,
+    /// Bytes per simulated second.
+    pub bytes_per_s: Option<u64>,
+    /// Submission to end.
+    pub latency_us: Latencies,
+    /// Submission to leaving the host queue.
+    pub queue_wait_us: Latencies,
+    /// Leaving the host queue to end.
+    pub service_us: Latencies,
+    /// Flash commands per request, issued before its acknowledgement.
+    pub flash_commands_per_request: f64,
+    /// Mean of the longest wait of a request's flash commands.
+    pub flash_wait_mean_us: f64,
+    /// Requests that waited behind flash commands, by the cause of these.
+    pub delayed_by: BTreeMap<&'static str, Delayed>,
+}
+
+/// A distribution of times in microseconds: `mean`, `min`, `p50` to `p99_999`, `max`.
+pub type Latencies = BTreeMap<&'static str, f64>;
+
+/// Requests that waited behind flash commands of one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Delayed {
+    /// How many.
+    pub requests: u64,
+    /// Their mean latency.
+    pub latency_mean_us: f64,
+}
+
+/// Flash commands of one operation and cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlashRow {
+    /// Operation.
+    pub op: &'static str,
+    /// Cause.
+    pub cause: &'static str,
+    /// Commands finished.
+    pub commands: u64,
+    /// Pages, or blocks for an erase.
+    pub pages: u64,
+    /// Mapping units carried.
+    pub slots: u64,
+    /// Bytes over the channel.
+    pub bytes: u64,
+    /// Array time.
+    pub array_s: f64,
+    /// Channel time.
+    pub bus_s: f64,
+}
+
+/// Shares, between 0 and 1, of the run for which something was busy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Utilisation {
+    /// The host link.
+    pub link: f64,
+    /// Each channel.
+    pub channels: Vec<f64>,
+    /// Each die.
+    pub dies: Vec<f64>,
+    /// Each unit.
+    pub units: Vec<f64>,
+}
+
+/// The distribution of erase counts over blocks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Erases {
+    /// Blocks.
+    pub blocks: u64,
+    /// Least erased.
+    pub min: u32,
+    /// Mean.
+    pub mean: f64,
+    /// Most erased.
+    pub max: u32,
+    /// Standard deviation.
+    pub deviation: f64,
+}
+
+/// Energy spent during the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Energies {
+    /// All of it, in joules.
+    pub total_j: f64,
+    /// By name, in joules.
+    pub by_name_j: BTreeMap<String, f64>,
+}
+
+/// The mean over a list of shares.
+pub(super) fn mean(shares: &[f64]) -> Option<f64> {
+    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// The share of `span` that each of these was busy.
+pub(super) fn shares(busy: &[Span], span: Span) -> Vec<f64> {
+    busy.iter().map(|busy| share(*busy, span)).collect()
+}
+
+/// The share of `span` that something was busy.
+pub(super) fn share(busy: Span, span: Span) -> f64 {
+    if span.is_zero() { 0.0 } else { busy.as_ps() as f64 / span.as_ps() as f64 }
+}
+
+fn latencies(histogram: &Histogram) -> Latencies {
+    let ends = [("mean", histogram.mean()), ("min", histogram.min()), ("max", histogram.max())];
+    let percentiles = PERCENTILES.into_iter().map(|(q, key, _)| (key, histogram.quantile(q)));
+    ends.into_iter().chain(percentiles).filter_map(|(key, span)| span.map(|span| (key, span.as_us_f64()))).collect()
+}
+
+fn kind(result: &KindResult, span: Span) -> KindSummary {
+    let requests = result.latency.count();
+    let bytes = result.sectors.bytes();
+    let per_request = |sum: f64| if requests > 0 { sum / requests as f64 } else { 0.0 };
+    let delayed = |(delay, cause): (&crate::run::Delay, flash::backend::Cause)| {
+        let latency_mean_us = delay.latency_ps as f64 * 1e-6 / delay.requests.max(1) as f64;
+        (cause.name(), Delayed { requests: delay.requests, latency_mean_us })
+    };
+    KindSummary {
+        requests,
+        bytes: bytes.get(),
+        requests_per_s: (!span.is_zero()).then(|| requests as f64 / span.as_secs_f64()),
+        bytes_per_s: (bytes > Bytes::new(0)).then(|| crate::run::rate(bytes, span)).flatten().map(|rate| rate.get()),
+        latency_us: latencies(&result.latency),
+        queue_wait_us: latencies(&result.queue_wait),
+        service_us: latencies(&result.service),
+        flash_commands_per_request: per_request(result.commands as f64),
+        flash_wait_mean_us: per_request(result.flash_wait_ps as f64 * 1e-6),
+        delayed_by: result
+            .delayed
+            .iter()
+            .zip(flash::backend::Cause::ALL)
+            .filter(|(delay, _)| delay.requests > 0)
+            .map(delayed)
+            .collect(),
+    }
+}
+
+fn erases(counts: &[u32]) -> Option<Erases> {
+    let (min, max) = (*counts.iter().min()?, *counts.iter().max()?);
+    let blocks = counts.len() as f64;
+    let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / blocks;
+    let variance = counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / blocks;
+    Some(Erases { blocks: counts.len() as u64, min, mean, max, deviation: variance.sqrt() })
+}
+
+impl Summary {
+    /// The numbers of a run.
+    #[must_use]
+    pub fn new(report: &Report<'_>) -> Self {
+        let Report { about, result, .. } = report;
+        let counted = result.counters();
+        let span = result.after.at - result.before.at;
+        let outcomes = [
+            ("done", Status::Done),
+            ("uncorrectable", Status::Uncorrectable),
+            ("read_only", Status::ReadOnly),
+            ("out_of_range", Status::OutOfRange),
+        ];
+        let energy = |energies: &[(String, flash::units::Energy)]| Energies {
+            total_j: energies.iter().map(|(_, energy)| energy.as_joules()).sum(),
+            by_name_j: energies.iter().map(|(name, energy)| (name.clone(), energy.as_joules())).collect(),
+        };
+        Self {
+            schema: SCHEMA,
+            version: about.version.clone(),
+            commit: about.commit.clone(),
+            seed: about.seed,
+            device: about.device.clone(),
+            workload: about.workload.clone(),
+            pacing: match result.pacing {
+                Pacing::Open => "open".into(),
+                Pacing::Closed { depth } => format!("closed, depth {depth}"),
+            },
+            simulated_s: result.span().as_secs_f64(),
+            requests: result.completed,
+            requests_per_s: result.requests_per_second(),
+            inversions: result.inversions,
+            outcomes: outcomes.into_iter().map(|(name, status)| (name, result.with_status(status))).collect(),
+            kinds: IoKind::ALL
+                .into_iter()
+                .filter(|each| !result.kind(*each).latency.is_empty())
+                .map(|each| (each.name(), kind(result.kind(each), result.span())))
+                .collect(),
+            write_amplification: result.write_amplification(),
+            host_slots: counted.host_slots,
+            absorbed_slots: counted.absorbed_slots,
+            flash: counted
+                .flash
+                .rows()
+                .map(|(op, cause, tally)| FlashRow {
+                    op: op.name(),
+                    cause: cause.name(),
+                    commands: tally.commands,
+                    pages: tally.pages,
+                    slots: tally.slots,
+                    bytes: tally.bytes.get(),
+                    array_s: tally.array.as_secs_f64(),
+                    bus_s: tally.bus.as_secs_f64(),
+                })
+                .collect(),
+            utilisation: Utilisation {
+                link: share(counted.link_busy, span),
+                channels: shares(&counted.channel_busy, span),
+                dies: shares(&counted.die_busy, span),
+                units: shares(&counted.unit_busy, span),
+            },
+            free_blocks: counted.free_blocks,
+            bad_blocks: counted.bad_blocks,
+            erases: erases(report.erase_counts),
+            energy: (!report.energy.is_empty()).then(|| energy(report.energy)),
+            verified: report.verified.map(|verified| {
+                BTreeMap::from([
+                    ("reads", verified.reads),
+                    ("sectors", verified.sectors),
+                    ("adopted_sectors", verified.adopted),
+                    ("uncorrectable_reads", verified.uncorrectable),
+                ])
+            }),
+            events: counted.events,
+            event_hash: format!("{:016x}", result.after.event_hash),
+        }
+    }
+
+    /// As JSON, indented, with a newline at its end.
+    ///
+    /// # Panics
+    /// Never: every value has a form in JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers, texts and tables") + "\n"
+    }
+}

@@ -1,0 +1,201 @@
+//! A run on the terminal: what matters in eighty columns.
+
+use std::fmt::Write as _;
+
+use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use flash::units::{Bytes, Energy, Rate, Span};
+
+use super::Summary;
+use super::summary::{Latencies, mean};
+
+/// The order of rows: as people name them.
+const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+
+/// A time given in microseconds, with three digits that count and its natural unit.
+fn time(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us >= 1e6 => (us * 1e-6, "s"),
+        us if us >= 1e3 => (us * 1e-3, "ms"),
+        us if us >= 1.0 => (us, "us"),
+        us => (us * 1e3, "ns"),
+    };
+    format!("{}{unit}", digits(value))
+}
+
+/// Three digits that count.
+fn digits(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+/// A count with a prefix once it is long.
+fn count(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{}G", digits(value * 1e-9)),
+        value if value >= 1e6 => format!("{}M", digits(value * 1e-6)),
+        value if value >= 1e4 => format!("{}k", digits(value * 1e-3)),
+        value => format!("{value:.0}"),
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+fn of(latencies: &Latencies, key: &str) -> String {
+    latencies.get(key).map_or_else(|| "-".into(), |us| time(*us))
+}
+
+/// A table whose first column is text and whose others are numbers.
+fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
+    let mut table = Table::new();
+    table.load_style(style()).set_header(header.to_vec());
+    table.add_rows(rows);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(i > 0), 1));
+        column.set_cell_alignment(if i < text_columns { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
+}
+
+/// A line under the heading and nothing else.
+fn style() -> TableStyle {
+    TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
+}
+
+/// The run as text, with a newline at its end.
+#[must_use]
+pub fn table(summary: &Summary) -> String {
+    let mut text = String::new();
+    let span = Span::from_secs_f64(summary.simulated_s);
+    let rate = summary.requests_per_s.map_or_else(String::new, |rate| format!(", {} requests/s", count(rate)));
+    let _ = writeln!(text, "{} under {} ({})", summary.device, summary.workload, summary.pacing);
+    let _ = writeln!(text, "{} requests in {span} of simulated time{rate}\n", count(summary.requests as f64));
+    text.push_str(&requests(summary));
+    text.push_str(&flash(summary));
+    for line in levels(summary) {
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+fn requests(summary: &Summary) -> String {
+    let header = ["", "req/s", "rate", "mean", "p50", "p99", "p99.9", "p99.999", "max"];
+    let mut rows = Vec::new();
+    for name in KINDS {
+        let Some(kind) = summary.kinds.get(name) else { continue };
+        let shown = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];
+        let row = |label: String, first: [String; 2], latencies: &Latencies| -> Vec<String> {
+            [label].into_iter().chain(first).chain(shown.map(|key| of(latencies, key))).collect()
+        };
+        let rate = kind.bytes_per_s.map_or_else(|| "-".into(), rate);
+        rows.push(row(name.into(), [kind.requests_per_s.map_or_else(|| "-".into(), count), rate], &kind.latency_us));
+        // Where the time went is worth its lines only where a request waited at all.
+        if kind.queue_wait_us.get("max").is_some_and(|us| *us > 0.0) {
+            rows.push(row("  queue".into(), Default::default(), &kind.queue_wait_us));
+            rows.push(row("  service".into(), Default::default(), &kind.service_us));
+        }
+    }
+    grid(&header, rows, 1)
+}
+
+/// Bytes per second with three digits that count.
+fn rate(bytes_per_s: u64) -> String {
+    match bytes_per_s {
+        rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
+        rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
+        0 => "-".into(),
+        rate => Rate::new(rate).to_string(),
+    }
+}
+
+fn flash(summary: &Summary) -> String {
+    if summary.flash.is_empty() {
+        return String::new();
+    }
+    let rows = summary.flash.iter().map(|row| {
+        vec![
+            row.op.to_owned(),
+            row.cause.to_owned(),
+            count(row.commands as f64),
+            count(row.pages as f64),
+            Bytes::new(row.bytes).to_string(),
+            time(row.array_s * 1e6),
+            time(row.bus_s * 1e6),
+        ]
+    });
+    grid(&["flash", "cause", "commands", "pages", "bytes", "array time", "bus time"], rows, 2)
+}
+
+fn levels(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(waf) = summary.write_amplification {
+        let absorbed = match summary.absorbed_slots {
+            0 => String::new(),
+            slots => format!(", {} units absorbed by the buffer", count(slots as f64)),
+        };
+        lines.push(format!("write amplification {waf:.3}{absorbed}"));
+    }
+    let used = &summary.utilisation;
+    let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
+    let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
+    let busy: Vec<_> =
+        [("link", used.link)].into_iter().chain(busy).map(|(name, s)| format!("{name} {}", percent(s))).collect();
+    lines.push(format!("busy: {}", busy.join(", ")));
+    if let Some(erases) = &summary.erases {
+        let (blocks, min, max) = (count(erases.blocks as f64), erases.min, erases.max);
+        let worn = format!("{min} to {max}, mean {:.2}, deviation {:.2}", erases.mean, erases.deviation);
+        lines.push(format!("erases per block: {worn} ({blocks} blocks, {} bad)", summary.bad_blocks));
+    }
+    if let Some(energy) = &summary.energy {
+        let parts: Vec<_> =
+            energy.by_name_j.iter().map(|(name, joules)| format!("{name} {}", Energy::from_joules(*joules))).collect();
+        lines.push(format!("energy: {} ({})", Energy::from_joules(energy.total_j), parts.join(", ")));
+    }
+    for (name, what) in [
+        ("uncorrectable", "could not be read from flash"),
+        ("read_only", "were refused, because the device had become read-only"),
+        ("out_of_range", "lay beyond the device"),
+    ] {
+        if let Some(refused) = summary.outcomes.get(name).filter(|count| **count > 0) {
+            lines.push(format!("WARNING: {refused} requests {what}"));
+        }
+    }
+    if summary.inversions > 0 {
+        lines.push(format!("WARNING: {} requests came out of order and were issued late", summary.inversions));
+    }
+    if let Some(verified) = &summary.verified {
+        let of = |key| verified.get(key).copied().unwrap_or(0);
+        lines.push(format!("verified: {} sectors of {} reads returned what was written", of("sectors"), of("reads")));
+    }
+    lines.push(format!("events {}, hash {}, seed {}", summary.events, summary.event_hash, summary.seed));
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{About, Report};
+    use crate::testing::a_result;
+
+    #[test]
+    fn a_table_fits_eighty_columns_and_has_its_units() {
+        let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
+        let report = Report { about: &about, result: &a_result(), erase_counts: &[1, 3], energy: &[], verified: None };
+        let text = table(&Summary::new(&report));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]
+        {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+    }
+
+    #[test]
+    fn numbers_keep_three_digits_that_count() {
+        assert_eq!([time(0.25), time(12.345), time(999.6), time(1500.0)], ["250ns", "12.3us", "1000us", "1.50ms"]);
+        assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
+    }
+}

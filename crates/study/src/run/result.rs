@@ -1,0 +1,232 @@
+//! What a run came to.
+
+use flash::backend::{Cause, Op};
+use flash::io::IoKind;
+use flash::units::{Bytes, Rate, Sectors, Span, Time};
+use ssd::{Completion, Counters, Status};
+use workload::Pacing;
+
+use crate::histogram::Histogram;
+use crate::series::Series;
+
+use super::index;
+
+/// Requests that waited behind flash commands of one cause.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Delay {
+    /// How many.
+    pub requests: u64,
+    /// The sum of their latencies in picoseconds, whatever else they waited for.
+    pub latency_ps: u128,
+}
+
+/// Everything about the requests of one kind.
+#[derive(Clone, Debug, Default)]
+pub struct KindResult {
+    /// From submission to the end.
+    pub latency: Histogram,
+    /// From submission to leaving the host queue.
+    pub queue_wait: Histogram,
+    /// From leaving the host queue to the end.
+    pub service: Histogram,
+    /// Sectors asked for.
+    pub sectors: Sectors,
+    /// Flash commands issued before the acknowledgements.
+    pub commands: u64,
+    /// The sum of the longest waits for a unit or a die, in picoseconds.
+    pub flash_wait_ps: u128,
+    /// Those that waited behind other commands, by `Cause`.
+    pub delayed: [Delay; Cause::COUNT],
+}
+
+/// What the runner adds up while it runs.
+#[derive(Debug)]
+pub(super) struct Collected {
+    pub(super) submitted: u64,
+    pub(super) completed: u64,
+    pub(super) inversions: u64,
+    statuses: [u64; 4],
+    kinds: [KindResult; IoKind::ALL.len()],
+    first_arrival: Time,
+    last_end: Time,
+}
+
+impl Default for Collected {
+    fn default() -> Self {
+        Self {
+            submitted: 0,
+            completed: 0,
+            inversions: 0,
+            statuses: [0; 4],
+            kinds: Default::default(),
+            first_arrival: Time::MAX,
+            last_end: Time::ZERO,
+        }
+    }
+}
+
+impl Collected {
+    #[inline]
+    pub(super) fn complete<S>(&mut self, completion: &Completion<S>) {
+        self.completed += 1;
+        self.statuses[completion.status as usize] += 1;
+        self.first_arrival = self.first_arrival.min(completion.arrival);
+        self.last_end = self.last_end.max(completion.end);
+        let kind = &mut self.kinds[index(completion.io.kind)];
+        let latency = completion.latency();
+        kind.latency.record(latency);
+        kind.queue_wait.record(completion.queue_wait());
+        kind.service.record(completion.service());
+        kind.sectors += completion.io.sectors;
+        kind.commands += u64::from(completion.commands);
+        kind.flash_wait_ps += u128::from(completion.flash_wait.as_ps());
+        for cause in completion.waited_for.iter() {
+            let delay = &mut kind.delayed[cause as usize];
+            delay.requests += 1;
+            delay.latency_ps += u128::from(latency.as_ps());
+        }
+    }
+
+    pub(super) fn first_arrival(&self) -> Time {
+        self.first_arrival
+    }
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// How the requests were issued.
+    pub pacing: Pacing,
+    /// Requests handed to the device.
+    pub submitted: u64,
+    /// Requests that came back.
+    pub completed: u64,
+    /// Requests of an open loop that the workload yielded after a later one; they were issued late.
+    pub inversions: u64,
+    /// When the first request was submitted.
+    pub started: Time,
+    /// When the last request ended.
+    pub ended: Time,
+    /// The counters before the first request.
+    pub before: Counters,
+    /// The counters at the end of the last request.
+    pub after: Counters,
+    /// The counters when all background work was done, if that was waited for and it ended.
+    pub settled: Option<Counters>,
+    /// How it went over time.
+    pub series: Series,
+    statuses: [u64; 4],
+    kinds: [KindResult; IoKind::ALL.len()],
+}
+
+impl RunResult {
+    pub(super) fn new(
+        collected: Collected,
+        pacing: Pacing,
+        before: Counters,
+        after: Counters,
+        settled: Option<Counters>,
+        series: Series,
+    ) -> Self {
+        let Collected { submitted, completed, inversions, statuses, kinds, first_arrival, last_end } = collected;
+        Self {
+            pacing,
+            submitted,
+            completed,
+            inversions,
+            started: first_arrival,
+            ended: last_end,
+            before,
+            after,
+            settled,
+            series,
+            statuses,
+            kinds,
+        }
+    }
+
+    /// Everything about the requests of one kind.
+    #[must_use]
+    pub const fn kind(&self, kind: IoKind) -> &KindResult {
+        &self.kinds[index(kind)]
+    }
+
+    /// Requests that ended with this status.
+    #[must_use]
+    pub const fn with_status(&self, status: Status) -> u64 {
+        self.statuses[status as usize]
+    }
+
+    /// Simulated time from the first submission to the last completion.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.ended.saturating_since(self.started)
+    }
+
+    /// What was counted during the run; the levels (free and bad blocks, event hash) are those at
+    /// its end.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        since(&self.after, &self.before)
+    }
+
+    /// Requests of all kinds per simulated second; `None` if the run took no time.
+    #[must_use]
+    pub fn requests_per_second(&self) -> Option<f64> {
+        (!self.span().is_zero()).then(|| self.completed as f64 / self.span().as_secs_f64())
+    }
+
+    /// Bytes per simulated second of one kind of request; `None` if there were none.
+    #[must_use]
+    pub fn throughput(&self, kind: IoKind) -> Option<Rate> {
+        rate(self.kind(kind).sectors.bytes(), self.span())
+    }
+
+    /// Write amplification over the run; `None` if nothing was written.
+    #[must_use]
+    pub fn write_amplification(&self) -> Option<f64> {
+        write_amplification(&self.before, &self.after)
+    }
+}
+
+/// `bytes` over `span`; `None` if either is nothing.
+pub(crate) fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
+    if span.is_zero() {
+        return None;
+    }
+    let per_second = u128::from(bytes.get()) * 1_000_000_000_000 / u128::from(span.as_ps());
+    u64::try_from(per_second).ok().filter(|rate| *rate > 0).map(Rate::new)
+}
+
+/// Units programmed per unit the host wrote and no buffer absorbed, between two snapshots. A write may
+/// be absorbed later than it was accepted, so that a short interval can have nothing to divide by.
+pub(crate) fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
+    let flash = to.flash.since(&from.flash);
+    let written = flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots;
+    let host = (to.host_slots - from.host_slots).checked_sub(to.absorbed_slots - from.absorbed_slots)?;
+    (host > 0).then(|| written as f64 / host as f64)
+}
+
+/// What was counted between two snapshots of one device. What is a level and not a count (free and
+/// bad blocks, the event hash) is that of the later one.
+///
+/// # Panics
+/// If the first snapshot is the later one.
+#[must_use]
+pub fn since(to: &Counters, from: &Counters) -> Counters {
+    let busy = |to: &[Span], from: &[Span]| to.iter().zip(from).map(|(to, from)| *to - *from).collect();
+    let mut counted = to.clone();
+    for kind in IoKind::ALL {
+        counted.requests[index(kind)] -= from.requests[index(kind)];
+        counted.sectors[index(kind)] -= from.sectors[index(kind)];
+    }
+    counted.host_slots -= from.host_slots;
+    counted.absorbed_slots -= from.absorbed_slots;
+    counted.flash = to.flash.since(&from.flash);
+    counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
+    counted.die_busy = busy(&to.die_busy, &from.die_busy);
+    counted.unit_busy = busy(&to.unit_busy, &from.unit_busy);
+    counted.link_busy = to.link_busy - from.link_busy;
+    counted.events -= from.events;
+    counted
+}

@@ -1,0 +1,160 @@
+//! The runner against a disk whose numbers follow from a formula.
+
+use flash::io::IoKind;
+use flash::units::Lba;
+use testkit::{Bug, FixedDrive, List};
+use workload::Arrival;
+
+use super::*;
+use crate::oracle::{Blank, Oracle};
+use crate::testing::drive;
+
+const READ: &[IoKind] = &[IoKind::Read];
+const MIXED: &[IoKind] = &[IoKind::Write, IoKind::Read, IoKind::Discard, IoKind::Flush, IoKind::Write, IoKind::Read];
+
+fn closed(kinds: &[IoKind], count: u64, depth: u32) -> List {
+    // 31 places, so that every kind of request comes to every place.
+    List::cycle(kinds, count, 8, 248, 0, Pacing::Closed { depth })
+}
+
+#[test]
+fn a_closed_loop_keeps_its_depth_outstanding() {
+    // Four servers of 100 us: one request waits for nothing, sixteen wait for three rounds.
+    for (depth, queue_wait_us, span_us) in [(1, 0, 40_000), (4, 0, 10_000), (16, 300, 10_000)] {
+        let result = Runner::new().run(&mut drive(), &mut closed(READ, 400, depth), &mut Blank).expect("it runs");
+        let reads = result.kind(IoKind::Read);
+        assert_eq!(result.span(), Span::from_us(span_us), "depth {depth}");
+        assert_eq!(reads.queue_wait.max(), Some(Span::from_us(queue_wait_us)), "depth {depth}");
+        assert_eq!(reads.service.mean(), Some(Span::from_us(100)));
+        assert_eq!(reads.latency.max(), Some(Span::from_us(100 + queue_wait_us)));
+        assert_eq!((result.submitted, result.completed), (400, 400));
+    }
+}
+
+#[test]
+fn throughput_of_less_than_a_second_is_finite() {
+    let result = Runner::new().run(&mut drive(), &mut closed(READ, 400, 4), &mut Blank).expect("it runs");
+    assert_eq!(result.requests_per_second(), Some(40_000.0));
+    assert_eq!(result.throughput(IoKind::Read).map(|rate| rate.get()), Some(40_000 * 4096));
+    assert_eq!(result.throughput(IoKind::Write), None);
+}
+
+#[test]
+fn an_open_loop_submits_at_the_times_of_arrival() {
+    // One request per 10 us against 25 us per request: the last waits longest.
+    let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
+    let result = Runner::new().run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    assert_eq!(result.span(), Span::from_us(2_530));
+    assert_eq!(result.kind(IoKind::Read).latency.min(), Some(Span::from_us(100)));
+    assert_eq!(result.kind(IoKind::Read).latency.max(), Some(Span::from_us(2_530 - 990)));
+    // Three times slower, nothing ever waits.
+    let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
+    let result = Runner::new().time_scale(3.0).run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    assert_eq!(result.kind(IoKind::Read).queue_wait.max(), Some(Span::ZERO));
+    assert_eq!(result.span(), Span::from_us(99 * 30 + 100));
+}
+
+#[test]
+fn arrivals_out_of_order_are_counted_and_served() {
+    let at = |us: u64| Arrival {
+        at: Time::from_ps(us * 1_000_000),
+        io: Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) },
+    };
+    let mut source = List::new(vec![at(0), at(500), at(400), at(600)], Pacing::Open);
+    let result = Runner::new().run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    assert_eq!((result.inversions, result.completed), (1, 4));
+}
+
+#[test]
+fn the_limit_and_the_pacing_of_the_user_win() {
+    let mut source = List::cycle(READ, 100, 8, 256, 1_000_000_000, Pacing::Open);
+    let runner = Runner::new().limit(40).pacing(Pacing::Closed { depth: 4 });
+    let result = runner.run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    assert_eq!((result.completed, result.span()), (40, Span::from_us(1_000)));
+}
+
+#[test]
+fn two_runs_share_their_hash_and_a_second_run_starts_where_the_first_ended() {
+    let mut one = drive();
+    let first = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    let other = Runner::new().run(&mut drive(), &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    assert_eq!(first.after.event_hash, other.after.event_hash);
+    let second = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    assert_eq!(second.started, first.ended);
+    assert_eq!((second.span(), second.counters().requests), (first.span(), first.counters().requests));
+    assert_eq!(second.counters().events, 600);
+}
+
+#[test]
+fn the_series_adds_up_to_the_run() {
+    let result = Runner::new().run(&mut drive(), &mut closed(MIXED, 6_000, 8), &mut Blank).expect("it runs");
+    let intervals: Vec<_> = result.series.intervals().collect();
+    assert!((SERIES_POINTS / 2 - 1..=SERIES_POINTS).contains(&intervals.len()), "{}", intervals.len());
+    assert_eq!(intervals.iter().map(|i| i.span()).sum::<Span>(), result.span());
+    for kind in IoKind::ALL {
+        let windows = || intervals.iter().map(|i| i.windows[index(kind)]);
+        assert_eq!(windows().map(|window| window.count).sum::<u64>(), result.kind(kind).latency.count());
+        assert_eq!(windows().map(|window| window.sum_ps).sum::<u128>(), result.kind(kind).latency.sum_ps());
+    }
+}
+
+#[test]
+fn the_log_holds_every_request_once() {
+    let mut log: Vec<Record> = Vec::new();
+    let result = Runner::new().log(&mut log).run(&mut drive(), &mut closed(MIXED, 600, 8), &mut Blank).expect("runs");
+    let mut tags: Vec<_> = log.iter().map(|record| record.tag).collect();
+    tags.sort_unstable();
+    assert_eq!(tags, (0..600).collect::<Vec<_>>());
+    let reads: u128 = log
+        .iter()
+        .filter(|record| record.io.kind == IoKind::Read)
+        .map(|record| u128::from((record.end - record.arrival).as_ps()))
+        .sum();
+    assert_eq!(reads, result.kind(IoKind::Read).latency.sum_ps());
+}
+
+#[test]
+fn a_sound_disk_is_verified_and_one_that_forgets_is_found_out() {
+    let mut oracle = Oracle::blank();
+    Runner::new().run(&mut drive::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
+    assert_eq!(oracle.verified().sectors, 2_000 * 8);
+    let mut disk = drive::<u64>().with(Bug::Forgets(1_200));
+    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank());
+    let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
+    assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
+}
+
+#[test]
+#[should_panic(expected = "1 requests are under way, but nothing is")]
+fn a_lost_request_ends_the_run() {
+    let _ = Runner::new().run(&mut drive().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
+}
+
+#[test]
+#[should_panic(expected = "the tags that came back")]
+fn a_mistaken_tag_ends_the_run() {
+    let _ = Runner::new().run(&mut drive().with(Bug::Mistakes(7)), &mut closed(READ, 20, 2), &mut Blank);
+}
+
+#[test]
+fn what_cannot_run_says_so() {
+    let empty = Runner::new().run(&mut drive(), &mut closed(READ, 0, 1), &mut Blank);
+    assert!(matches!(empty, Err(RunError::Empty)));
+    let no_depth = Runner::new().run(&mut drive(), &mut closed(READ, 10, 0), &mut Blank);
+    assert!(matches!(no_depth, Err(RunError::NoDepth)));
+    let mut small = FixedDrive::new(Sectors::new(100), 1, Span::from_us(1));
+    let beyond = Runner::new().run(&mut small, &mut closed(READ, 20, 1), &mut Blank).expect_err("too small");
+    assert!(beyond.to_string().contains("request 12 (read of 8 sectors from sector 96) ends beyond"), "{beyond}");
+    let broken = SourceError { path: None, line: Some(3), message: "short line".into(), remedy: "fix it".into() };
+    let result = Runner::new().run(&mut drive(), &mut closed(READ, 20, 1).then(broken.clone()), &mut Blank);
+    assert!(matches!(result, Err(RunError::Source(error)) if error == broken));
+}
+
+#[test]
+fn progress_is_told() {
+    let mut told = Vec::new();
+    let mut progress = |progress: Progress| told.push(progress.completed);
+    let runner = Runner::new().progress(&mut progress);
+    runner.run(&mut drive(), &mut closed(READ, 40_000, 4), &mut Blank).expect("it runs");
+    assert_eq!(told, [1 << 14, 2 << 14]);
+}

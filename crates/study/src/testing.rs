@@ -1,0 +1,27 @@
+//! What the tests of this crate share.
+
+use flash::io::IoKind;
+use flash::units::{Sectors, Span, Time};
+use ssd::{Counters, Drive};
+use testkit::{FixedDrive, List};
+use workload::Pacing;
+
+use crate::oracle::Blank;
+use crate::run::{RunResult, Runner};
+
+/// Counters of a disk that has done nothing up to `at`.
+pub(crate) fn counters_at(at: Time) -> Counters {
+    Counters { at, ..FixedDrive::<()>::new(Sectors::new(1), 1, Span::from_ps(1)).counters() }
+}
+
+/// A disk of four servers that take 100 us each.
+pub(crate) fn drive<S: Copy + Default>() -> FixedDrive<S> {
+    FixedDrive::new(Sectors::new(1 << 20), 4, Span::from_us(100))
+}
+
+/// The result of a closed loop of writes and reads on that disk.
+pub(crate) fn a_result() -> RunResult {
+    let kinds = [IoKind::Write, IoKind::Read, IoKind::Read, IoKind::Flush];
+    let mut source = List::cycle(&kinds, 20_000, 8, 1 << 16, 0, Pacing::Closed { depth: 8 });
+    Runner::new().settle(Span::from_secs(1)).run(&mut drive(), &mut source, &mut Blank).expect("it runs")
+}

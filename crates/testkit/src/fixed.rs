@@ -1,0 +1,200 @@
+//! The simplest disk that is one: a few servers that each take the same time for anything.
+//!
+//! Its numbers follow from a formula, which makes it a yardstick for everything that drives or
+//! watches a disk; and it can be given a bug, to see whether it is noticed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use flash::backend::{Account, Cause, CauseSet, Op};
+use flash::engine::EventHash;
+use flash::io::IoKind;
+use flash::units::{Sectors, Span, Time};
+use ssd::{Completion, Counters, Drive, Request, Status};
+
+/// Something a disk must not do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bug {
+    /// Never completes the request with this tag.
+    Loses(u64),
+    /// Completes the request with this tag under the tag of the next.
+    Mistakes(u64),
+    /// Acknowledges the write with this tag and keeps the old content.
+    Forgets(u64),
+    /// Counts one program less than it does.
+    Miscounts,
+}
+
+/// A disk of `servers` servers with a service time of `service` for every request.
+#[derive(Clone, Debug)]
+pub struct FixedDrive<S> {
+    capacity: Sectors,
+    service: Span,
+    now: Time,
+    queue: VecDeque<(Time, Request<S>)>,
+    // In the order of their ends, which is that of their starts.
+    busy: VecDeque<(Time, Time, Request<S>)>,
+    servers: usize,
+    content: BTreeMap<u64, S>,
+    bug: Option<Bug>,
+    counters: Counters,
+    hash: EventHash,
+}
+
+impl<S: Copy + Default> FixedDrive<S> {
+    /// A disk without bugs.
+    #[must_use]
+    pub fn new(capacity: Sectors, servers: usize, service: Span) -> Self {
+        let counters = Counters {
+            at: Time::ZERO,
+            requests: [0; 4],
+            sectors: [0; 4],
+            host_slots: 0,
+            absorbed_slots: 0,
+            flash: Account::default(),
+            channel_busy: vec![Span::ZERO; servers],
+            die_busy: vec![Span::ZERO; servers],
+            unit_busy: Vec::new(),
+            link_busy: Span::ZERO,
+            free_blocks: 0,
+            bad_blocks: 0,
+            event_hash: 0,
+            events: 0,
+        };
+        Self {
+            capacity,
+            service,
+            now: Time::ZERO,
+            queue: VecDeque::new(),
+            busy: VecDeque::new(),
+            servers,
+            content: BTreeMap::new(),
+            bug: None,
+            counters,
+            hash: EventHash::default(),
+        }
+    }
+
+    /// The same disk with a bug.
+    #[must_use]
+    pub fn with(mut self, bug: Bug) -> Self {
+        self.bug = Some(bug);
+        self
+    }
+
+    fn admit(&mut self) {
+        while self.busy.len() < self.servers
+            && let Some((arrival, request)) = self.queue.pop_front()
+        {
+            // The end is the start plus the service time.
+            self.busy.push_back((arrival, self.now + self.service, request));
+        }
+    }
+
+    fn complete(&mut self, arrival: Time, request: Request<S>) -> Option<Completion<S>> {
+        let Request { mut tag, io, data: written } = request;
+        let sectors = io.start.get()..io.end().get();
+        let mut read = Vec::new();
+        match io.kind {
+            IoKind::Read => {
+                read.extend(sectors.map(|sector| self.content.get(&sector).copied().unwrap_or_default()));
+            }
+            IoKind::Write if self.bug != Some(Bug::Forgets(tag)) => self.content.extend(sectors.zip(written)),
+            IoKind::Discard => self.content.retain(|sector, _| !sectors.contains(sector)),
+            IoKind::Write | IoKind::Flush => {}
+        }
+        self.hash.add(self.now, tag);
+        let c = &mut self.counters;
+        c.requests[io.kind as usize] += 1;
+        c.sectors[io.kind as usize] += io.sectors.get();
+        let op = match io.kind {
+            IoKind::Read => Some(Op::Read),
+            IoKind::Write => Some(Op::Program),
+            IoKind::Flush | IoKind::Discard => None,
+        };
+        if let Some(op) = op {
+            // One mapping unit of one sector, half of the time on the bus and half in the array.
+            let tally = c.flash.at(op, Cause::Host);
+            tally.commands += 1;
+            tally.pages += 1;
+            tally.slots += io.sectors.get();
+            tally.bytes += io.sectors.bytes();
+            tally.array += self.service / 2;
+            tally.bus += self.service / 2;
+            // Requests under way are consecutive, so that taking the servers in turn is who served whom.
+            let server = (self.hash.events() as usize - 1) % self.servers;
+            c.die_busy[server] += self.service / 2;
+            c.channel_busy[server] += self.service / 2;
+            c.link_busy += self.service / (4 * self.servers as u64);
+        }
+        if io.kind == IoKind::Write {
+            c.host_slots += io.sectors.get();
+            if self.bug == Some(Bug::Miscounts) {
+                c.flash.at(Op::Program, Cause::Host).slots -= 1;
+                c.flash.at(Op::Program, Cause::Host).array -= Span::from_ps(1);
+            }
+        }
+        match self.bug {
+            Some(Bug::Loses(lost)) if lost == tag => return None,
+            Some(Bug::Mistakes(wrong)) if wrong == tag => tag += 1,
+            _ => {}
+        }
+        let start = Time::from_ps(self.now.as_ps() - self.service.as_ps());
+        let mut waited_for = CauseSet::EMPTY;
+        if start > arrival {
+            waited_for.insert(Cause::Host);
+        }
+        Some(Completion {
+            tag,
+            io,
+            status: Status::Done,
+            arrival,
+            start,
+            end: self.now,
+            commands: u32::from(op.is_some()),
+            flash_wait: Span::ZERO,
+            waited_for,
+            data: read,
+        })
+    }
+}
+
+impl<S: Copy + Default> Drive<S> for FixedDrive<S> {
+    fn capacity(&self) -> Sectors {
+        self.capacity
+    }
+
+    fn submit(&mut self, now: Time, request: Request<S>) {
+        assert!(now >= self.now, "submitted in the past");
+        self.now = now;
+        self.queue.push_back((now, request));
+        self.admit();
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.busy.front().map(|(_, end, _)| *end)
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
+        assert!(to >= self.now, "advanced into the past");
+        loop {
+            let Some(end) = self.next_event().filter(|end| *end <= to) else {
+                self.now = to;
+                return to;
+            };
+            self.now = end;
+            let before = completions.len();
+            while self.next_event() == Some(end) {
+                let (arrival, _, request) = self.busy.pop_front().expect("it is next");
+                completions.extend(self.complete(arrival, request));
+                self.admit();
+            }
+            if completions.len() > before {
+                return end;
+            }
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        Counters { at: self.now, event_hash: self.hash.value(), events: self.hash.events(), ..self.counters.clone() }
+    }
+}

@@ -1,0 +1,52 @@
+//! Workloads that are made up: described in TOML, generated from a seed.
+//!
+//! [`GeneratorSpec`] is the description, [`Generator`] the source of requests it becomes for a device
+//! of a given capacity. A workload is one or more streams, interleaved by their shares; a stream has
+//! its kinds of requests, a histogram of sizes for each kind, a pattern of addresses in a region, and
+//! flushes. All randomness comes from named streams of the seed, one for each purpose, so that the
+//! sizes stay the same when the addresses change; everything transcendental comes from `libm`, so
+//! that they are the same on every machine.
+//!
+//! ```
+//! use flash::units::Sectors;
+//! use workload::Source;
+//! use workload::generate::{Generator, GeneratorSpec};
+//!
+//! let spec = GeneratorSpec::from_toml(r#"
+//!     name = "mixed"
+//!     requests = 1000
+//!     arrivals = { kind = "poisson", rate = "20k/s" }
+//!
+//!     [[stream]]
+//!     reads = "70%"
+//!     sizes = [{ size = "4KiB", share = "80%" }, { size = "8KiB..64KiB", share = "20%" }]
+//!     address = { pattern = "zipf", theta = 0.99 }
+//!     flush = { every = 8 }
+//! "#).unwrap();
+//! let capacity = Sectors::new(1 << 21);
+//! let mut generator = Generator::new(&spec, capacity, 42).unwrap();
+//! while let Some(arrival) = generator.next().unwrap() {
+//!     assert!(arrival.io.end().get() <= capacity.get());
+//! }
+//! ```
+
+mod address;
+mod arrivals;
+mod builtin;
+mod generator;
+mod permute;
+mod quantity;
+mod resolve;
+mod sizes;
+mod spec;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod zipf;
+
+pub use builtin::builtin;
+pub use generator::Generator;
+pub use quantity::{Amount, RequestRate, SizeRange};
+pub use spec::{
+    AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, RegionSpec, SequentialSpec, SizeSpec, StreamSpec, ZoneSpec,
+};

@@ -1,0 +1,29 @@
+//! The workloads that come with Flashloom.
+
+const BUILTIN: &[(&str, &str)] = &[
+    ("database.fio", include_str!("../../../../workloads/database.fio")),
+    ("dirik-wd", include_str!("../../../../workloads/dirik-wd.toml")),
+    ("file-write-bursts", include_str!("../../../../workloads/file-write-bursts.toml")),
+    ("fill-then-random.fio", include_str!("../../../../workloads/fill-then-random.fio")),
+    ("fmmu-64k-sequential-read", include_str!("../../../../workloads/fmmu-64k-sequential-read.toml")),
+    ("fmmu-64k-sequential-write", include_str!("../../../../workloads/fmmu-64k-sequential-write.toml")),
+    ("fmmu-wh", include_str!("../../../../workloads/fmmu-wh.toml")),
+    ("fmmu-wp", include_str!("../../../../workloads/fmmu-wp.toml")),
+    ("fmmu-ws", include_str!("../../../../workloads/fmmu-ws.toml")),
+    ("mixed-70-30-4k", include_str!("../../../../workloads/mixed-70-30-4k.toml")),
+    ("oltp", include_str!("../../../../workloads/oltp.toml")),
+    ("random-read-4k", include_str!("../../../../workloads/random-read-4k.toml")),
+    ("random-write-4k", include_str!("../../../../workloads/random-write-4k.toml")),
+    ("sequential-read-128k", include_str!("../../../../workloads/sequential-read-128k.toml")),
+    ("sequential-write-128k", include_str!("../../../../workloads/sequential-write-128k.toml")),
+    ("virus-scan", include_str!("../../../../workloads/virus-scan.toml")),
+    ("zipf-write-4k", include_str!("../../../../workloads/zipf-write-4k.toml")),
+];
+
+/// The name and the text of every workload under `workloads/`, by name. A name that ends in `.fio` is
+/// a fio job file, for [`crate::fio::parse`]; the others are TOML, for
+/// [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
+#[must_use]
+pub const fn builtin() -> &'static [(&'static str, &'static str)] {
+    BUILTIN
+}

@@ -1,0 +1,123 @@
+//! A described workload as a source of requests.
+
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Sectors, Span, Time};
+
+use super::arrivals::{Arrivals, Process};
+use super::resolve;
+use super::spec::GeneratorSpec;
+use super::stream::{Left, Stream};
+use crate::{Arrival, Fault, Pacing, Source, SourceError};
+
+/// A source of made-up requests: the same description, capacity and seed give the same requests on
+/// every machine. It allocates nothing while it runs.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    pub(super) streams: Vec<Stream>,
+    /// Sum of the weights of the streams.
+    pub(super) weight: f64,
+    pub(super) choice: Rng,
+    pub(super) arrivals: Arrivals,
+    pub(super) left: Left,
+    pub(super) duration: Option<Span>,
+    /// What arrives at `now` after the request that was handed out last.
+    pub(super) with: [Option<Io>; 2],
+    pub(super) now: Time,
+}
+
+impl Generator {
+    /// Builds the workload for a device of `capacity` sectors; all randomness derives from `seed`.
+    ///
+    /// # Errors
+    /// All faults of the description, as [`GeneratorSpec::validate`].
+    pub fn new(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
+        resolve::generator(spec, capacity, seed)
+    }
+
+    /// The simulated time after which the workload ends. With times of arrival the source ends by
+    /// itself; a closed loop has none, so the run is to stop there.
+    #[must_use]
+    pub const fn duration(&self) -> Option<Span> {
+        self.duration
+    }
+
+    fn choose(&mut self) -> Option<usize> {
+        if self.streams.len() <= 1 {
+            return (!self.streams.is_empty()).then_some(0);
+        }
+        let mut x = self.choice.unit() * self.weight;
+        let at = self.streams.iter().position(|stream| {
+            x -= stream.weight;
+            x < 0.0
+        });
+        Some(at.unwrap_or(self.streams.len() - 1))
+    }
+
+    fn emit(&mut self, io: Io) -> Arrival {
+        self.left.requests = self.left.requests.map(|n| n - 1);
+        if io.kind != IoKind::Flush {
+            self.left.sectors = self.left.sectors.map(|n| n.saturating_sub(io.sectors.get()));
+        }
+        Arrival { at: self.now, io }
+    }
+}
+
+impl Source for Generator {
+    #[inline]
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+        if self.left.requests == Some(0) {
+            return Ok(None);
+        }
+        if let Some(io) = self.with[0].take() {
+            self.with.swap(0, 1);
+            return Ok(Some(self.emit(io)));
+        }
+        if self.left.is_over() {
+            return Ok(None);
+        }
+        let Some(chosen) = self.choose() else { return Ok(None) };
+        self.now = self.arrivals.next().ok_or_else(|| SourceError {
+            path: None,
+            line: None,
+            message: "requests arrive after the end of simulated time (213 days)".to_owned(),
+            remedy: "raise the rate or lower `requests`, `duration` or `total`".to_owned(),
+        })?;
+        if self.duration.is_some_and(|end| self.now - Time::ZERO >= end) {
+            self.left.requests = Some(0);
+            return Ok(None);
+        }
+        let [first, second, third] = self.streams[chosen].draw();
+        self.with = [second, third];
+        if self.streams[chosen].left.is_over() {
+            self.weight -= self.streams.remove(chosen).weight;
+        }
+        Ok(first.map(|io| self.emit(io)))
+    }
+
+    fn pacing(&self) -> Pacing {
+        match self.arrivals.process() {
+            Process::Closed { depth } => Pacing::Closed { depth },
+            _ => Pacing::Open,
+        }
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        let closed = matches!(self.arrivals.process(), Process::Closed { .. });
+        if self.duration.is_some() && !closed {
+            return None;
+        }
+        match &self.streams[..] {
+            [] => Some(self.with.iter().flatten().count() as u64),
+            [stream] if stream.only_size().is_some() => {
+                let size = stream.only_size()?;
+                let of = |left: &Left| [left.requests, left.sectors.map(|n| n.div_ceil(size))];
+                of(&self.left).into_iter().chain(of(&stream.left)).flatten().min()
+            }
+            streams => {
+                let free = streams.iter().all(|s| s.left.requests.is_none() && s.left.sectors.is_none());
+                if free && self.left.sectors.is_none() { self.left.requests } else { None }
+            }
+        }
+    }
+}

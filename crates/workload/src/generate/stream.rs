@@ -1,0 +1,196 @@
+//! One stream of requests: its kinds, sizes, addresses, runs and flushes.
+
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors};
+
+use super::address::Addresses;
+use super::sizes::Sizes;
+
+/// Reads, writes and discards, in the order of the arrays below.
+pub(super) const KINDS: [IoKind; 3] = [IoKind::Read, IoKind::Write, IoKind::Discard];
+
+/// Chooses between reads, writes and discards.
+#[derive(Clone, Debug)]
+pub(super) struct Kinds {
+    /// Probability of a read, and of a read or a write.
+    cumulative: [f64; 2],
+    /// The only kind there is.
+    only: Option<usize>,
+    rng: Rng,
+}
+
+impl Kinds {
+    /// By the shares of reads, writes and discards, which sum to one.
+    pub(super) fn new(shares: [f64; 3], rng: Rng) -> Self {
+        let only = (0..3).find(|kind| shares[*kind] >= 1.0);
+        Self { cumulative: [shares[0], shares[0] + shares[1]], only, rng }
+    }
+
+    #[inline]
+    fn draw(&mut self) -> usize {
+        if let Some(only) = self.only {
+            return only;
+        }
+        let x = self.rng.unit();
+        self.cumulative.iter().filter(|c| **c <= x).count()
+    }
+}
+
+/// How often a request continues the previous one of its kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Continue {
+    Never,
+    Chance(f64),
+    Runs { min: u32, max: u32 },
+}
+
+/// Runs of requests, each kind for itself.
+#[derive(Clone, Debug)]
+pub(super) struct Runs {
+    rule: Continue,
+    /// Where the previous request ended.
+    end: [Option<u64>; 3],
+    /// Further requests of the current run.
+    left: [u32; 3],
+    rng: Rng,
+}
+
+impl Runs {
+    pub(super) const fn new(rule: Continue, rng: Rng) -> Self {
+        Self { rule, end: [None; 3], left: [0; 3], rng }
+    }
+
+    /// Where the run of `kind` goes on, if it does.
+    fn next(&mut self, kind: usize) -> Option<u64> {
+        match self.rule {
+            Continue::Never => None,
+            Continue::Chance(p) => {
+                if self.rng.chance(p) {
+                    self.end[kind]
+                } else {
+                    None
+                }
+            }
+            Continue::Runs { .. } => {
+                self.left[kind] = self.left[kind].checked_sub(1)?;
+                self.end[kind]
+            }
+        }
+    }
+
+    /// A new run of `kind` begins.
+    fn begin(&mut self, kind: usize) {
+        if let Continue::Runs { min, max } = self.rule {
+            self.left[kind] = min - 1 + self.rng.below(u64::from(max - min) + 1) as u32;
+        }
+    }
+}
+
+/// When a write is followed by a flush.
+#[derive(Clone, Debug)]
+pub(super) enum Flushes {
+    Never,
+    Every { every: u32, left: u32 },
+    Chance { p: f64, rng: Rng },
+}
+
+impl Flushes {
+    fn after_write(&mut self) -> bool {
+        match self {
+            Self::Never => false,
+            Self::Every { every, left } => {
+                *left -= 1;
+                let due = *left == 0;
+                if due {
+                    *left = *every;
+                }
+                due
+            }
+            Self::Chance { p, rng } => rng.chance(*p),
+        }
+    }
+}
+
+/// What is left of a stream's limits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Left {
+    pub(super) requests: Option<u64>,
+    pub(super) sectors: Option<u64>,
+}
+
+impl Left {
+    /// Takes one request of `sectors` off.
+    #[inline]
+    pub(super) fn take(&mut self, sectors: u64) {
+        self.requests = self.requests.map(|n| n.saturating_sub(1));
+        self.sectors = self.sectors.map(|n| n.saturating_sub(sectors));
+    }
+
+    /// True once a limit is reached.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.requests == Some(0) || self.sectors == Some(0)
+    }
+}
+
+/// A request and what arrives together with it, in this order.
+pub(super) type Group = [Option<Io>; 3];
+
+/// One stream, ready to run.
+#[derive(Clone, Debug)]
+pub(super) struct Stream {
+    pub(super) weight: f64,
+    pub(super) kinds: Kinds,
+    pub(super) sizes: [Option<Sizes>; 3],
+    pub(super) addresses: Addresses,
+    pub(super) runs: Runs,
+    pub(super) flushes: Flushes,
+    pub(super) discard_first: bool,
+    pub(super) left: Left,
+}
+
+impl Stream {
+    /// The next request. It lies inside the region, whatever the pattern.
+    #[inline]
+    pub(super) fn draw(&mut self) -> Group {
+        let kind = self.kinds.draw();
+        let sectors = self.sizes[kind].as_mut().expect("a kind that is drawn has sizes").draw();
+        let start = match self.runs.rule {
+            Continue::Never => self.addresses.draw(kind, sectors),
+            _ => self.run(kind, sectors),
+        };
+        self.left.take(sectors);
+        let io = Io { kind: KINDS[kind], start, sectors: Sectors::new(sectors) };
+        if io.kind != IoKind::Write {
+            return [Some(io), None, None];
+        }
+        let flush = self.flushes.after_write().then_some(Io::FLUSH);
+        if self.discard_first {
+            [Some(Io { kind: IoKind::Discard, ..io }), Some(io), flush]
+        } else {
+            [Some(io), flush, None]
+        }
+    }
+
+    fn run(&mut self, kind: usize, sectors: u64) -> Lba {
+        let limit = self.addresses.units().end();
+        let start = match self.runs.next(kind).filter(|at| at + sectors <= limit) {
+            Some(at) => Lba::new(at),
+            None => {
+                self.runs.begin(kind);
+                self.addresses.draw(kind, sectors)
+            }
+        };
+        self.runs.end[kind] = Some(start.get() + sectors);
+        start
+    }
+
+    /// The size of all its requests, if it has only one and nothing comes with them.
+    pub(super) fn only_size(&self) -> Option<u64> {
+        let mut sizes = self.sizes.iter().flatten();
+        let size = sizes.next()?.min();
+        let plain = !self.discard_first && matches!(self.flushes, Flushes::Never);
+        (plain && self.sizes.iter().flatten().all(|s| s.min() == size && s.max() == size)).then_some(size)
+    }
+}

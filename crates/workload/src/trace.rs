@@ -1,0 +1,132 @@
+//! Block traces: read in any known format, through any known compression, in bounded memory.
+//!
+//! A trace goes through these layers, each in a file of its own:
+//!
+//! 1. *compression*, known by its first bytes: gzip, bzip2, xz, zstd;
+//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact stamps;
+//! 3. *order*: requests are held back up to a tolerance and sorted by stamp, inversions are counted, and one
+//!    beyond the tolerance is an error;
+//! 4. *shape*: skip and limit, times counted from the first request asked for, gaps shortened, times
+//!    scaled, the whole repeated;
+//! 5. *volumes* ([`VolumeRule`]) and *extents* ([`ExtentRule`]): one address space of the device's capacity.
+//!
+//! Memory is that of one buffer and one window, whatever the length of the file; only compaction and
+//! [`info`] remember what was touched. All arithmetic on stamps is on integers.
+//!
+//! Whatever is passed over or put right is counted in [`TraceStats`]. A file from which nothing is read
+//! is an error.
+
+mod blkparse;
+mod blkreplay;
+mod blktrace;
+mod cloudphysics;
+mod compress;
+mod convert;
+mod disksim;
+mod extent;
+mod format;
+mod info;
+mod input;
+mod iolog;
+mod msr;
+mod nexus5;
+mod order;
+mod parquet;
+mod pass;
+mod record;
+mod source;
+mod spc;
+mod systor;
+mod tencent;
+mod text;
+mod volume;
+mod vscsi;
+
+#[cfg(test)]
+mod samples;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use convert::convert;
+pub use extent::ExtentRule;
+pub use format::Format;
+pub use info::{Footprint, KindInfo, TraceInfo, info};
+pub use record::TraceStats;
+pub use source::{TraceSource, open};
+pub use volume::VolumeRule;
+
+use flash::units::{Ratio, Sectors, Span};
+
+use crate::Pacing;
+
+/// Which event of a recording stands for a request, where the format has several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Event {
+    /// The first of queue, issue, insert and complete that occurs in the first 64 KiB of the file.
+    #[default]
+    Auto,
+    /// The request as it entered the block layer (`Q`).
+    Queue,
+    /// The request as it was given to the driver (`D`), after merging.
+    Issue,
+    /// The request as it completed (`C`).
+    Complete,
+}
+
+/// How a trace is read. The default is the file as it stands.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TraceOptions {
+    /// The format; detected if not given.
+    pub format: Option<Format>,
+    /// Which event stands for a request (blktrace, blkparse).
+    pub event: Event,
+    /// Only the requests of the volume with this name. Names are as in the file: an ASU (`3`), host and disk
+    /// (`hm,0`), a LUN, a device (`8,16`), a file (`/dev/sda`).
+    pub volume: Option<String>,
+    /// What becomes of several volumes.
+    pub volumes: VolumeRule,
+    /// How far back a stamp may go behind the latest before it; such requests are sorted.
+    pub tolerance: Span,
+    /// How many requests are held back at most in order to be sorted.
+    pub window: usize,
+    /// The longest gap between two requests; longer ones are shortened to it.
+    pub gap_limit: Option<Span>,
+    /// Requests left out at the beginning, in the order of their times.
+    pub skip: u64,
+    /// Requests read at most, after those left out; per repetition.
+    pub limit: Option<u64>,
+    /// How often it is read. A repetition starts one mean gap after the last request of the one before.
+    pub repeat: u32,
+    /// What times are multiplied by: 0.5 makes the trace twice as fast. The precision is 2^-32.
+    pub time_scale: Ratio,
+    /// How requests are issued; by default as the format has it: by their times where there are any, else
+    /// one after the other.
+    pub pacing: Option<Pacing>,
+    /// What becomes of requests that do not fit the device.
+    pub extent: ExtentRule,
+    /// The sectors of the device; without them all addresses fit.
+    pub capacity: Option<Sectors>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            event: Event::default(),
+            volume: None,
+            volumes: VolumeRule::default(),
+            tolerance: Span::from_secs(1),
+            window: 1 << 16,
+            gap_limit: None,
+            skip: 0,
+            limit: None,
+            repeat: 1,
+            time_scale: Ratio::new(1.0),
+            pacing: None,
+            extent: ExtentRule::default(),
+            capacity: None,
+        }
+    }
+}

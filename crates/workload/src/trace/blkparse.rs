@@ -1,0 +1,201 @@
+//! The text that blkparse prints by default: `maj,min cpu seq seconds pid action RWBS sector + sectors [process]`.
+//!
+//! One action stands for a request: queued (`Q`), issued to the driver (`D`), or completed (`C`). If none is
+//! named it is the first of Q, D, I, C that occurs in the first 64 KiB. Of the RWBS letters, R, W and D give
+//! the kind; a leading F is a flush, before the write if there is one (FUA after the W is a plain write, as
+//! no request here can say more). Lines with N and lines without an extent are passed over, and so are the
+//! summaries at the end.
+//!
+//! Stamps from before the reference of the recording are printed by blkparse as 2^64 ns minus the distance,
+//! with the seconds cut to 32 bits: 1266874889.x. They are put right. As blkparse also sorts them to the
+//! end, one that then comes later than the tolerance takes the time of the event before it in the file.
+
+use flash::io::IoKind;
+
+use super::format::{Head, is_number};
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, LineFormat, Parsed, Words, present, printable, sectors_extent, ticks, whole};
+use super::{Event, TraceOptions};
+
+/// 2^64 ns in picoseconds, with the seconds modulo 2^32.
+const WRAP: i128 = (1_266_874_889 * 1_000_000_000 + 709_551_616) * 1_000;
+/// How long before its reference an event may have been recorded.
+const HOUR: i128 = 3_600 * 1_000_000_000_000;
+
+pub(crate) struct Blkparse {
+    action: u8,
+    newest: Option<i128>,
+    tolerance: i128,
+}
+
+fn action_of(line: &[u8]) -> Option<&[u8]> {
+    let mut words = Words::new(line);
+    let device = words.next()?;
+    let comma = device.iter().position(|b| *b == b',')?;
+    let numeric = is_number(&device[..comma]) && is_number(&device[comma + 1..]);
+    let numbers = (0..4).all(|_| words.next().is_some_and(is_number));
+    words.next().filter(|action| numeric && numbers && action.len() <= 2)
+}
+
+pub(crate) fn looks(head: &Head<'_>) -> bool {
+    head.any_line(|line| action_of(line).is_some())
+}
+
+/// A line of the summaries, or a message about the recording.
+fn is_summary(line: &[u8]) -> bool {
+    const STARTS: [&[u8]; 10] =
+        [b"CPU", b"Total", b"Read", b"Write", b"IO unplugs", b"Throughput", b"Events", b"Skips", b"Input file", b"=="];
+    let line = line.trim_ascii_start();
+    STARTS.iter().any(|start| line.starts_with(start))
+}
+
+impl LineFormat for Blkparse {
+    const LAYOUT: &'static str = "maj,min cpu sequence seconds pid action RWBS sector + sectors [process]";
+
+    fn start(head: &Head<'_>, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+        let action = match options.event {
+            Event::Queue => b'Q',
+            Event::Issue => b'D',
+            Event::Complete => b'C',
+            Event::Auto => {
+                let mut seen = [false; 256];
+                for line in head.lines() {
+                    if let Some([action]) = action_of(line) {
+                        seen[usize::from(*action)] = true;
+                    }
+                }
+                *b"QDIC"
+                    .iter()
+                    .find(|action| seen[usize::from(**action)])
+                    .ok_or_else(|| Fault::new("none of the actions Q, D, I and C occurs in the first 64 KiB"))?
+            }
+        };
+        context.stats.event = Some(char::from(action));
+        let tolerance = i128::from(options.tolerance.as_ps());
+        Ok(Self { action, newest: None, tolerance })
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        if is_summary(line) {
+            return Ok(Parsed::Skip(Skip::Header));
+        }
+        let mut words = Words::new(line);
+        let device = present(words.next(), "device")?;
+        if !device.contains(&b',') {
+            return Err(Fault::new(format!("neither an event nor a summary: `{}`", printable(line))));
+        }
+        whole(words.next(), "CPU")?;
+        whole(words.next(), "sequence number")?;
+        let time = ticks(words.next(), 12, "time")?;
+        whole(words.next(), "process")?;
+        if present(words.next(), "action")? != [self.action] {
+            return Ok(Parsed::Skip(Skip::Event));
+        }
+        let rwbs = present(words.next(), "RWBS letters")?;
+        let (flush, letters) = match rwbs {
+            [b'F', rest @ ..] => (true, rest),
+            _ => (false, rwbs),
+        };
+        let kind = match letters {
+            [b'R', ..] => Some(IoKind::Read),
+            [b'W', ..] => Some(IoKind::Write),
+            [b'D', ..] => Some(IoKind::Discard),
+            _ => None,
+        };
+        // Without an extent the name of the process follows at once.
+        let (start, sectors) = match words.next() {
+            Some([b'[', ..]) => (0, 0),
+            word => {
+                let start = whole(word, "sector")?;
+                match words.next() {
+                    Some(b"+") => sectors_extent(start, whole(words.next(), "number of sectors")?)?,
+                    Some([b'[', ..]) => (start, 0),
+                    Some(other) => return Err(Fault::new(format!("`+` is missing before `{}`", printable(other)))),
+                    None => return Err(Fault::new("the line is cut short: it ends before its number of sectors")),
+                }
+            }
+        };
+        let at = self.put_right(time, context);
+        let volume = context.volumes.id(device);
+        let record = |kind, start, sectors| Record { at, line: 0, start, sectors, volume, kind };
+        Ok(match (kind, flush) {
+            (Some(kind), false) if sectors > 0 => Parsed::Request(record(kind, start, sectors)),
+            (Some(kind), true) if sectors > 0 => Parsed::FlushThen(record(kind, start, sectors)),
+            (_, true) => Parsed::Request(record(IoKind::Flush, 0, 0)),
+            (Some(_), false) => Parsed::Skip(Skip::Empty),
+            (None, false) => Parsed::Skip(Skip::Event),
+        })
+    }
+}
+
+impl Blkparse {
+    fn put_right(&mut self, time: i128, context: &mut Context) -> i128 {
+        let mut at = time;
+        if (WRAP - HOUR..WRAP).contains(&time) {
+            context.stats.wrapped_stamps += 1;
+            at = time - WRAP;
+            if let Some(newest) = self.newest.filter(|newest| newest - at > self.tolerance) {
+                context.stats.restamped += 1;
+                at = newest;
+            }
+        }
+        self.newest = Some(self.newest.map_or(at, |newest| newest.max(at)));
+        at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::testing::{detected, fault, read};
+    use super::*;
+
+    const TEXT: &str = "\
+  8,0    1        1     0.000000000   100  Q   R 640 + 8 [a b]
+  8,0    1        2     0.000000100   100  G   R 640 + 8 [a b]
+  8,0    1        3     0.000000200   100  D   R 640 + 8 [a b]
+  8,0    1        4     0.000001000   100  Q FWS [a]
+  8,0    1        5     0.000002000   100  Q FWFS 128 + 16 [a]
+  8,0    1        6     0.000003000   100  Q  DS 0 + 2048 [a]
+  8,0    1        7     0.000003500   100  Q   N 0 [a]
+  8,0    0        0     0.000003600     0  m   N cfq nothing
+  8,0    1        8 1266874889.709551516   100  Q   W 9 + 1 [a]
+CPU1 (8,0):
+ Reads Queued:           1,        4KiB\t Writes Queued:           2,        8KiB
+
+Total (8,0):
+Throughput (R/W): 0KiB/s / 0KiB/s
+Skips: 0 forward (0 -   0.0%)
+";
+
+    #[test]
+    fn flags_flushes_and_summaries_are_understood() {
+        assert_eq!(detected(TEXT), Some(Format::Blkparse));
+        let (records, context) = read(Format::Blkparse, TEXT);
+        let kinds: Vec<_> = records.iter().map(|r| r.kind).collect();
+        use IoKind::{Discard, Flush, Read, Write};
+        assert_eq!(kinds, [Read, Flush, Flush, Write, Discard, Write]);
+        assert_eq!((records[3].start, records[3].sectors), (128, 16));
+        assert_eq!(records[5].at, -100_000);
+        assert_eq!(context.stats.event, Some('Q'));
+        assert_eq!(context.stats.wrapped_stamps, 1);
+        assert_eq!(context.stats.headers, 5);
+        assert_eq!(context.stats.other_events, 4);
+    }
+
+    #[test]
+    fn a_wrapped_stamp_at_the_end_keeps_its_place() {
+        let text = "8,0 1 1 0.5 9 C R 0 + 8 [0]\n8,0 1 1 90.5 9 C R 0 + 8 [0]\n8,0 1 1 1266874889.7 9 C R 0 + 8 [0]\n";
+        let (records, context) = read(Format::Blkparse, text);
+        assert_eq!(records[2].at, records[1].at);
+        assert_eq!((context.stats.restamped, context.stats.event), (1, Some('C')));
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        let good = "8,0 1 1 0.5 9 Q R 0 + 8 [a]\n";
+        assert!(fault(Format::Blkparse, &format!("{good}8,0 1 2 0.6 9 Q R 77")).contains("number of sectors"));
+        assert!(fault(Format::Blkparse, &format!("{good}8,0 1 2 0.6")).contains("ends before its process"));
+        assert!(fault(Format::Blkparse, &format!("{good}hello\n")).contains("neither an event nor a summary"));
+    }
+}

@@ -1,0 +1,74 @@
+//! CloudPhysics traces turned to CSV: `version,microseconds,opcode,bytes,sector`, the opcode in hexadecimal.
+
+use super::TraceOptions;
+use super::format::{Head, is_number};
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, ticks, whole};
+use super::vscsi;
+
+pub(crate) struct CloudPhysics;
+
+pub(crate) fn looks(head: &Head<'_>) -> bool {
+    head.any_line(|line| {
+        let fields: Vec<_> = Fields::new(line, b',').take(6).collect();
+        match fields[..] {
+            [b"version", b"time", b"op", b"size", b"lbn"] => true,
+            [b"1" | b"2", at, op, size, lbn] => {
+                op.len() == 2
+                    && opcode(op).is_some_and(|op| vscsi::kind(op).is_some())
+                    && [at, size, lbn].into_iter().all(is_number)
+            }
+            _ => false,
+        }
+    })
+}
+
+fn opcode(field: &[u8]) -> Option<u16> {
+    std::str::from_utf8(field).ok().and_then(|text| u16::from_str_radix(text, 16).ok())
+}
+
+impl LineFormat for CloudPhysics {
+    const LAYOUT: &'static str = "version,microseconds,SCSI opcode,bytes,sector";
+
+    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        if line.starts_with(b"version") {
+            return Ok(Parsed::Skip(Skip::Header));
+        }
+        let mut fields = Fields::new(line, b',');
+        whole(fields.next(), "version")?;
+        let at = ticks(fields.next(), 6, "time")?;
+        let op = present(fields.next(), "opcode")?;
+        let bytes = whole(fields.next(), "size")?;
+        let sector = whole(fields.next(), "sector")?;
+        let op = opcode(op).ok_or_else(|| Fault::new(format!("the opcode is not hexadecimal: `{}`", printable(op))))?;
+        let Some(kind) = vscsi::kind(op) else { return Ok(Parsed::Skip(Skip::Event)) };
+        if bytes == 0 {
+            return Ok(Parsed::Skip(Skip::Empty));
+        }
+        let offset = sector.checked_mul(512).ok_or_else(|| Fault::new(format!("the sector is too large: {sector}")))?;
+        let (start, sectors) = bytes_extent(offset, bytes)?;
+        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::testing::{fault, read};
+    use flash::io::IoKind;
+
+    #[test]
+    fn opcodes_are_scsi_in_hexadecimal() {
+        let text = "version,time,op,size,lbn\n1,5000001,2a,1024,77\n1,5000003,28,512,9\n1,5000004,35,0,0\n";
+        let (records, context) = read(Format::CloudPhysics, text);
+        assert_eq!(records.len(), 2);
+        assert_eq!((records[0].kind, records[0].start, records[0].sectors), (IoKind::Write, 77, 2));
+        assert_eq!(records[1].at - records[0].at, 2_000_000);
+        assert_eq!(context.stats.other_events, 1);
+        assert!(fault(Format::CloudPhysics, "1,1,zz,512,8\n").contains("not hexadecimal"));
+    }
+}

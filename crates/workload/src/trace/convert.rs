@@ -1,0 +1,225 @@
+//! Any trace to Parquet.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::data_type::{ByteArray, ByteArrayType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+
+use super::parquet::{PACING, SCHEMA, pacing_text};
+use super::pass::{Pass, Timed};
+use super::record::Context;
+use super::{TraceOptions, TraceStats};
+use crate::SourceError;
+
+/// Rows of a row group: what is held in memory, some 100 bytes each.
+const ROWS: usize = 131_072;
+
+/// Writes a trace as Parquet and returns what was read.
+///
+/// Its columns are `at_ps` (unsigned INT64, picoseconds from the first request), `kind` (string: `read`,
+/// `write`, `flush`, `discard`), `lba` and `sectors` (unsigned INT64, sectors of 512 bytes) and `volume`
+/// (string); rows are in the order of time, and groups of 131,072 rows bound the memory.
+///
+/// Skip, limit, volume, tolerance and gap limit of the options apply; volumes and addresses stay as they
+/// are, so that nothing is decided here that a reader could decide later. The file takes its name only
+/// when it is whole: until then it is called `NAME.part`, and an error removes it.
+///
+/// # Errors
+/// If the trace cannot be read or the file cannot be written.
+pub fn convert(from: &Path, to: &Path, options: &TraceOptions) -> Result<TraceStats, SourceError> {
+    let mut context = Context::new(options);
+    let pass = Pass::open(from, options, &mut context)?;
+    let part = Part::of(to);
+    write(pass, &mut context, options, &part.path, to)?;
+    part.keep(to)?;
+    Ok(context.stats)
+}
+
+/// A file that is removed unless it is kept.
+struct Part {
+    path: PathBuf,
+    kept: bool,
+}
+
+impl Part {
+    fn of(to: &Path) -> Self {
+        let mut name = OsString::from(to);
+        name.push(".part");
+        Self { path: PathBuf::from(name), kept: false }
+    }
+
+    fn keep(mut self, to: &Path) -> Result<(), SourceError> {
+        std::fs::rename(&self.path, to).map_err(|e| unwritable(to, &e.to_string()))?;
+        self.kept = true;
+        Ok(())
+    }
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nothing is left to be done if even this fails.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn unwritable(to: &Path, why: &str) -> SourceError {
+    SourceError::new(format!("cannot be written: {why}"), "check the folder, its permissions and the room on the disk")
+        .in_file(to)
+}
+
+fn write(
+    mut pass: Pass,
+    context: &mut Context,
+    options: &TraceOptions,
+    part: &Path,
+    to: &Path,
+) -> Result<(), SourceError> {
+    let failed = |e: ParquetError| unwritable(to, &e.to_string());
+    let file = File::create(part).map_err(|e| unwritable(to, &e.to_string()))?;
+    let pacing = pacing_text(options.pacing.unwrap_or_else(|| pass.pacing()));
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_created_by("flashloom".to_owned())
+        .set_key_value_metadata(Some(vec![KeyValue::new(PACING.to_owned(), pacing)]))
+        .build();
+    let schema = parse_message_type(SCHEMA).map_err(failed)?;
+    let mut writer =
+        SerializedFileWriter::new(BufWriter::new(file), Arc::new(schema), Arc::new(properties)).map_err(failed)?;
+    let mut rows = Vec::with_capacity(ROWS);
+    loop {
+        rows.clear();
+        while rows.len() < ROWS {
+            match pass.next(context)? {
+                Some(timed) => rows.push(timed),
+                None => break,
+            }
+        }
+        if rows.is_empty() {
+            break;
+        }
+        let names: Vec<_> = context.volumes.names().iter().map(|name| ByteArray::from(name.as_str())).collect();
+        let mut group = writer.next_row_group().map_err(failed)?;
+        write_group(&mut group, &rows, &names).map_err(failed)?;
+        group.close().map_err(failed)?;
+    }
+    let file = writer.into_inner().map_err(failed)?;
+    let file = file.into_inner().map_err(|e| unwritable(to, &e.to_string()))?;
+    file.sync_all().map_err(|e| unwritable(to, &e.to_string()))
+}
+
+type Group<'a> = SerializedRowGroupWriter<'a, BufWriter<File>>;
+
+/// Writes the columns in the order of the schema.
+fn write_group(group: &mut Group<'_>, rows: &[Timed], names: &[ByteArray]) -> Result<(), ParquetError> {
+    let kinds = flash::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
+    numbers(group, rows.iter().map(|row| row.at.as_ps()).collect())?;
+    texts(group, rows.iter().map(|row| kinds[row.io.kind as usize].clone()).collect())?;
+    numbers(group, rows.iter().map(|row| row.io.start.get()).collect())?;
+    numbers(group, rows.iter().map(|row| row.io.sectors.get()).collect())?;
+    texts(group, rows.iter().map(|row| names[row.volume as usize].clone()).collect())
+}
+
+fn numbers(group: &mut Group<'_>, values: Vec<u64>) -> Result<(), ParquetError> {
+    // Parquet keeps unsigned numbers in the bits of signed ones.
+    let values: Vec<i64> = values.into_iter().map(u64::cast_signed).collect();
+    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
+    column.typed::<Int64Type>().write_batch(&values, None, None)?;
+    column.close()
+}
+
+fn texts(group: &mut Group<'_>, values: Vec<ByteArray>) -> Result<(), ParquetError> {
+    let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
+    column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+    column.close()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::file;
+    use super::super::{Format, VolumeRule, info, open};
+    use super::*;
+    use crate::{Arrival, Pacing, Source};
+    use proptest::prelude::*;
+
+    fn all(path: &Path, options: &TraceOptions) -> Vec<Arrival> {
+        let mut source = open(path, options).unwrap();
+        let mut out = Vec::new();
+        while let Some(arrival) = source.next().unwrap() {
+            out.push(arrival);
+        }
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn what_is_written_is_read(
+            requests in prop::collection::vec((0_u64..3, 0_u64..1 << 40, 1_u64..10_000, any::<bool>(), 0_u64..10), 1..200)
+        ) {
+            let mut text = String::new();
+            for (n, (step, start, sectors, write, asu)) in requests.iter().enumerate() {
+                let bytes = sectors * 512;
+                let op = if *write { 'w' } else { 'r' };
+                text.push_str(&format!("{asu},{start},{bytes},{op},{n}.{step:012}\n"));
+            }
+            let from = file(text.as_bytes());
+            let dir = tempfile::tempdir().unwrap();
+            let to = dir.path().join("t.parquet");
+            let options = TraceOptions { volumes: VolumeRule::Overlay, ..TraceOptions::default() };
+            convert(from.path(), &to, &options).unwrap();
+            prop_assert_eq!(all(from.path(), &options), all(&to, &options));
+            let (before, after) = (info(from.path(), &options).unwrap(), info(&to, &options).unwrap());
+            prop_assert_eq!(before.volumes, after.volumes);
+            prop_assert_eq!(before.footprint, after.footprint);
+            let source = open(&to, &options).unwrap();
+            prop_assert_eq!((source.format(), source.len_hint()), (Format::Parquet, Some(requests.len() as u64)));
+        }
+    }
+
+    #[test]
+    fn pacing_and_flushes_survive() {
+        let from = file(b"fio version 2 iolog\nf write 0 4096\nf sync 0 0\nf trim 4096 512\n");
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("t.parquet");
+        convert(from.path(), &to, &TraceOptions::default()).unwrap();
+        let options = TraceOptions::default();
+        assert_eq!(open(&to, &options).unwrap().pacing(), Pacing::Closed { depth: 1 });
+        assert_eq!(all(from.path(), &options), all(&to, &options));
+    }
+
+    #[test]
+    fn an_error_leaves_nothing_behind() {
+        let from = file(b"0,0,512,w,1.0\n0,0,512");
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("t.parquet");
+        let options = TraceOptions { format: Some(Format::Spc), ..TraceOptions::default() };
+        assert!(convert(from.path(), &to, &options).is_err());
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        let error =
+            convert(from.path(), &dir.path().join("no/such/folder"), &TraceOptions { limit: Some(1), ..options });
+        assert!(error.unwrap_err().message.contains("cannot be written"));
+    }
+
+    #[test]
+    fn damaged_parquet_is_an_error() {
+        let from = file(b"0,0,512,w,1.0\n");
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("t.parquet");
+        convert(from.path(), &to, &TraceOptions::default()).unwrap();
+        let bytes = std::fs::read(&to).unwrap();
+        let cut = file(&bytes[..bytes.len() - 5]);
+        let error = open(cut.path(), &TraceOptions::default()).err().unwrap();
+        assert!(error.message.contains("Parquet data is damaged"), "{error}");
+    }
+}

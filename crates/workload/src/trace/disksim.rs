@@ -1,0 +1,101 @@
+//! The ASCII traces of DiskSim, SSDsim and MQSim: `time device sector size flags`.
+//!
+//! * `disksim`: time in milliseconds with decimals, size in sectors, bit 0 of the flags set for a read.
+//! * `mqsim`, `ssdsim`: time in whole nanoseconds, size in sectors, 1 for a read and 0 for a write.
+//! * `disksim-pages`: as `disksim`, but sizes (not addresses) count 4 KiB pages. Nothing in such a file
+//!   tells it from `disksim`: it has to be named.
+//!
+//! A file with a decimal point in its times is taken for `disksim`, one without for `mqsim`. Flags above bit
+//! 0 are DiskSim's hints and not used. Each device is a volume.
+
+use flash::io::IoKind;
+
+use super::TraceOptions;
+use super::format::{Head, is_number};
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, sectors_extent, ticks, whole};
+
+/// `TICK` picoseconds to the unit of time (a power of ten), `UNIT` sectors to the unit of size.
+pub(crate) struct Disksim<const TICK: u64, const UNIT: u64>;
+
+fn five_numbers(line: &[u8]) -> Option<&[u8]> {
+    let words: Vec<_> = Words::new(line).take(6).collect();
+    let numeric = words.len() == 5 && words.iter().all(|word| is_number(word));
+    (numeric && words[1..].iter().all(|word| !word.contains(&b'.'))).then(|| words[0])
+}
+
+pub(crate) fn looks_disksim(head: &Head<'_>) -> bool {
+    head.any_line(|line| five_numbers(line).is_some_and(|time| time.contains(&b'.')))
+}
+
+pub(crate) fn looks_mqsim(head: &Head<'_>) -> bool {
+    head.any_line(|line| five_numbers(line).is_some())
+}
+
+impl<const TICK: u64, const UNIT: u64> LineFormat for Disksim<TICK, UNIT> {
+    const LAYOUT: &'static str = match (TICK, UNIT) {
+        (1_000, _) => "nanoseconds device sector sectors 0|1",
+        (_, 1) => "milliseconds device sector sectors flags",
+        _ => "milliseconds device sector pages flags",
+    };
+
+    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        let mut words = Words::new(line);
+        let at = ticks(words.next(), TICK.ilog10(), "time")?;
+        let device = present(words.next(), "device")?;
+        let start = whole(words.next(), "sector")?;
+        let size = whole(words.next(), "size")?;
+        let flags = flags(present(words.next(), "flags")?)?;
+        let sectors = size.checked_mul(UNIT).ok_or_else(|| Fault::new(format!("the size is too large: {size}")))?;
+        let (start, sectors) = sectors_extent(start, sectors)?;
+        if sectors == 0 {
+            return Ok(Parsed::Skip(Skip::Empty));
+        }
+        let kind = if flags & 1 == 1 { IoKind::Read } else { IoKind::Write };
+        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(device), kind }))
+    }
+}
+
+/// DiskSim writes flags in hexadecimal without a prefix; nearly always they are one digit.
+fn flags(word: &[u8]) -> Result<u64, Fault> {
+    parse_whole(word)
+        .filter(|_| word.len() == 1)
+        .or_else(|| std::str::from_utf8(word).ok().and_then(|text| u64::from_str_radix(text, 16).ok()))
+        .ok_or_else(|| Fault::new(format!("the flags are not a hexadecimal number: `{}`", printable(word))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::testing::{detected, fault, read};
+    use super::*;
+
+    #[test]
+    fn the_point_in_the_time_tells_milliseconds_from_nanoseconds() {
+        let (ms, ns) = ("1.500\t0\t80\t2\t1\n2.5\t0\t80\t1\t0\n", "1500 3 80 2 1\n2500 3 80 1 0\n");
+        assert_eq!(detected(ms), Some(Format::Disksim));
+        assert_eq!(detected(ns), Some(Format::Mqsim));
+        for (format, text, gap, sectors) in [
+            (Format::Disksim, ms, 1_000_000_000, 2),
+            (Format::DisksimPages, ms, 1_000_000_000, 16),
+            (Format::Mqsim, ns, 1_000_000, 2),
+            (Format::Ssdsim, ns, 1_000_000, 2),
+        ] {
+            let (records, _) = read(format, text);
+            assert_eq!(records[1].at - records[0].at, gap, "{format}");
+            assert_eq!((records[0].start, records[0].sectors), (80, sectors), "{format}");
+            assert_eq!((records[0].kind, records[1].kind), (IoKind::Read, IoKind::Write), "{format}");
+        }
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        assert!(fault(Format::Disksim, "1.5 0 80 2 1\n1.6 0 80").contains("ends before its size"));
+        assert!(fault(Format::Mqsim, "1 0 80 -2 1\n").contains("the size is negative"));
+        assert!(fault(Format::Mqsim, "1 0 80 2 read\n").contains("hexadecimal"));
+    }
+}

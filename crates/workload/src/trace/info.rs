@@ -1,0 +1,356 @@
+//! What the papers tabulate of a trace: counts, shares, sizes, footprint, update ratio, rate, sequentiality.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use flash::io::{Io, IoKind};
+use serde::Serialize;
+
+use super::pass::Pass;
+use super::record::{Context, TraceStats};
+use super::{Format, TraceOptions};
+use crate::SourceError;
+
+/// Sectors of the unit in which footprints are counted: 4 KiB.
+const UNIT: u64 = 8;
+/// Units of a bitmap: 16 MiB of addresses.
+const MAP: u64 = 4096;
+/// Streams followed at once when sequentiality is measured.
+const STREAMS: usize = 32;
+
+/// The characteristics of one kind of request.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct KindInfo {
+    /// Requests.
+    pub requests: u64,
+    /// Share of all requests.
+    pub share: f64,
+    /// Bytes, in whole sectors.
+    pub bytes: u64,
+    /// Share of the bytes of reads and writes.
+    pub byte_share: f64,
+    /// Smallest request, in bytes.
+    pub bytes_min: u64,
+    /// Mean request, in bytes.
+    pub bytes_mean: f64,
+    /// Largest request, in bytes.
+    pub bytes_max: u64,
+    /// Requests of at least 2^(9+n) and less than 2^(10+n) bytes, for n from zero to the last that occurs.
+    pub size_histogram: Vec<u64>,
+    /// Share of the requests that start at the sector after the previous request of the same kind and volume.
+    pub sequential: f64,
+    /// The same where any of the last 32 requests of the kind may have been the one before: interleaved streams.
+    pub sequential_streams: f64,
+}
+
+/// How much of the address space is touched, in units of 4 KiB. Discards do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Footprint {
+    /// Units read or written.
+    pub units: u64,
+    /// Units read.
+    pub units_read: u64,
+    /// Units written.
+    pub units_written: u64,
+}
+
+/// The characteristics of a trace.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct TraceInfo {
+    /// The name of the format.
+    pub format: &'static str,
+    /// Requests of all kinds.
+    pub requests: u64,
+    /// Reads.
+    pub reads: KindInfo,
+    /// Writes.
+    pub writes: KindInfo,
+    /// Flushes.
+    pub flushes: KindInfo,
+    /// Discards.
+    pub discards: KindInfo,
+    /// What is touched.
+    pub footprint: Footprint,
+    /// Share of the units written (counted as often as they are) that had been written before.
+    pub update_ratio: f64,
+    /// From the first request to the last, in seconds.
+    pub span_s: f64,
+    /// Requests per second: one less than there are, over the span. Zero without a span.
+    pub rate_per_s: f64,
+    /// Mean time from one request to the next, in seconds.
+    pub interarrival_mean_s: f64,
+    /// The byte after the highest one touched, in any volume.
+    pub end_byte: u64,
+    /// The volumes in the order of their appearance, with their requests. Footprints keep them apart.
+    pub volumes: Vec<(String, u64)>,
+    /// What was passed over or put right.
+    pub stats: TraceStats,
+}
+
+/// Reads a trace and sums it up. Skip, limit, volume, tolerance and gap limit of the options apply; the rules
+/// about several volumes and the capacity do not, as nothing is placed on a device.
+///
+/// Memory grows with the footprint, by at most 1 KiB for 16 MiB of addresses touched.
+///
+/// # Errors
+/// If the file cannot be read, or holds no request.
+pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, SourceError> {
+    let mut context = Context::new(options);
+    let mut pass = Pass::open(path, options, &mut context)?;
+    let mut sums = Sums::default();
+    while let Some(timed) = pass.next(&mut context)? {
+        sums.add(timed.volume, timed.io);
+        sums.span_ps = timed.at.as_ps();
+    }
+    Ok(sums.finish(pass.format(), context))
+}
+
+#[derive(Default)]
+struct Sums {
+    kinds: [KindSums; 4],
+    touched: Touched,
+    updates: u64,
+    span_ps: u64,
+    end: u64,
+    volumes: Vec<u64>,
+}
+
+#[derive(Default)]
+struct KindSums {
+    requests: u64,
+    sectors: u64,
+    min: u64,
+    max: u64,
+    histogram: Vec<u64>,
+    sequential: u64,
+    sequential_streams: u64,
+    last: Option<(u32, u64)>,
+    /// Ends of the last requests, the oldest overwritten first.
+    streams: Vec<(u32, u64)>,
+    oldest: usize,
+}
+
+impl KindSums {
+    fn add(&mut self, volume: u32, io: &Io) {
+        let sectors = io.sectors.get();
+        self.min = if self.requests == 0 { sectors } else { self.min.min(sectors) };
+        self.max = self.max.max(sectors);
+        self.requests += 1;
+        self.sectors += sectors;
+        if io.kind == IoKind::Flush {
+            return;
+        }
+        let class = sectors.max(1).ilog2() as usize;
+        if self.histogram.len() <= class {
+            self.histogram.resize(class + 1, 0);
+        }
+        self.histogram[class] += 1;
+        let (start, end) = ((volume, io.start.get()), (volume, io.end().get()));
+        self.sequential += u64::from(self.last == Some(start));
+        self.last = Some(end);
+        match self.streams.iter().position(|stream| *stream == start) {
+            // The stream goes on: it is kept under its new end.
+            Some(stream) => {
+                self.sequential_streams += 1;
+                self.streams[stream] = end;
+            }
+            None if self.streams.len() < STREAMS => self.streams.push(end),
+            None => {
+                self.streams[self.oldest] = end;
+                self.oldest = (self.oldest + 1) % STREAMS;
+            }
+        }
+    }
+
+    fn finish(self, requests: u64, sectors: u64) -> KindInfo {
+        KindInfo {
+            requests: self.requests,
+            share: share(self.requests, requests),
+            bytes: self.sectors * 512,
+            byte_share: share(self.sectors, sectors),
+            bytes_min: self.min * 512,
+            bytes_mean: share(self.sectors * 512, self.requests),
+            bytes_max: self.max * 512,
+            size_histogram: self.histogram,
+            sequential: share(self.sequential, self.requests),
+            sequential_streams: share(self.sequential_streams, self.requests),
+        }
+    }
+}
+
+/// Part over whole, zero of nothing.
+fn share(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+impl Sums {
+    fn add(&mut self, volume: u32, io: Io) {
+        self.kinds[io.kind as usize].add(volume, &io);
+        if self.volumes.len() <= volume as usize {
+            self.volumes.resize(volume as usize + 1, 0);
+        }
+        self.volumes[volume as usize] += 1;
+        self.end = self.end.max(io.end().get());
+        match io.kind {
+            IoKind::Read => {
+                self.touched.add(volume, &io, Touched::READ);
+            }
+            IoKind::Write => self.updates += self.touched.add(volume, &io, Touched::WRITTEN),
+            IoKind::Flush | IoKind::Discard => {}
+        }
+    }
+
+    fn finish(self, format: Format, context: Context) -> TraceInfo {
+        let requests: u64 = self.kinds.iter().map(|kind| kind.requests).sum();
+        let moved = self.kinds[IoKind::Read as usize].sectors + self.kinds[IoKind::Write as usize].sectors;
+        let [reads, writes, flushes, discards] = self.kinds.map(|kind| kind.finish(requests, moved));
+        let span_s = self.span_ps as f64 * 1e-12;
+        let gaps = requests.saturating_sub(1) as f64;
+        let counts = self.volumes.into_iter().chain(std::iter::repeat(0));
+        TraceInfo {
+            format: format.name(),
+            requests,
+            reads,
+            writes,
+            flushes: KindInfo { byte_share: 0.0, ..flushes },
+            discards: KindInfo { byte_share: 0.0, ..discards },
+            footprint: self.touched.footprint,
+            update_ratio: share(self.updates, self.touched.written),
+            span_s,
+            rate_per_s: if self.span_ps == 0 { 0.0 } else { gaps / span_s },
+            interarrival_mean_s: if requests < 2 { 0.0 } else { span_s / gaps },
+            end_byte: self.end * 512,
+            volumes: context.volumes.names().iter().cloned().zip(counts).filter(|(_, count)| *count > 0).collect(),
+            stats: context.stats,
+        }
+    }
+}
+
+/// Bitmaps of the units touched, one pair for each stretch of 16 MiB that is.
+#[derive(Default)]
+struct Touched {
+    places: HashMap<(u32, u64), usize>,
+    maps: Vec<[Option<Box<[u64; MAP as usize / 64]>>; 2]>,
+    last: Option<((u32, u64), usize)>,
+    footprint: Footprint,
+    /// Units written, counted as often as they are.
+    written: u64,
+}
+
+impl Touched {
+    const READ: usize = 0;
+    const WRITTEN: usize = 1;
+
+    /// Marks an extent; returns how many of its units had that mark.
+    fn add(&mut self, volume: u32, io: &Io, mark: usize) -> u64 {
+        let first = io.start.get() / UNIT;
+        let end = io.end().get().div_ceil(UNIT);
+        let mut unit = first;
+        let mut again = 0;
+        while unit < end {
+            let stretch = unit / MAP;
+            let map = self.map(volume, stretch);
+            let stop = end.min((stretch + 1) * MAP);
+            while unit < stop {
+                let (word, bit) = ((unit % MAP / 64) as usize, unit % 64);
+                let count = (64 - bit).min(stop - unit);
+                let bits = (u64::MAX >> (64 - count)) << bit;
+                again += self.mark(map, word, bits, mark);
+                unit += count;
+            }
+        }
+        let units = end - first;
+        if mark == Self::WRITTEN {
+            self.written += units;
+            self.footprint.units_written += units - again;
+        } else {
+            self.footprint.units_read += units - again;
+        }
+        again
+    }
+
+    fn mark(&mut self, map: usize, word: usize, bits: u64, mark: usize) -> u64 {
+        let maps = &mut self.maps[map];
+        let other = maps[1 - mark].as_ref().map_or(0, |map| map[word]);
+        let own = &mut maps[mark].get_or_insert_with(|| Box::new([0; MAP as usize / 64]))[word];
+        let before = *own;
+        *own |= bits;
+        self.footprint.units += u64::from((bits & !before & !other).count_ones());
+        u64::from((bits & before).count_ones())
+    }
+
+    fn map(&mut self, volume: u32, stretch: u64) -> usize {
+        let key = (volume, stretch);
+        match self.last {
+            Some((last, map)) if last == key => map,
+            _ => {
+                let fresh = self.maps.len();
+                let map = *self.places.entry(key).or_insert(fresh);
+                if map == fresh {
+                    self.maps.push([None, None]);
+                }
+                self.last = Some((key, map));
+                map
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::file;
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn a_small_trace_is_summed_up() {
+        let text = "0,0,4096,w,0.0\n0,8,8192,w,1.0\n0,0,4096,w,2.0\n0,24,4096,r,3.0\n0,1000,512,r,4.0\n";
+        let info = info(file(text.as_bytes()).path(), &TraceOptions::default()).unwrap();
+        assert_eq!((info.requests, info.reads.requests, info.writes.requests), (5, 2, 3));
+        assert_eq!(info.footprint, Footprint { units: 5, units_read: 2, units_written: 3 });
+        assert!((info.update_ratio - 0.25).abs() < 1e-12);
+        assert!((info.rate_per_s - 1.0).abs() < 1e-12 && (info.span_s - 4.0).abs() < 1e-12);
+        assert!((info.writes.sequential - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(info.writes.size_histogram, [0, 0, 0, 2, 1]);
+        assert_eq!((info.reads.bytes_min, info.reads.bytes_max, info.end_byte), (512, 4096, 1001 * 512));
+        assert_eq!(info.volumes, [("0".to_owned(), 5)]);
+        assert!((info.reads.byte_share - 4608.0 / 20_992.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn interleaved_streams_are_seen_as_sequential() {
+        let text: String = (0..20).map(|n| format!("0,{},4096,r,{n}.0\n", n % 2 * 100_000 + n / 2 * 8)).collect();
+        let info = info(file(text.as_bytes()).path(), &TraceOptions::default()).unwrap();
+        assert!(info.reads.sequential < 0.01);
+        assert!((info.reads.sequential_streams - 0.9).abs() < 1e-12);
+    }
+
+    proptest! {
+        #[test]
+        fn footprints_are_those_of_plain_sets(
+            ios in prop::collection::vec((0_u32..2, 0_u64..200_000, 1_u64..3_000, any::<bool>()), 1..40)
+        ) {
+            let mut touched = Touched::default();
+            let mut sets: [HashSet<(u32, u64)>; 2] = Default::default();
+            let mut updates = 0;
+            for (volume, start, sectors, write) in ios {
+                let kind = if write { IoKind::Write } else { IoKind::Read };
+                let io = Io {
+                    kind,
+                    start: flash::units::Lba::new(start),
+                    sectors: flash::units::Sectors::new(sectors),
+                };
+                let again = touched.add(volume, &io, usize::from(write));
+                let set = &mut sets[usize::from(write)];
+                let old = (start / 8..(start + sectors).div_ceil(8)).filter(|unit| !set.insert((volume, *unit))).count();
+                prop_assert_eq!(again, old as u64);
+                updates += if write { again } else { 0 };
+            }
+            prop_assert_eq!(touched.footprint.units_read, sets[0].len() as u64);
+            prop_assert_eq!(touched.footprint.units_written, sets[1].len() as u64);
+            prop_assert_eq!(touched.footprint.units, sets[0].union(&sets[1]).count() as u64);
+            prop_assert_eq!(touched.written - updates, touched.footprint.units_written);
+        }
+    }
+}

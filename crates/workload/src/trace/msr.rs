@@ -1,0 +1,94 @@
+//! MSR Cambridge (SNIA IOTTA 388): `file time,host,disk,Read|Write,byte,bytes,response`.
+//!
+//! Times are Windows file times, 100 ns each. Host and disk together (`hm,0`) name the volume. The
+//! response time, in the same unit, is that of the disks of 2007 and not used.
+
+use flash::io::IoKind;
+
+use super::TraceOptions;
+use super::format::{Head, is_number};
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, whole};
+
+/// Picoseconds of a tick of a Windows file time.
+const TICK: i128 = 100_000;
+
+pub(crate) struct Msr;
+
+pub(crate) fn looks(head: &Head<'_>) -> bool {
+    head.any_line(|line| {
+        let fields: Vec<_> = Fields::new(line, b',').take(7).collect();
+        matches!(fields[..], [at, _, disk, op, offset, size, ..]
+            if [at, disk, offset, size].into_iter().all(is_number) && kind(op).is_some())
+    })
+}
+
+#[inline]
+fn kind(op: &[u8]) -> Option<IoKind> {
+    match op {
+        b"Read" => Some(IoKind::Read),
+        b"Write" => Some(IoKind::Write),
+        _ if op.eq_ignore_ascii_case(b"read") => Some(IoKind::Read),
+        _ if op.eq_ignore_ascii_case(b"write") => Some(IoKind::Write),
+        _ => None,
+    }
+}
+
+impl LineFormat for Msr {
+    const LAYOUT: &'static str = "file time,host,disk,Read|Write,byte,bytes,response";
+
+    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        let mut fields = Fields::new(line, b',');
+        let at = whole(fields.next(), "time")?;
+        let host = present(fields.next(), "host")?;
+        let disk = present(fields.next(), "disk number")?;
+        let op = present(fields.next(), "type")?;
+        let offset = whole(fields.next(), "offset")?;
+        let bytes = whole(fields.next(), "size")?;
+        // It is not used, but its absence shows that the size before it may be cut.
+        present(fields.next(), "response time")?;
+        let kind =
+            kind(op).ok_or_else(|| Fault::new(format!("the type is neither Read nor Write: `{}`", printable(op))))?;
+        if bytes == 0 {
+            return Ok(Parsed::Skip(Skip::Empty));
+        }
+        let (start, sectors) = bytes_extent(offset, bytes)?;
+        // Host and disk stand side by side, so that the name of the volume is a piece of the line.
+        let from = host.as_ptr() as usize - line.as_ptr() as usize;
+        let to = disk.as_ptr() as usize - line.as_ptr() as usize + disk.len();
+        let volume = context.volumes.id(&line[from..to]);
+        Ok(Parsed::Request(Record { at: i128::from(at) * TICK, line: 0, start, sectors, volume, kind }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::testing::{fault, read};
+    use super::*;
+
+    #[test]
+    fn file_times_are_exact_and_odd_offsets_are_widened() {
+        let (records, context) = read(
+            Format::Msr,
+            "128166000000000001,alpha,2,Read,1000,4096,77\r\n128166000000000004,alpha,2,write,4096,512,1\r\n",
+        );
+        assert_eq!(records[1].at - records[0].at, 300_000);
+        assert_eq!((records[0].start, records[0].sectors), (1, 9));
+        assert_eq!((records[1].start, records[1].sectors, records[1].kind), (8, 1, IoKind::Write));
+        assert_eq!(context.volumes.names(), ["alpha,2"]);
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        let good = "128166000000000001,a,2,Read,0,4096,77\n";
+        assert!(fault(Format::Msr, &format!("{good}128166000000000001,a,2,Re")).contains("ends before its offset"));
+        assert!(fault(Format::Msr, &format!("{good}128166000000000001,a,2,Read,0,40")).contains("response"));
+        assert!(fault(Format::Msr, &format!("{good}128166000000000001,a,2,Read,0,-1,1")).contains("negative"));
+        assert!(fault(Format::Msr, &format!("{good}128166000000000001,a,2,Trim,0,1,1")).contains("neither Read"));
+    }
+}

@@ -1,0 +1,277 @@
+//! Our own Parquet: one row per request, in the order of their times.
+//!
+//! | column    | type                | meaning                                       |
+//! |-----------|---------------------|-----------------------------------------------|
+//! | `at_ps`   | INT64, unsigned     | arrival in picoseconds from the first request |
+//! | `kind`    | string              | `read`, `write`, `flush` or `discard`         |
+//! | `lba`     | INT64, unsigned     | first sector of 512 bytes                     |
+//! | `sectors` | INT64, unsigned     | number of sectors                             |
+//! | `volume`  | string, may be left out | the volume, as the source named it        |
+//!
+//! Columns are found by name; others are ignored, and so any tool may write such a file. The key
+//! `flashloom.pacing` (`open` or `closed:DEPTH`) keeps how the source asked to be issued.
+
+use std::fs::File;
+
+use flash::io::IoKind;
+use parquet::basic::{LogicalType, Type as PhysicalType};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::format::Head;
+use super::input::{Input, open_file};
+use super::record::{Context, Record, Records, Skip};
+use super::text::sectors_extent;
+use super::{Format, TraceOptions};
+use crate::{Pacing, SourceError};
+
+pub(crate) const SCHEMA: &str = "message trace {
+    required int64 at_ps (integer(64, false));
+    required binary kind (string);
+    required int64 lba (integer(64, false));
+    required int64 sectors (integer(64, false));
+    required binary volume (string);
+}";
+/// The key under which the pacing is kept.
+pub(crate) const PACING: &str = "flashloom.pacing";
+/// Rows decoded at once.
+const BATCH: usize = 8192;
+
+pub(crate) fn looks(head: &Head<'_>) -> bool {
+    head.raw.starts_with(b"PAR1")
+}
+
+pub(crate) fn pacing_text(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Open => "open".to_owned(),
+        Pacing::Closed { depth } => format!("closed:{depth}"),
+    }
+}
+
+fn parse_pacing(text: &str) -> Option<Pacing> {
+    match text.split_once(':') {
+        Some(("closed", depth)) => depth.parse().ok().filter(|depth| *depth > 0).map(|depth| Pacing::Closed { depth }),
+        _ => (text == "open").then_some(Pacing::Open),
+    }
+}
+
+/// Where the columns are.
+#[derive(Clone, Copy)]
+struct Columns {
+    at: usize,
+    at_signed: bool,
+    kind: usize,
+    lba: usize,
+    sectors: usize,
+    volume: Option<usize>,
+}
+
+struct Parquet {
+    path: std::path::PathBuf,
+    reader: SerializedFileReader<File>,
+    columns: Columns,
+    pacing: Pacing,
+    group: usize,
+    open: Option<Group>,
+    row: u64,
+}
+
+/// The columns of an open row group.
+struct Group {
+    left: usize,
+    at: Column<Int64Type>,
+    kind: Column<ByteArrayType>,
+    lba: Column<Int64Type>,
+    sectors: Column<Int64Type>,
+    volume: Option<Column<ByteArrayType>>,
+    next: usize,
+    held: usize,
+}
+
+struct Column<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    values: Vec<T::T>,
+    levels: Vec<i16>,
+}
+
+impl<T: DataType> Column<T> {
+    fn new(reader: ColumnReader) -> Self {
+        Self { reader: get_typed_column_reader(reader), values: Vec::new(), levels: Vec::new() }
+    }
+
+    fn fill(&mut self, rows: usize) -> Result<(), ParquetError> {
+        self.values.clear();
+        self.levels.clear();
+        while self.values.len() < rows {
+            let left = rows - self.values.len();
+            let (records, values, _) =
+                self.reader.read_records(left, Some(&mut self.levels), None, &mut self.values)?;
+            if values < records {
+                return Err(ParquetError::General("a value is null".into()));
+            }
+            if records == 0 {
+                return Err(ParquetError::General("a column is shorter than its row group".into()));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn open(
+    input: Input,
+    _: Format,
+    _: &TraceOptions,
+    _: &mut Context,
+) -> Result<Box<dyn Records>, SourceError> {
+    let path = input.path().to_path_buf();
+    let refuse = |message: String, remedy: &str| SourceError::new(message, remedy).in_file(&path);
+    if input.is_compressed() {
+        return Err(refuse("Parquet cannot be read through another compression".into(), "unpack the file first"));
+    }
+    let reader = SerializedFileReader::new(open_file(&path)?).map_err(|e| {
+        refuse(format!("the Parquet data is damaged or cut short ({e})"), "write or fetch the file again")
+    })?;
+    let schema = reader.metadata().file_metadata().schema_descr();
+    let find = |name: &str, physical: PhysicalType| {
+        let at = (0..schema.num_columns()).find(|n| schema.column(*n).path().string() == name)?;
+        let column = schema.column(at);
+        let fits = column.physical_type() == physical && column.max_rep_level() == 0 && column.max_def_level() <= 1;
+        fits.then_some(at)
+    };
+    let needed = |name: &str, physical: PhysicalType| {
+        find(name, physical).ok_or_else(|| {
+            refuse(
+                format!("there is no column `{name}` of type {physical}"),
+                "a trace has the columns at_ps, kind, lba, sectors and perhaps volume: write it with `trace convert`",
+            )
+        })
+    };
+    let at = needed("at_ps", PhysicalType::INT64)?;
+    let unsigned = matches!(schema.column(at).logical_type_ref(), Some(LogicalType::Integer(int)) if !int.is_signed);
+    let columns = Columns {
+        at,
+        at_signed: !unsigned,
+        kind: needed("kind", PhysicalType::BYTE_ARRAY)?,
+        lba: needed("lba", PhysicalType::INT64)?,
+        sectors: needed("sectors", PhysicalType::INT64)?,
+        volume: find("volume", PhysicalType::BYTE_ARRAY),
+    };
+    let keys = reader.metadata().file_metadata().key_value_metadata();
+    let pacing = keys
+        .and_then(|keys| keys.iter().find(|key| key.key == PACING))
+        .and_then(|key| key.value.as_deref())
+        .and_then(parse_pacing)
+        .unwrap_or(Pacing::Open);
+    Ok(Box::new(Parquet { path, reader, columns, pacing, group: 0, open: None, row: 0 }))
+}
+
+impl Parquet {
+    /// Makes sure that a row is decoded; false at the end.
+    fn decode(&mut self) -> Result<bool, ParquetError> {
+        loop {
+            if let Some(group) = &mut self.open {
+                if group.next < group.held {
+                    return Ok(true);
+                }
+                if group.left > 0 {
+                    let rows = group.left.min(BATCH);
+                    group.at.fill(rows)?;
+                    group.kind.fill(rows)?;
+                    group.lba.fill(rows)?;
+                    group.sectors.fill(rows)?;
+                    if let Some(volume) = &mut group.volume {
+                        volume.fill(rows)?;
+                    }
+                    (group.left, group.next, group.held) = (group.left - rows, 0, rows);
+                    return Ok(true);
+                }
+            }
+            if self.group == self.reader.num_row_groups() {
+                return Ok(false);
+            }
+            let group = self.reader.get_row_group(self.group)?;
+            self.group += 1;
+            let columns = self.columns;
+            self.open = Some(Group {
+                left: group.metadata().num_rows() as usize,
+                at: Column::new(group.get_column_reader(columns.at)?),
+                kind: Column::new(group.get_column_reader(columns.kind)?),
+                lba: Column::new(group.get_column_reader(columns.lba)?),
+                sectors: Column::new(group.get_column_reader(columns.sectors)?),
+                volume: columns.volume.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
+                next: 0,
+                held: 0,
+            });
+        }
+    }
+
+    /// The next row, `None` at the end.
+    fn next_row(&mut self, context: &mut Context) -> Result<Option<Result<Record, Skip>>, String> {
+        if !self.decode().map_err(|e| format!("the Parquet data is damaged: {e}"))? {
+            return Ok(None);
+        }
+        let Some(group) = &mut self.open else { return Ok(None) };
+        let n = group.next;
+        group.next += 1;
+        self.row += 1;
+        let kind = kind(&group.kind.values[n])?;
+        let volume = match &group.volume {
+            Some(volume) => context.volumes.id(volume.values[n].data()),
+            None => context.volumes.id(b""),
+        };
+        let raw = group.at.values[n];
+        let at = if self.columns.at_signed { i128::from(raw) } else { i128::from(raw as u64) };
+        let mut extent = (0, 0);
+        if kind != IoKind::Flush {
+            let start = positive(group.lba.values[n], "lba")?;
+            let sectors = positive(group.sectors.values[n], "number of sectors")?;
+            extent = sectors_extent(start, sectors).map_err(|fault| fault.message().to_owned())?;
+            if sectors == 0 {
+                return Ok(Some(Err(Skip::Empty)));
+            }
+        }
+        let (start, sectors) = extent;
+        Ok(Some(Ok(Record { at, line: self.row, start, sectors, volume, kind })))
+    }
+}
+
+fn positive(value: i64, what: &str) -> Result<u64, String> {
+    u64::try_from(value).map_err(|_| format!("the {what} is negative: {value}"))
+}
+
+fn kind(name: &ByteArray) -> Result<IoKind, String> {
+    IoKind::ALL
+        .into_iter()
+        .find(|kind| kind.name().as_bytes() == name.data())
+        .ok_or_else(|| format!("the kind is none of read, write, flush and discard: {name}"))
+}
+
+impl Records for Parquet {
+    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        loop {
+            match self.next_row(context) {
+                Ok(None) => return Ok(None),
+                Ok(Some(Ok(record))) => return Ok(Some(record)),
+                Ok(Some(Err(skip))) => context.stats.pass_over(skip),
+                Err(message) => {
+                    let message = format!("row {}: {message}", self.row);
+                    return Err(SourceError::new(message, "write or fetch the file again").in_file(&self.path));
+                }
+            }
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        u64::try_from(self.reader.metadata().file_metadata().num_rows()).ok()
+    }
+
+    fn is_binary(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,166 @@
+//! One reading of a file: ordered, from the first request asked for to the last, with times from zero.
+
+use std::path::{Path, PathBuf};
+
+use flash::io::Io;
+use flash::units::{Lba, Sectors, Time};
+
+use super::input::Input;
+use super::order::Ordered;
+use super::record::{Context, Record};
+use super::{Format, TraceOptions, blktrace};
+use crate::{Pacing, SourceError};
+
+/// A request of a pass, still in the address space of its volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timed {
+    pub(crate) at: Time,
+    pub(crate) io: Io,
+    pub(crate) volume: u32,
+    pub(crate) line: u64,
+}
+
+/// One reading of a file.
+pub(crate) struct Pass {
+    path: PathBuf,
+    ordered: Ordered,
+    format: Format,
+    binary: bool,
+    skip: u64,
+    left: u64,
+    gap_limit: Option<i128>,
+    /// The stamp that counts as zero, moved up by every gap that is shortened.
+    zero: i128,
+    previous: Option<i128>,
+}
+
+impl Pass {
+    pub(crate) fn open(path: &Path, options: &TraceOptions, context: &mut Context) -> Result<Self, SourceError> {
+        let (format, records) = match &blktrace::cpus_of(path)[..] {
+            [] => {
+                let mut input = Input::open(path)?;
+                let format = match options.format {
+                    Some(format) => format,
+                    None => Format::detect(&mut input)?,
+                };
+                (format, format.open(input, options, context)?)
+            }
+            cpus => {
+                let inputs = cpus.iter().map(|cpu| Input::open(cpu)).collect::<Result<_, _>>()?;
+                (Format::Blktrace, blktrace::open_all(inputs, options, context)?)
+            }
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            binary: records.is_binary(),
+            ordered: Ordered::new(records, options.tolerance, options.window),
+            format,
+            skip: options.skip,
+            left: options.limit.unwrap_or(u64::MAX),
+            gap_limit: options.gap_limit.map(|gap| i128::from(gap.as_ps())),
+            zero: 0,
+            previous: None,
+        })
+    }
+
+    pub(crate) fn format(&self) -> Format {
+        self.format
+    }
+
+    pub(crate) fn pacing(&self) -> Pacing {
+        self.ordered.records().pacing()
+    }
+
+    pub(crate) fn len_hint(&self) -> Option<u64> {
+        self.ordered.records().len_hint()
+    }
+
+    /// An error at a place in the file.
+    #[cold]
+    pub(crate) fn error(&self, line: u64, message: impl Into<String>, remedy: impl Into<String>) -> SourceError {
+        let message = message.into();
+        if self.binary {
+            SourceError::new(format!("record {line}: {message}"), remedy).in_file(&self.path)
+        } else {
+            SourceError::new(message, remedy).in_file(&self.path).at_line(line)
+        }
+    }
+
+    /// The next request, `None` at the end. To read nothing at all is an error.
+    #[inline]
+    pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<Timed>, SourceError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        while self.skip > 0 {
+            match self.pull(context)? {
+                Some(_) => self.skip -= 1,
+                None => return self.nothing(context).map(|()| None),
+            }
+        }
+        let Some(record) = self.pull(context)? else {
+            return if self.previous.is_some() { Ok(None) } else { self.nothing(context).map(|()| None) };
+        };
+        self.left -= 1;
+        let at = self.rebase(&record, context)?;
+        let io =
+            Io { kind: record.kind, start: Lba::new(record.start), sectors: Sectors::new(u64::from(record.sectors)) };
+        Ok(Some(Timed { at, io, volume: record.volume, line: record.line }))
+    }
+
+    #[inline]
+    fn pull(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        self.ordered.next(context).map_err(|error| match (error.path.is_some(), error.line) {
+            (false, Some(line)) => self.error(line, error.message, error.remedy),
+            _ => error,
+        })
+    }
+
+    #[inline]
+    fn rebase(&mut self, record: &Record, context: &mut Context) -> Result<Time, SourceError> {
+        match self.previous {
+            None => self.zero = record.at,
+            Some(previous) => {
+                if let Some(limit) = self.gap_limit
+                    && record.at - previous > limit
+                {
+                    self.zero += record.at - previous - limit;
+                    context.stats.shortened_gaps += 1;
+                }
+            }
+        }
+        self.previous = Some(record.at);
+        u64::try_from(record.at - self.zero).map(Time::from_ps).map_err(|_| {
+            let days = (record.at - self.zero) / (86_400 * 1_000_000_000_000);
+            self.error(
+                record.line,
+                format!("it comes {days} days after the first request; simulated time ends after 213"),
+                "if the clock was set during the recording, shorten the gap with --gap-limit, or cut the file here",
+            )
+        })
+    }
+
+    /// Why nothing was read: an empty result would look like a device without work.
+    #[cold]
+    fn nothing(&self, context: &Context) -> Result<(), SourceError> {
+        let stats = &context.stats;
+        let (message, remedy) = if stats.requests == 0 {
+            let passed = stats.blank + stats.comments + stats.headers + stats.other_events + stats.empty;
+            (
+                format!("holds no request ({passed} lines or records passed over) as {}", self.format),
+                "check that it is the right file, or name another format with --format".to_owned(),
+            )
+        } else if stats.other_volumes == stats.requests {
+            (
+                "holds no request of the volume asked for".to_owned(),
+                format!("choose one of its volumes with --volume: {}", context.volumes.listing()),
+            )
+        } else {
+            (
+                format!("holds {} requests, and all were skipped", stats.requests - stats.other_volumes),
+                "skip fewer with --skip".to_owned(),
+            )
+        };
+        Err(SourceError::new(message, remedy).in_file(&self.path))
+    }
+}

@@ -1,0 +1,111 @@
+//! What every format is read into, and what is remembered of what was passed over.
+
+use flash::io::IoKind;
+use serde::Serialize;
+
+use super::volume::Volumes;
+use crate::{Pacing, SourceError};
+
+/// One request as it stands in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// Picoseconds on the clock of the file. 128 bits hold a Windows file time exactly.
+    pub(crate) at: i128,
+    /// Number of the line or record, from one.
+    pub(crate) line: u64,
+    /// First sector.
+    pub(crate) start: u64,
+    /// Sectors.
+    pub(crate) sectors: u32,
+    /// Index of the volume: see [`Volumes`].
+    pub(crate) volume: u32,
+    pub(crate) kind: IoKind,
+}
+
+/// A file in some format: it yields records in the order of the file.
+pub(crate) trait Records {
+    /// The next request, `None` at the end.
+    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError>;
+
+    /// How the requests are issued unless the user says otherwise.
+    fn pacing(&self) -> Pacing {
+        Pacing::Open
+    }
+
+    /// Requests in the file, where the file says so.
+    fn len_hint(&self) -> Option<u64> {
+        None
+    }
+
+    /// True if a place in the file is a record and not a line of text.
+    fn is_binary(&self) -> bool {
+        false
+    }
+}
+
+/// What the layers of a reader share.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) stats: TraceStats,
+    pub(crate) volumes: Volumes,
+}
+
+/// Why a line or record yields no request of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Skip {
+    Blank,
+    Comment,
+    Header,
+    Event,
+    Empty,
+}
+
+/// What a reader passed over, put right or did to the addresses, counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct TraceStats {
+    /// Requests read from the file, before `skip` and `limit`.
+    pub requests: u64,
+    /// Blank lines.
+    pub blank: u64,
+    /// Comment lines.
+    pub comments: u64,
+    /// Header and summary lines.
+    pub headers: u64,
+    /// Events that are no requests: other actions of blktrace, other SCSI commands, opening and closing of files.
+    pub other_events: u64,
+    /// Reads, writes and discards of no length.
+    pub empty: u64,
+    /// Requests of volumes that were not asked for.
+    pub other_volumes: u64,
+    /// Requests stamped earlier than the one before them in the file; they were sorted.
+    pub inversions: u64,
+    /// The longest way a request was stamped back, in picoseconds.
+    pub worst_inversion_ps: u64,
+    /// Stamps from before the start of a recording that blkparse printed modulo 2^32 seconds; put right.
+    pub wrapped_stamps: u64,
+    /// Requests whose stamp is known to be wrong and that took a time beside it: see the format's rule.
+    pub restamped: u64,
+    /// Idle gaps that were shortened to the limit.
+    pub shortened_gaps: u64,
+    /// Requests beyond the capacity whose address was taken modulo the capacity.
+    pub wrapped_addresses: u64,
+    /// Wrapped requests that would have crossed the end and were moved down to end at it.
+    pub moved_addresses: u64,
+    /// Requests cut in pieces because compaction had placed their chunks apart.
+    pub split_requests: u64,
+    /// The event that stands for a request, where the format records several (`Q`, `D`, `I` or `C`).
+    pub event: Option<char>,
+}
+
+impl TraceStats {
+    #[inline]
+    pub(crate) fn pass_over(&mut self, why: Skip) {
+        match why {
+            Skip::Blank => self.blank += 1,
+            Skip::Comment => self.comments += 1,
+            Skip::Header => self.headers += 1,
+            Skip::Event => self.other_events += 1,
+            Skip::Empty => self.empty += 1,
+        }
+    }
+}

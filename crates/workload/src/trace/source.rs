@@ -1,0 +1,232 @@
+//! A trace as a source of requests.
+
+use std::path::{Path, PathBuf};
+
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Time};
+
+use super::extent::{Misfit, Placer};
+use super::pass::{Pass, Timed};
+use super::record::Context;
+use super::volume::{VolumeFault, VolumeRule, Volumes};
+use super::{Format, TraceOptions, TraceStats};
+use crate::{Arrival, Pacing, Source, SourceError};
+
+/// A trace file, read as a [`Source`]. See the [module](super) for what happens on the way.
+pub struct TraceSource {
+    path: PathBuf,
+    options: TraceOptions,
+    context: Context,
+    pass: Pass,
+    placer: Placer,
+    scale: u64,
+    /// Readings left after this one.
+    repeats: u32,
+    /// When this reading started.
+    base: Time,
+    /// Requests of the first reading and the time of its last, before scaling.
+    read: u64,
+    last: Time,
+    /// What is left of a request that compaction cut in pieces.
+    rest: Option<(Timed, Io)>,
+    /// An error or the end: it stays.
+    finished: Option<Result<(), SourceError>>,
+}
+
+/// Opens a trace.
+///
+/// # Errors
+/// If the file cannot be read or its format is not known, or if the options ask for nothing.
+pub fn open(path: &Path, options: &TraceOptions) -> Result<TraceSource, SourceError> {
+    let refuse = |message: &str, remedy: &str| Err(SourceError::new(message, remedy));
+    if options.limit == Some(0) {
+        return refuse("a limit of 0 requests reads nothing", "ask for at least one with --limit");
+    }
+    if options.repeat == 0 {
+        return refuse("to repeat a trace 0 times reads nothing", "ask for at least one with --repeat");
+    }
+    if matches!(options.pacing, Some(Pacing::Closed { depth: 0 })) {
+        return refuse("a closed loop of depth 0 issues nothing", "ask for a depth of at least one");
+    }
+    if options.capacity.is_some_and(|capacity| capacity.is_zero()) {
+        return refuse("a device of 0 sectors holds nothing", "give the capacity of the device");
+    }
+    let scale = (options.time_scale.get() * SCALE_ONE as f64).round();
+    if scale < 0.0 || scale >= u64::MAX as f64 {
+        return refuse("the time scale is beyond 2^32", "scale by less");
+    }
+    let mut context = Context::new(options);
+    let pass = Pass::open(path, options, &mut context)?;
+    Ok(TraceSource {
+        path: path.to_path_buf(),
+        placer: Placer::new(options.extent, options.capacity),
+        options: options.clone(),
+        context,
+        pass,
+        scale: scale as u64,
+        repeats: options.repeat - 1,
+        base: Time::ZERO,
+        read: 0,
+        last: Time::ZERO,
+        rest: None,
+        finished: None,
+    })
+}
+
+/// A time scale of one: 2^32.
+const SCALE_ONE: u64 = 1 << 32;
+
+impl Context {
+    pub(crate) fn new(options: &TraceOptions) -> Self {
+        Self { stats: TraceStats::default(), volumes: Volumes::new(options.volume.as_deref()) }
+    }
+}
+
+impl TraceSource {
+    /// The format that was named or detected.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.pass.format()
+    }
+
+    /// What was passed over or put right so far, over all repetitions.
+    #[must_use]
+    pub fn stats(&self) -> &TraceStats {
+        &self.context.stats
+    }
+
+    /// The names of the volumes met so far, in the order of their appearance.
+    #[must_use]
+    pub fn volumes(&self) -> &[String] {
+        self.context.volumes.names()
+    }
+
+    fn advance(&mut self) -> Result<Option<Arrival>, SourceError> {
+        if let Some((timed, io)) = self.rest.take() {
+            return self.place(timed, io).map(Some);
+        }
+        loop {
+            if let Some(timed) = self.pass.next(&mut self.context)? {
+                self.read += 1;
+                self.last = timed.at;
+                let start = self.start_of(&timed)?;
+                return self.place(timed, Io { start, ..timed.io }).map(Some);
+            }
+            if self.repeats == 0 {
+                return Ok(None);
+            }
+            self.repeats -= 1;
+            // One mean gap lies between two readings, as between any two requests.
+            let gap = self.last.as_ps() / self.read.saturating_sub(1).max(1);
+            let end = self.last.as_ps().checked_add(gap).and_then(|end| self.base.as_ps().checked_add(end));
+            let Some(base) = end else {
+                return Err(self.too_long("repeat it less often"));
+            };
+            self.base = Time::from_ps(base);
+            self.read = 0;
+            self.pass = Pass::open(&self.path, &self.options, &mut self.context)?;
+        }
+    }
+
+    fn start_of(&self, timed: &Timed) -> Result<Lba, SourceError> {
+        let io = &timed.io;
+        // With one volume asked for there is only one.
+        let volume = if self.options.volume.is_some() { 0 } else { timed.volume };
+        let apart = self.placer.keeps_volumes_apart();
+        let placed = self.options.volumes.place(volume, io.start, io.sectors, apart);
+        // A flush has no place, and yet tells that there is a second volume.
+        let placed = if io.kind == IoKind::Flush { placed.map(|_| io.start) } else { placed };
+        placed.map_err(|fault| {
+            let name = self.context.volumes.name(timed.volume);
+            match (fault, self.options.volumes) {
+                (VolumeFault::BeyondStride, VolumeRule::Stride(stride)) => self.pass.error(
+                    timed.line,
+                    format!("{} + {} of volume {name} leaves its stretch of {stride}", io.start, io.sectors),
+                    "give each volume more room, or keep them apart with --extent compact",
+                ),
+                _ => self.pass.error(
+                    timed.line,
+                    format!(
+                        "a second volume appears, {name} after {}: each has a sector zero of its own, and the device \
+                         has one",
+                        self.context.volumes.name(0)
+                    ),
+                    "choose one with --volume NAME, keep them apart with --extent compact or --volumes stride:SIZE, \
+                     or lay them over each other with --volumes overlay",
+                ),
+            }
+        })
+    }
+
+    #[inline]
+    fn place(&mut self, timed: Timed, io: Io) -> Result<Arrival, SourceError> {
+        let placed = self.placer.place(timed.volume, io, &mut self.context.stats);
+        let (piece, left) = placed.map_err(|misfit| self.misfit(&timed, &io, misfit))?;
+        if !left.is_zero() {
+            if io.sectors == timed.io.sectors {
+                self.context.stats.split_requests += 1;
+            }
+            self.rest = Some((timed, Io { start: io.start + piece.sectors, sectors: left, ..io }));
+        }
+        Ok(Arrival { at: self.scaled(timed.at)?, io: piece })
+    }
+
+    #[inline]
+    fn scaled(&self, at: Time) -> Result<Time, SourceError> {
+        let at = u128::from(self.base.as_ps()) + u128::from(at.as_ps());
+        let at = if self.scale == SCALE_ONE { at } else { (at * u128::from(self.scale)) >> 32 };
+        u64::try_from(at).map(Time::from_ps).map_err(|_| self.too_long("scale it by less or repeat it less often"))
+    }
+
+    #[cold]
+    fn too_long(&self, remedy: &str) -> SourceError {
+        SourceError::new("lasts longer than the 213 days of simulated time", remedy).in_file(&self.path)
+    }
+
+    #[cold]
+    fn misfit(&self, timed: &Timed, io: &Io, misfit: Misfit) -> SourceError {
+        let capacity = self.options.capacity.map_or_else(String::new, |capacity| capacity.to_string());
+        let (message, remedy) = match misfit {
+            Misfit::Beyond => (
+                format!("{} + {} is beyond the capacity of {capacity}", io.start, io.sectors),
+                "use a larger device, or say what becomes of such addresses with --extent wrap or --extent compact",
+            ),
+            Misfit::TooLong => {
+                (format!("a request of {} is longer than the device of {capacity}", io.sectors), "use a larger device")
+            }
+            Misfit::Full => (
+                format!("even compacted, what is touched exceeds the capacity of {capacity}"),
+                "use a larger device, read less of the trace with --limit, or use --extent wrap",
+            ),
+        };
+        self.pass.error(timed.line, message, remedy)
+    }
+}
+
+impl Source for TraceSource {
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+        if let Some(finished) = &self.finished {
+            return finished.clone().map(|()| None);
+        }
+        let next = self.advance();
+        match &next {
+            Ok(Some(_)) => {}
+            Ok(None) => self.finished = Some(Ok(())),
+            Err(error) => self.finished = Some(Err(error.clone())),
+        }
+        next
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.options.pacing.unwrap_or_else(|| self.pass.pacing())
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        // A filter or compaction changes the number.
+        if self.options.volume.is_some() || self.placer.keeps_volumes_apart() {
+            return None;
+        }
+        let once = self.pass.len_hint()?.saturating_sub(self.options.skip);
+        once.min(self.options.limit.unwrap_or(u64::MAX)).checked_mul(u64::from(self.options.repeat))
+    }
+}

@@ -1,0 +1,74 @@
+//! SYSTOR'17 (SNIA IOTTA 4964): `seconds,response,R|W,LUN,byte,bytes`, with a header line.
+//!
+//! The response may be missing; it is not used. Each LUN is a volume.
+
+use flash::io::IoKind;
+
+use super::TraceOptions;
+use super::format::{Head, is_number};
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, ticks, whole};
+
+pub(crate) struct Systor;
+
+pub(crate) fn looks(head: &Head<'_>) -> bool {
+    head.any_line(|line| {
+        let fields: Vec<_> = Fields::new(line, b',').take(7).collect();
+        match fields[..] {
+            [b"Timestamp", b"Response", b"IOType", ..] => true,
+            [at, _, [b'R' | b'W'], lun, offset, size] => [at, lun, offset, size].into_iter().all(is_number),
+            _ => false,
+        }
+    })
+}
+
+impl LineFormat for Systor {
+    const LAYOUT: &'static str = "seconds,response,R|W,LUN,byte,bytes";
+
+    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        // A header may stand anywhere: the hourly files of the collection are often joined.
+        if line.starts_with(b"Timestamp") {
+            return Ok(Parsed::Skip(Skip::Header));
+        }
+        let mut fields = Fields::new(line, b',');
+        let at = ticks(fields.next(), 12, "time")?;
+        if fields.next().is_none() {
+            present(None, "response time")?;
+        }
+        let kind = match present(fields.next(), "type")? {
+            b"R" => IoKind::Read,
+            b"W" => IoKind::Write,
+            other => return Err(Fault::new(format!("the type is neither R nor W: `{}`", printable(other)))),
+        };
+        let lun = present(fields.next(), "LUN")?;
+        let offset = whole(fields.next(), "offset")?;
+        let bytes = whole(fields.next(), "size")?;
+        if bytes == 0 {
+            return Ok(Parsed::Skip(Skip::Empty));
+        }
+        let (start, sectors) = bytes_extent(offset, bytes)?;
+        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(lun), kind }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::testing::{fault, read};
+
+    #[test]
+    fn headers_and_missing_responses_are_no_faults() {
+        let (records, context) = read(
+            Format::Systor,
+            "Timestamp,Response,IOType,LUN,Offset,Size\n1456000000.000000500,,R,4,512,1024\n1456000001.5,0.1,W,4,0,0\n",
+        );
+        assert_eq!(records.len(), 1);
+        assert_eq!((records[0].start, records[0].sectors), (1, 2));
+        assert_eq!((context.stats.headers, context.stats.empty), (1, 1));
+        assert!(fault(Format::Systor, "1.0,0.1,X,4,0,512\n").contains("neither R nor W"));
+    }
+}

@@ -1,0 +1,63 @@
+//! Tencent cloud block storage (SNIA IOTTA 27917): `seconds,sector,sectors,0 read|1 write,volume`.
+//!
+//! Stamps are whole seconds: requests of one second arrive at once, in the order of the file.
+
+use flash::io::IoKind;
+
+use super::TraceOptions;
+use super::format::{Head, is_number};
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, sectors_extent, ticks, whole};
+
+pub(crate) struct Tencent;
+
+pub(crate) fn looks(head: &Head<'_>) -> bool {
+    head.any_line(|line| {
+        let fields: Vec<_> = Fields::new(line, b',').take(6).collect();
+        fields.len() == 5 && fields.iter().all(|field| is_number(field)) && matches!(fields[3], b"0" | b"1")
+    })
+}
+
+impl LineFormat for Tencent {
+    const LAYOUT: &'static str = "seconds,sector,sectors,0|1,volume";
+
+    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        let mut fields = Fields::new(line, b',');
+        let at = ticks(fields.next(), 12, "time")?;
+        let start = whole(fields.next(), "sector")?;
+        let sectors = whole(fields.next(), "size")?;
+        let kind = match present(fields.next(), "type")? {
+            b"0" => IoKind::Read,
+            b"1" => IoKind::Write,
+            other => {
+                return Err(Fault::new(format!("the type is neither 0 (read) nor 1 (write): `{}`", printable(other))));
+            }
+        };
+        let volume = present(fields.next(), "volume")?;
+        let (start, sectors) = sectors_extent(start, sectors)?;
+        if sectors == 0 {
+            return Ok(Parsed::Skip(Skip::Empty));
+        }
+        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(volume), kind }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Format;
+    use super::super::testing::{fault, read};
+    use super::*;
+
+    #[test]
+    fn one_is_a_write_here() {
+        let (records, context) = read(Format::Tencent, "1538000000,64,8,1,17\n1538000000,64,8,0,18\n");
+        assert_eq!(records[0].kind, IoKind::Write);
+        assert_eq!(records[1].kind, IoKind::Read);
+        assert_eq!(context.volumes.names(), ["17", "18"]);
+        assert!(fault(Format::Tencent, "1538000000,64,8,2,17\n").contains("neither 0"));
+    }
+}

@@ -1,0 +1,53 @@
+//! Small files for the tests of the formats.
+
+use std::io::Write;
+
+use super::input::Input;
+use super::record::{Context, Record};
+use super::{Format, TraceOptions};
+use crate::SourceError;
+
+/// A file that holds `bytes`.
+pub(crate) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    file
+}
+
+/// The records of a file, in its order.
+pub(crate) fn try_read(format: Format, bytes: &[u8]) -> Result<(Vec<Record>, Context), SourceError> {
+    let file = file(bytes);
+    let options = TraceOptions::default();
+    let mut context = Context::new(&options);
+    let mut records = format.open(Input::open(file.path())?, &options, &mut context)?;
+    let mut out = Vec::new();
+    while let Some(record) = records.next(&mut context)? {
+        out.push(record);
+    }
+    Ok((out, context))
+}
+
+pub(crate) fn read_bytes(format: Format, bytes: &[u8]) -> (Vec<Record>, Context) {
+    assert_eq!(detected_bytes(bytes), Some(format));
+    try_read(format, bytes).unwrap()
+}
+
+pub(crate) fn read(format: Format, text: &str) -> (Vec<Record>, Context) {
+    try_read(format, text.as_bytes()).unwrap()
+}
+
+/// What is wrong with a file.
+pub(crate) fn fault(format: Format, text: &str) -> String {
+    match try_read(format, text.as_bytes()) {
+        Ok((records, _)) => panic!("{} records and no fault", records.len()),
+        Err(error) => error.to_string(),
+    }
+}
+
+pub(crate) fn detected_bytes(bytes: &[u8]) -> Option<Format> {
+    Format::detect(&mut Input::open(file(bytes).path()).unwrap()).ok()
+}
+
+pub(crate) fn detected(text: &str) -> Option<Format> {
+    detected_bytes(text.as_bytes())
+}

@@ -1,0 +1,241 @@
+//! The reader as a whole: bad input, shape, volumes.
+
+use flash::io::Io;
+use flash::units::{Ratio, Sectors, Span};
+use proptest::prelude::*;
+
+use super::testing::file;
+use super::*;
+use crate::{Arrival, Source, SourceError};
+
+fn read(bytes: &[u8], options: &TraceOptions) -> Result<(Vec<Arrival>, TraceStats), SourceError> {
+    let file = file(bytes);
+    let mut source = open(file.path(), options)?;
+    let mut out = Vec::new();
+    while let Some(arrival) = source.next()? {
+        out.push(arrival);
+    }
+    assert_eq!(source.next(), Ok(None), "the end stays the end");
+    Ok((out, source.stats().clone()))
+}
+
+fn arrivals(text: &str, options: &TraceOptions) -> Vec<Arrival> {
+    read(text.as_bytes(), options).unwrap().0
+}
+
+fn error(text: &str, options: &TraceOptions) -> SourceError {
+    let error = read(text.as_bytes(), options).unwrap_err();
+    assert!(!error.remedy.is_empty());
+    error
+}
+
+fn seconds(arrivals: &[Arrival]) -> Vec<f64> {
+    arrivals.iter().map(|arrival| arrival.at.as_secs_f64()).collect()
+}
+
+/// Requests at the seconds 10 to 14, sector by sector.
+const FIVE: &str = "0,0,512,w,10.0\n0,1,512,w,11.0\n0,2,512,r,12.0\n0,3,512,r,13.0\n0,4,512,w,14.0\n";
+
+fn defaults() -> TraceOptions {
+    TraceOptions::default()
+}
+
+#[test]
+fn an_empty_trace_is_an_error() {
+    assert_eq!(error("", &defaults()).message, "the file is empty");
+    assert!(error("# only\n\n# comments\n", &defaults()).message.contains("only blank lines and comments"));
+    let named = TraceOptions { format: Some(Format::Spc), ..defaults() };
+    assert!(error("# only\n\n0,1,0,w,1\n", &named).message.contains("holds no request (3 lines or records"));
+}
+
+#[test]
+fn an_unknown_format_is_named_by_its_first_line() {
+    let error = error("# x\nhello world\n", &defaults());
+    assert!(error.message.contains("`hello world`"), "{error}");
+    assert!(error.remedy.contains("disksim-pages"), "{error}");
+}
+
+#[test]
+fn every_bad_line_is_named_by_its_number() {
+    for (line, what) in [
+        ("0,5,512", "cut short"),
+        ("0,5,-512,w,15.0", "negative"),
+        ("0,5,512,w,-15.0", "negative"),
+        ("0,5,99999999999999999999,w,15.0", "too large"),
+        ("0,18446744073709551615,512,w,15.0", "too large"),
+        ("0,5,9999999999999,w,15.0", "2 TiB"),
+        ("0,98,1536,w,15.0", "beyond the capacity of 100 sectors"),
+        ("0,5,512,w,12.9", "goes back by 1.1s"),
+        ("1,5,512,w,15.0", "a second volume appears, 1 after 0"),
+        ("0,5,512,w,99999999.0", "after the first request"),
+    ] {
+        let options = TraceOptions { capacity: Some(Sectors::new(100)), ..defaults() };
+        let error = error(&format!("# a comment\n{FIVE}{line}\n{FIVE}"), &options);
+        assert!(error.message.contains(what), "{line}: {error}");
+        assert_eq!(error.line, Some(7), "{line}: {error}");
+        assert!(error.path.is_some(), "{line}: {error}");
+    }
+}
+
+#[test]
+fn damage_beyond_the_limit_is_not_met() {
+    let options = TraceOptions { limit: Some(5), ..defaults() };
+    assert_eq!(arrivals(&format!("{FIVE}damage\n"), &options).len(), 5);
+    assert_eq!(error(&format!("{FIVE}damage\n"), &defaults()).line, Some(6));
+}
+
+#[test]
+fn comments_and_blank_lines_are_counted() {
+    let (arrivals, stats) = read(format!("# x\n\n{FIVE}  # y\n").as_bytes(), &defaults()).unwrap();
+    assert_eq!((arrivals.len(), stats.comments, stats.blank, stats.requests), (5, 2, 1, 5));
+}
+
+#[test]
+fn small_inversions_are_sorted_and_counted() {
+    let text = "0,1,512,w,5.2\n0,2,512,w,5.0\n0,3,512,w,5.3\n0,4,512,w,5.1\n";
+    let (arrivals, stats) = read(text.as_bytes(), &defaults()).unwrap();
+    assert_eq!(arrivals.iter().map(|a| a.io.start.get()).collect::<Vec<_>>(), [2, 4, 1, 3]);
+    assert_eq!(arrivals[3].at.as_ps(), 300_000_000_000);
+    assert_eq!((stats.inversions, stats.worst_inversion_ps), (2, 200_000_000_000));
+}
+
+#[test]
+fn skip_limit_and_scale_shape_the_times() {
+    let options = TraceOptions { skip: 1, limit: Some(3), time_scale: Ratio::new(0.5), ..defaults() };
+    let some = arrivals(FIVE, &options);
+    assert_eq!(some[0].io.start.get(), 1);
+    assert_eq!(seconds(&some), [0.0, 0.5, 1.0]);
+    assert!(error(FIVE, &TraceOptions { skip: 5, ..defaults() }).message.contains("all were skipped"));
+}
+
+#[test]
+fn repetitions_follow_each_other_after_a_mean_gap() {
+    let options = TraceOptions { repeat: 3, limit: Some(2), ..defaults() };
+    assert_eq!(seconds(&arrivals(FIVE, &options)), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+}
+
+#[test]
+fn long_gaps_are_shortened_if_asked() {
+    let text = "0,0,512,w,1.0\n0,1,512,w,500000000.0\n0,2,512,w,500000001.0\n";
+    assert!(error(text, &defaults()).remedy.contains("--gap-limit"));
+    let options = TraceOptions { gap_limit: Some(Span::from_secs(60)), ..defaults() };
+    let (arrivals, stats) = read(text.as_bytes(), &options).unwrap();
+    assert_eq!(seconds(&arrivals), [0.0, 60.0, 61.0]);
+    assert_eq!(stats.shortened_gaps, 1);
+}
+
+#[test]
+fn volumes_are_chosen_laid_over_or_apart() {
+    let text = "3,0,512,w,1.0\n7,0,512,w,1.0\n3,9,512,w,1.0\n";
+    let starts = |options: &TraceOptions| -> Vec<u64> {
+        arrivals(text, options).iter().map(|arrival| arrival.io.start.get()).collect()
+    };
+    let rule = |volumes| TraceOptions { volumes, ..defaults() };
+    let second = error(text, &defaults());
+    assert!(second.message.contains("7 after 3") && second.remedy.contains("--volume NAME"), "{second}");
+    assert_eq!(starts(&rule(VolumeRule::Overlay)), [0, 0, 9]);
+    assert_eq!(starts(&rule(VolumeRule::Stride(Sectors::new(10)))), [0, 10, 9]);
+    assert!(error(text, &rule(VolumeRule::Stride(Sectors::new(9)))).message.contains("leaves its stretch"));
+    assert_eq!(starts(&TraceOptions { volume: Some("7".into()), ..defaults() }), [0]);
+    assert_eq!(starts(&TraceOptions { extent: ExtentRule::Compact, ..defaults() }), [0, 2048, 9]);
+    let none = error(text, &TraceOptions { volume: Some("5".into()), ..defaults() });
+    assert!(none.remedy.contains("3, 7"), "{none}");
+}
+
+#[test]
+fn a_compacted_request_over_distant_chunks_comes_in_pieces_at_one_time() {
+    let text = "0,4096,512,w,1.0\n0,0,512,w,2.0\n0,2044,4096,r,3.0\n";
+    let options = TraceOptions { extent: ExtentRule::Compact, ..defaults() };
+    let (arrivals, stats) = read(text.as_bytes(), &options).unwrap();
+    let extents: Vec<_> = arrivals.iter().map(|a| (a.io.start.get(), a.io.sectors.get())).collect();
+    assert_eq!(extents, [(0, 1), (2048, 1), (4092, 8)]);
+    assert_eq!(stats.split_requests, 0);
+    let text = "0,2048,512,w,1.0\n0,0,512,w,2.0\n0,2044,4096,r,3.0\n";
+    let (arrivals, stats) = read(text.as_bytes(), &options).unwrap();
+    let extents: Vec<_> = arrivals.iter().map(|a| (a.io.start.get(), a.io.sectors.get())).collect();
+    assert_eq!(extents, [(0, 1), (2048, 1), (4092, 4), (0, 4)]);
+    assert_eq!((stats.split_requests, arrivals[2].at), (1, arrivals[3].at));
+}
+
+#[test]
+fn options_that_ask_for_nothing_are_refused() {
+    for options in [
+        TraceOptions { limit: Some(0), ..defaults() },
+        TraceOptions { repeat: 0, ..defaults() },
+        TraceOptions { pacing: Some(Pacing::Closed { depth: 0 }), ..defaults() },
+        TraceOptions { capacity: Some(Sectors::new(0)), ..defaults() },
+        TraceOptions { time_scale: Ratio::new(1e12), ..defaults() },
+    ] {
+        error(FIVE, &options);
+    }
+}
+
+#[test]
+fn a_corrupt_gzip_is_named_with_its_line() {
+    use std::io::Write;
+    let text: String = (0..100_000).map(|n| format!("0,{},512,w,{n}.0\n", n * 7919 % 100_003)).collect();
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gz.write_all(text.as_bytes()).unwrap();
+    let mut bytes = gz.finish().unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(0xff);
+    let error = read(&bytes, &defaults()).unwrap_err();
+    assert!(error.line.is_some() || error.message.contains("gzip"), "{error}");
+}
+
+/// A line or two of each text format, to be damaged.
+const LINES: [(Format, &str); 11] = [
+    (Format::Spc, "0,100,1000,w,5.000001\n3,7,512,R,5.5\n"),
+    (Format::Msr, "128166000000000001,alpha,2,Read,1000,4096,77\n"),
+    (Format::Systor, "Timestamp,Response,IOType,LUN,Offset,Size\n1456000000.000000500,,R,4,512,1024\n"),
+    (Format::Tencent, "1538000000,64,8,1,17\n"),
+    (Format::CloudPhysics, "1,5000001,2a,1024,77\n"),
+    (Format::Nexus5, "16\t8\t4096\t5\t1.5\t1.6\t1.7\t1.8\n"),
+    (Format::Disksim, "1.500 0 80 2 1\n"),
+    (Format::Mqsim, "1500 3 80 2 1\n"),
+    (Format::Blkreplay, "start ; sector; length ; op\n 0.5 ;  8 ; 16 ;RA ; 0.0\n"),
+    (Format::Iolog, "fio version 3 iolog\n15 f read 512 512\n20 f sync\n"),
+    (Format::Blkparse, "  8,0    1        5     0.000002000   100  Q FWFS 128 + 16 [a]\n"),
+];
+
+proptest! {
+    /// Whatever a file holds, it is read or refused: nothing panics, and nothing read is beyond the device.
+    #[test]
+    fn damage_is_read_or_refused(
+        which in 0..LINES.len(),
+        edits in prop::collection::vec((0_usize..200, any::<u8>()), 0..4),
+        cut in prop::option::of(0_usize..200),
+        rule in prop::sample::select(ExtentRule::ALL.to_vec()),
+    ) {
+        let (format, text) = LINES[which];
+        let mut bytes = text.as_bytes().repeat(3);
+        for (at, byte) in edits {
+            let at = at % bytes.len();
+            bytes[at] = if byte < 128 { b"0123456789,.- \n"[usize::from(byte) % 15] } else { byte };
+        }
+        bytes.truncate(cut.unwrap_or(usize::MAX));
+        let capacity = Sectors::new(1 << 20);
+        let options = TraceOptions {
+            format: Some(format),
+            volumes: VolumeRule::Overlay,
+            extent: rule,
+            capacity: Some(capacity),
+            ..defaults()
+        };
+        if let Ok((arrivals, _)) = read(&bytes, &options) {
+            prop_assert!(!arrivals.is_empty());
+            prop_assert!(arrivals.windows(2).all(|pair| pair[0].at <= pair[1].at));
+            prop_assert!(arrivals.iter().all(|arrival| arrival.io.end().get() <= capacity.get()));
+            prop_assert!(arrivals.iter().all(|arrival| arrival.io == Io::FLUSH || !arrival.io.sectors.is_zero()));
+        }
+        let detected = read(&bytes, &defaults());
+        prop_assert!(detected.is_ok() || !detected.unwrap_err().message.is_empty());
+    }
+
+    #[test]
+    fn noise_is_refused_by_every_format(bytes in prop::collection::vec(any::<u8>(), 0..400), which in 0..Format::ALL.len()) {
+        let options = TraceOptions { format: Some(Format::ALL[which]), ..defaults() };
+        let _ = read(&bytes, &options);
+        let _ = read(&bytes, &defaults());
+    }
+}

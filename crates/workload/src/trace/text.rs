@@ -1,0 +1,366 @@
+//! What the text formats share: fields, exact numbers, and the loop over lines.
+
+use super::format::Head;
+use super::input::Input;
+use super::record::{Context, Record, Records, Skip};
+use super::{Format, TraceOptions};
+use crate::{Pacing, SourceError};
+
+/// What is wrong with a line. Where it is and what to do is added by the reader.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Fault(String);
+
+impl Fault {
+    #[cold]
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self(message.into())
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What a line holds.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Parsed {
+    /// A request.
+    Request(Record),
+    /// A flush at the same time, then the request: a write with a preflush.
+    FlushThen(Record),
+    /// Nothing to issue.
+    Skip(Skip),
+}
+
+/// A format in which a line is at most one request.
+pub(crate) trait LineFormat: Sized + 'static {
+    /// The fields of a line, for messages.
+    const LAYOUT: &'static str;
+
+    /// The reader's state before the first line.
+    fn start(head: &Head<'_>, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault>;
+
+    /// Reads one line, neither blank nor a comment. The reader fills in its number.
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault>;
+
+    /// How the requests are issued unless the user says otherwise.
+    fn pacing(&self) -> Pacing {
+        Pacing::Open
+    }
+}
+
+/// A file of lines.
+struct Text<F> {
+    input: Input,
+    parser: F,
+    format: Format,
+    pending: Option<Record>,
+}
+
+/// Opens a file whose lines are `F`.
+pub(crate) fn open<F: LineFormat>(
+    mut input: Input,
+    format: Format,
+    options: &TraceOptions,
+    context: &mut Context,
+) -> Result<Box<dyn Records>, SourceError> {
+    let path = input.path().to_path_buf();
+    let head = Head::of(input.head()?);
+    let parser = F::start(&head, options, context).map_err(|fault| {
+        SourceError::new(fault.message(), format!("{} lines are `{}`", format.name(), F::LAYOUT)).in_file(&path)
+    })?;
+    Ok(Box::new(Text { input, parser, format, pending: None }))
+}
+
+impl<F: LineFormat> Records for Text<F> {
+    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        if let Some(record) = self.pending.take() {
+            return Ok(Some(record));
+        }
+        loop {
+            let Some(line) = self.input.line()? else { return Ok(None) };
+            // The first byte tells nearly always that the line is neither blank nor a comment.
+            let skip = match line.first() {
+                Some(b'#') => Some(Skip::Comment),
+                Some(b) if !b.is_ascii_whitespace() => None,
+                _ if line.trim_ascii().is_empty() => Some(Skip::Blank),
+                _ if line.trim_ascii_start()[0] == b'#' => Some(Skip::Comment),
+                _ => None,
+            };
+            if let Some(skip) = skip {
+                context.stats.pass_over(skip);
+                continue;
+            }
+            match self.parser.parse(line, context) {
+                Ok(Parsed::Request(mut record)) => {
+                    record.line = self.input.count();
+                    return Ok(Some(record));
+                }
+                Ok(Parsed::FlushThen(mut record)) => {
+                    record.line = self.input.count();
+                    self.pending = Some(record);
+                    return Ok(Some(Record { kind: flash::io::IoKind::Flush, start: 0, sectors: 0, ..record }));
+                }
+                Ok(Parsed::Skip(skip)) => context.stats.pass_over(skip),
+                Err(fault) => {
+                    let remedy = format!(
+                        "a {} line is `{}`: correct or delete this one (`#` comments it out), or name another format \
+                         with --format",
+                        self.format.name(),
+                        F::LAYOUT
+                    );
+                    return Err(SourceError::new(fault.message(), remedy)
+                        .in_file(self.input.path())
+                        .at_line(self.input.count()));
+                }
+            }
+        }
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.parser.pacing()
+    }
+}
+
+/// The fields of a line between separators, each without the blanks around it.
+pub(crate) struct Fields<'a> {
+    rest: Option<&'a [u8]>,
+    separator: u8,
+}
+
+impl<'a> Fields<'a> {
+    #[inline]
+    pub(crate) fn new(line: &'a [u8], separator: u8) -> Self {
+        Self { rest: Some(line), separator }
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let rest = self.rest?;
+        // Fields are a few bytes: a plain loop beats a vectorised search.
+        let field = match rest.iter().position(|b| *b == self.separator) {
+            Some(at) => {
+                self.rest = Some(&rest[at + 1..]);
+                &rest[..at]
+            }
+            None => {
+                self.rest = None;
+                rest
+            }
+        };
+        Some(field.trim_ascii())
+    }
+}
+
+/// The fields of a line between runs of blanks.
+pub(crate) struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    #[inline]
+    pub(crate) fn new(line: &'a [u8]) -> Self {
+        Self(line)
+    }
+}
+
+impl<'a> Iterator for Words<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let text = self.0.trim_ascii_start();
+        if text.is_empty() {
+            return None;
+        }
+        let end = text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        self.0 = rest;
+        Some(word)
+    }
+}
+
+/// A field that has to be there.
+#[inline]
+pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8], Fault> {
+    match field {
+        Some([]) | None => Err(Fault::new(format!("the line is cut short: it ends before its {what}"))),
+        Some(field) => Ok(field),
+    }
+}
+
+/// A whole number that has to be there.
+#[inline]
+pub(crate) fn whole(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
+    let field = present(field, what)?;
+    parse_whole(field).ok_or_else(|| bad_number(field, what))
+}
+
+/// A time of so many decimal digits below its unit, that is, a number times 10^`digits`, exactly; digits
+/// beyond are dropped. With 12 a time in seconds, with 9 one in milliseconds becomes picoseconds.
+#[inline]
+pub(crate) fn ticks(field: Option<&[u8]>, digits: u32, what: &str) -> Result<i128, Fault> {
+    let field = present(field, what)?;
+    parse_decimal(field, digits).ok_or_else(|| bad_number(field, what))
+}
+
+#[cold]
+fn bad_number(field: &[u8], what: &str) -> Fault {
+    let text = printable(field);
+    Fault::new(match field {
+        [b'-', rest @ ..] if parse_decimal(rest, 0).is_some() => format!("the {what} is negative: {text}"),
+        [first, ..] if first.is_ascii_digit() && field.iter().all(u8::is_ascii_digit) => {
+            format!("the {what} is too large: {text}")
+        }
+        _ => format!("the {what} is not a number: `{text}`"),
+    })
+}
+
+/// The first bytes of a field, fit to be printed.
+pub(crate) fn printable(field: &[u8]) -> String {
+    let shown: String = String::from_utf8_lossy(&field[..field.len().min(60)])
+        .chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect();
+    if field.len() > 60 { shown + "..." } else { shown }
+}
+
+/// Digits and nothing else, below 2^64.
+#[inline]
+pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
+    if digits.is_empty() {
+        return None;
+    }
+    let mut value: u64 = 0;
+    if digits.len() <= 19 {
+        for digit in digits {
+            let digit = digit.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            value = value * 10 + u64::from(digit);
+        }
+        return Some(value);
+    }
+    for digit in digits {
+        let digit = digit.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
+    }
+    Some(value)
+}
+
+const POWERS: [u64; 13] = [
+    1,
+    10,
+    100,
+    1_000,
+    10_000,
+    100_000,
+    1_000_000,
+    10_000_000,
+    100_000_000,
+    1_000_000_000,
+    10_000_000_000,
+    100_000_000_000,
+    1_000_000_000_000,
+];
+
+/// `text` times 10^`digits`, without rounding on the way; `digits` is at most 12.
+#[inline]
+pub(crate) fn parse_decimal(text: &[u8], digits: u32) -> Option<i128> {
+    let (whole, fraction) = match text.iter().position(|b| *b == b'.') {
+        Some(at) => (&text[..at], &text[at + 1..]),
+        None => (text, &[][..]),
+    };
+    let mut value = if whole.is_empty() && !fraction.is_empty() { 0 } else { i128::from(parse_whole(whole)?) };
+    value *= i128::from(POWERS[digits as usize]);
+    if !fraction.is_empty() {
+        let (kept, dropped) = fraction.split_at(fraction.len().min(digits as usize));
+        if !dropped.iter().all(u8::is_ascii_digit) {
+            return None;
+        }
+        if !kept.is_empty() {
+            value += i128::from(parse_whole(kept)? * POWERS[digits as usize - kept.len()]);
+        }
+    }
+    Some(value)
+}
+
+/// The sectors that hold some bytes: where a trace counts in bytes that are no whole sectors, the extent
+/// is widened to the sectors it touches, as a device would have to.
+#[inline]
+pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<(u64, u32), Fault> {
+    let start = offset / 512;
+    if bytes == 0 {
+        return Ok((start, 0));
+    }
+    let Some(end) = offset.checked_add(bytes) else { return Err(too_far(offset, bytes)) };
+    sectors_extent(start, end.div_ceil(512) - start)
+}
+
+/// An extent in sectors, checked: it must end within 2^64 bytes and be below 2 TiB long.
+#[inline]
+pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<(u64, u32), Fault> {
+    const LAST: u64 = u64::MAX / 512;
+    match (u32::try_from(sectors), start.checked_add(sectors)) {
+        (Ok(sectors), Some(end)) if end <= LAST => Ok((start, sectors)),
+        (Err(_), _) => Err(Fault::new(format!("the size of {sectors} sectors is beyond the 2 TiB of any one request"))),
+        _ => Err(too_far(start, sectors)),
+    }
+}
+
+#[cold]
+fn too_far(start: u64, length: u64) -> Fault {
+    Fault::new(format!("the extent {start} + {length} is beyond 2^64 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        assert_eq!(parse_decimal(b"1456095145.133076", 12), Some(1_456_095_145_133_076_000_000));
+        assert_eq!(parse_decimal(b"0.000000000001", 12), Some(1));
+        assert_eq!(parse_decimal(b"0.0000000000019", 12), Some(1));
+        assert_eq!(parse_decimal(b"15849.28847", 9), Some(15_849_288_470_000));
+        assert_eq!(parse_decimal(b".5", 3), Some(500));
+        assert_eq!(parse_decimal(b"7", 0), Some(7));
+        assert_eq!(parse_decimal(b"7.9", 0), Some(7));
+        for bad in [&b""[..], b".", b"-1", b"1.2.3", b"1e3", b"0x1", b"1.-2", b"99999999999999999999"] {
+            assert_eq!(parse_decimal(bad, 12), None, "{}", printable(bad));
+        }
+    }
+
+    #[test]
+    fn whole_numbers_stop_at_the_edge() {
+        assert_eq!(parse_whole(b"18446744073709551615"), Some(u64::MAX));
+        assert_eq!(parse_whole(b"18446744073709551616"), None);
+        assert_eq!(parse_whole(b"00000000000000000000012"), Some(12));
+        assert_eq!(whole(Some(b"-5"), "size").unwrap_err().message(), "the size is negative: -5");
+        assert_eq!(whole(Some(b"5x"), "size").unwrap_err().message(), "the size is not a number: `5x`");
+        assert_eq!(whole(None, "size").unwrap_err().message(), "the line is cut short: it ends before its size");
+    }
+
+    #[test]
+    fn bytes_are_widened_to_the_sectors_they_touch() {
+        assert_eq!(bytes_extent(0, 1), Ok((0, 1)));
+        assert_eq!(bytes_extent(511, 2), Ok((0, 2)));
+        assert_eq!(bytes_extent(1024, 512), Ok((2, 1)));
+        assert_eq!(bytes_extent(1025, 0), Ok((2, 0)));
+        assert!(bytes_extent(u64::MAX, 2).is_err());
+        assert!(sectors_extent(0, 1 << 32).is_err());
+        assert!(sectors_extent(u64::MAX / 512, 1).is_err());
+    }
+
+    #[test]
+    fn words_and_fields_split_as_written() {
+        assert_eq!(Words::new(b"  a\t bc ").collect::<Vec<_>>(), [&b"a"[..], b"bc"]);
+        assert_eq!(Fields::new(b"a, b ,,c", b',').collect::<Vec<_>>(), [&b"a"[..], b"b", b"", b"c"]);
+    }
+}

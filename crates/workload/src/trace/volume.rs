@@ -1,0 +1,127 @@
+//! Volumes: the separate address spaces (ASU, host and disk, LUN, device, file) that a trace may mix.
+
+use std::collections::HashMap;
+
+use flash::units::{Lba, Sectors};
+
+/// What becomes of a trace of several volumes, each of which has its own sector zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum VolumeRule {
+    /// A second volume is an error: overlapping them silently would invent updates that never were.
+    /// Compaction ([`super::ExtentRule::Compact`]) tells volumes apart and so allows any number.
+    #[default]
+    Single,
+    /// All share one address space, as if their requests had gone to one disk.
+    Overlay,
+    /// The n-th volume to appear starts at n times this; a request that leaves its stretch is an error.
+    Stride(Sectors),
+}
+
+/// The names of the volumes in the order of their appearance.
+#[derive(Debug, Default)]
+pub(crate) struct Volumes {
+    ids: HashMap<Vec<u8>, u32>,
+    names: Vec<String>,
+    wanted: Vec<bool>,
+    only: Option<String>,
+    last: (Vec<u8>, u32),
+}
+
+impl Volumes {
+    /// All volumes, or only the one with this name.
+    pub(crate) fn new(only: Option<&str>) -> Self {
+        Self { only: only.map(str::to_owned), ..Self::default() }
+    }
+
+    /// The index of the volume that a file calls `key`.
+    #[inline]
+    pub(crate) fn id(&mut self, key: &[u8]) -> u32 {
+        if !self.names.is_empty() && self.last.0 == key {
+            return self.last.1;
+        }
+        self.look_up(key)
+    }
+
+    fn look_up(&mut self, key: &[u8]) -> u32 {
+        let next = self.names.len() as u32;
+        let id = *self.ids.entry(key.to_vec()).or_insert(next);
+        if id == next {
+            let name = String::from_utf8_lossy(key).into_owned();
+            self.wanted.push(self.only.as_ref().is_none_or(|only| *only == name));
+            self.names.push(name);
+        }
+        self.last.0.clear();
+        self.last.0.extend_from_slice(key);
+        self.last.1 = id;
+        id
+    }
+
+    /// True if this volume was asked for.
+    #[inline]
+    pub(crate) fn wants(&self, id: u32) -> bool {
+        self.wanted[id as usize]
+    }
+
+    pub(crate) fn name(&self, id: u32) -> &str {
+        &self.names[id as usize]
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The first few names, for a message.
+    pub(crate) fn listing(&self) -> String {
+        let mut text = self.names.iter().take(8).cloned().collect::<Vec<_>>().join(", ");
+        if self.names.len() > 8 {
+            text.push_str(&format!(" and {} more", self.names.len() - 8));
+        }
+        text
+    }
+}
+
+impl VolumeRule {
+    /// Where an extent of volume `id` lies in the one address space, or what is wrong with it.
+    pub(crate) fn place(self, id: u32, start: Lba, sectors: Sectors, apart: bool) -> Result<Lba, VolumeFault> {
+        match self {
+            Self::Overlay => Ok(start),
+            Self::Single if apart || id == 0 => Ok(start),
+            Self::Single => Err(VolumeFault::Second),
+            Self::Stride(stride) => {
+                let base = u64::from(id).checked_mul(stride.get());
+                let inside = start.get().checked_add(sectors.get()).is_some_and(|end| end <= stride.get());
+                // Addresses stay below 2^64 bytes, as those of every format do.
+                base.filter(|base| inside && *base <= u64::MAX / 512 - stride.get().min(u64::MAX / 512))
+                    .map(|base| Lba::new(base + start.get()))
+                    .ok_or(VolumeFault::BeyondStride)
+            }
+        }
+    }
+}
+
+/// Why a volume has no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VolumeFault {
+    Second,
+    BeyondStride,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn volumes_are_numbered_as_they_appear() {
+        let mut volumes = Volumes::new(Some("b"));
+        assert_eq!([b"a", b"b", b"a", b"b"].map(|key| volumes.id(key)), [0, 1, 0, 1]);
+        assert!(!volumes.wants(0) && volumes.wants(1));
+        assert_eq!(volumes.listing(), "a, b");
+    }
+
+    #[test]
+    fn a_stride_keeps_volumes_apart_and_is_a_limit() {
+        let rule = VolumeRule::Stride(Sectors::new(100));
+        assert_eq!(rule.place(2, Lba::new(92), Sectors::new(8), false), Ok(Lba::new(292)));
+        assert_eq!(rule.place(2, Lba::new(93), Sectors::new(8), false), Err(VolumeFault::BeyondStride));
+    }
+}
