@@ -241,11 +241,10 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
     #[inline]
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
-        while let Some(at) = self.events.next_time() {
-            if at > to || (at > self.now && !self.completions.is_empty()) {
-                break;
-            }
-            let Some((at, event)) = self.events.pop() else { break };
+        loop {
+            // What has completed is reported before time goes on.
+            let until = if self.completions.is_empty() { to } else { self.now };
+            let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
             self.handle(event);
             self.pump();
