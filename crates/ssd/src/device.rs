@@ -229,6 +229,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
+        self.ftl.fetch((request.io.start.get() / u64::from(self.resolved.geometry.sectors)) as usize);
         self.queue.push_back((now, request));
         self.pump();
     }
