@@ -4,6 +4,7 @@ use flash::io::IoKind;
 use flash::units::Lba;
 use testkit::{Bug, FixedDrive, List};
 use workload::Arrival;
+use workload::generate::{Generator, GeneratorSpec};
 
 use super::*;
 use crate::oracle::{Blank, Oracle};
@@ -71,6 +72,18 @@ fn the_limit_and_the_pacing_of_the_user_win() {
     let runner = Runner::new().limit(40).pacing(Pacing::Closed { depth: 4 });
     let result = runner.run(&mut drive(), &mut source, &mut Blank).expect("it runs");
     assert_eq!((result.completed, result.span()), (40, Span::from_us(1_000)));
+}
+
+#[test]
+fn a_closed_loop_ends_after_the_duration_of_its_source() {
+    let spec = "name = 'w'\nduration = '1ms'\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
+                reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n";
+    let spec = GeneratorSpec::from_toml(spec).expect("a description");
+    let mut disk = drive();
+    let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&disk), 1).expect("a workload");
+    let result = Runner::new().first_tag(7).run(&mut disk, &mut source, &mut Blank).expect("it runs");
+    // Ten rounds of 100 us begin within the millisecond.
+    assert_eq!((result.completed, result.span()), (40, Span::from_ms(1)));
 }
 
 #[test]
