@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flash::backend::{Account, Op};
 use flash::nand::{Sector, Stamp};
-use flash::units::{Energy, Span};
+use flash::units::{Energy, Sectors, Span};
 use ssd::{Drive, Ssd};
 use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::reconcile::reconcile;
@@ -51,8 +51,9 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     let workload = workload(&args.workload, &args.trace, device.capacity(), args.seed)?;
     if args.verify {
         // Preconditioning writes zeros, so that a disk with a past reads like a new one.
+        let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let check = |oracle: &Oracle| Some(oracle.verified());
-        on_disk::<Stamp, _>(&device, workload, &mut Oracle::blank(), check, args, results)
+        on_disk::<Stamp, _>(&device, workload, &mut Oracle::blank(granularity), check, args, results)
     } else {
         on_disk::<(), _>(&device, workload, &mut Blank, |_| None, args, results)
     }

@@ -19,6 +19,9 @@ impl<S: Copy + Default> Drive<S> for Disk<S> {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
+    fn discard_granularity(&self) -> Sectors {
+        self.0.discard_granularity()
+    }
     fn submit(&mut self, now: Time, request: Request<S>) {
         self.0.submit(now, request);
     }
@@ -80,7 +83,8 @@ fn run(arguments: &[&str]) -> Result<String, Failure> {
 }
 
 fn verified(disk: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
-    on(Disk(disk), &mut Oracle::blank(), |oracle| Some(oracle.verified()), arguments, stages)
+    let granularity = disk.discard_granularity();
+    on(Disk(disk), &mut Oracle::blank(granularity), |oracle| Some(oracle.verified()), arguments, stages)
 }
 
 fn names(dir: &Path) -> Vec<String> {

@@ -128,11 +128,11 @@ fn the_log_holds_every_request_once() {
 
 #[test]
 fn a_sound_disk_is_verified_and_one_that_forgets_is_found_out() {
-    let mut oracle = Oracle::blank();
+    let mut oracle = Oracle::blank(Sectors::new(1));
     Runner::new().run(&mut drive::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
     assert_eq!(oracle.verified().sectors, 2_000 * 8);
     let mut disk = drive::<u64>().with(Bug::Forgets(1_200));
-    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank());
+    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
     let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
     assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
 }
