@@ -221,6 +221,10 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
         self.resolved.capacity()
     }
 
+    fn discard_granularity(&self) -> Sectors {
+        Sectors::new(u64::from(self.resolved.geometry.sectors))
+    }
+
     #[inline]
     fn submit(&mut self, now: Time, request: Request<S>) {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);

@@ -6,6 +6,10 @@ use crate::units::{BlockId, Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 
+mod snapshot;
+
+pub use snapshot::SnapshotError;
+
 /// Which stream of writes a superblock was opened for; written into its first spare area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
