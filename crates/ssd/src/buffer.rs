@@ -258,8 +258,10 @@ impl<S: Sector> Buffer<S> {
         if std::mem::take(&mut entry.again) {
             entry.flushing = false;
             entry.epoch = entry.again_epoch;
-            let (new_epoch, dirty) = (entry.epoch, handle);
-            self.queue.push_back((dirty, new_epoch));
+            // Behind everything of its epoch: a flush since then may have let newer entries in.
+            let newer = entry.epoch;
+            let place = self.queue.partition_point(|(_, epoch)| *epoch <= newer);
+            self.queue.insert(place, (handle, newer));
             self.dirty += 1;
             self.written(epoch);
             return None;

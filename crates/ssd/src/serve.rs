@@ -216,6 +216,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
     fn fill_buffer(&mut self) {
+        if self.clients.buffer_failed {
+            return self.refuse_writes();
+        }
         loop {
             while let Some(handle) = self.buffer_queue.front().copied() {
                 if !self.take(handle) {
@@ -227,6 +230,15 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             if !self.write_back() {
                 return;
             }
+        }
+    }
+
+    /// The buffer holds what flash has no room for any more: nothing new is taken or promised.
+    fn refuse_writes(&mut self) {
+        let flushes = std::mem::take(&mut self.flushes).into_iter().map(|(_, handle)| handle);
+        for handle in flushes.chain(std::mem::take(&mut self.buffer_queue)) {
+            self.clients.requests[handle].status = Status::ReadOnly;
+            self.served(handle);
         }
     }
 
@@ -290,9 +302,6 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 break;
             }
             self.flushes.pop_front();
-            if self.clients.buffer_failed {
-                self.clients.requests[handle].status = Status::ReadOnly;
-            }
             self.served(handle);
         }
         self.fill_buffer();
@@ -327,12 +336,14 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     #[inline]
     fn served(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
-        if io.kind == IoKind::Read {
-            if let Some(at) = self.link.carry(self.now, Direction::Out, io.sectors.bytes()) {
-                return self.events.push(at, Event::WentOut(handle.number()));
-            }
+        let arrival = match io.kind {
+            IoKind::Read => self.link.carry(self.now, Direction::Out, io.sectors.bytes()),
+            _ => None,
+        };
+        match arrival {
+            Some(at) => self.events.push(at, Event::WentOut(handle.number())),
+            None => self.complete(handle),
         }
-        self.complete(handle);
     }
 
     #[inline]

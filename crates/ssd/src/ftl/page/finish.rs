@@ -87,6 +87,7 @@ impl PageFtl {
         if let Some(pool) = pool {
             self.resume(flash, owners, pool);
             self.kick(flash, owners, pool);
+            self.house(flash, owners);
         }
     }
 
