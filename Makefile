@@ -3,6 +3,8 @@
 CARGO ?= cargo
 # Random cases per property in `make soak`; `make test` uses the default of 256.
 SOAK_CASES ?= 20000
+# Seconds that `make soak` spends on random devices.
+SOAK ?= 600
 
 .DEFAULT_GOAL := help
 
@@ -29,8 +31,13 @@ bench: ## Measure the simulator's speed
 	$(CARGO) run --release -p bench
 
 .PHONY: soak
-soak: ## Run every property with SOAK_CASES random cases instead of 256 (minutes to hours)
+soak: ## Break random devices for SOAK seconds on all cores, then every property with many cases (REPLAY=seed repeats a failure)
+ifdef REPLAY
+	$(CARGO) run --release -p testkit --bin soak -- replay $(REPLAY)
+else
+	$(CARGO) run --release -p testkit --bin soak -- $(SOAK)
 	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
+endif
 
 .PHONY: ci
 ci: ## What continuous integration runs

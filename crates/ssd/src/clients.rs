@@ -150,9 +150,10 @@ impl<S: Sector> Owners<S> for Clients<S> {
                 self.requests[handle].status = Status::ReadOnly;
                 self.unit_done(handle, Service { wait: Span::ZERO, waited_for: CauseSet::EMPTY });
             }
-            Some(Whose::Entry(handle)) => {
+            // The unit stays in the buffer, where it can still be read.
+            Some(Whose::Entry(_)) => {
                 self.buffer_failed = true;
-                self.entry_done(handle);
+                self.drained = true;
             }
             None => {}
         }

@@ -28,7 +28,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// there is torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
         let waiting = self.queue.iter().map(|(_, request)| request.tag);
-        let lost = self.active.iter().map(|handle| self.clients.requests[*handle].tag).chain(waiting).collect();
+        let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
+        let unseen = self.completions.iter().map(|completion| completion.tag);
+        let lost = active.chain(waiting).chain(unseen).collect();
         self.backend.cut_power(self.now);
         self.lose_everything_volatile();
         lost

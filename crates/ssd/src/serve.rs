@@ -216,6 +216,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
     fn fill_buffer(&mut self) {
+        if self.clients.buffer_failed {
+            return self.refuse_writes();
+        }
         loop {
             while let Some(handle) = self.buffer_queue.front().copied() {
                 if !self.take(handle) {
@@ -227,6 +230,15 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             if !self.write_back() {
                 return;
             }
+        }
+    }
+
+    /// The buffer holds what flash has no room for any more: nothing new is taken or promised.
+    fn refuse_writes(&mut self) {
+        let flushes = std::mem::take(&mut self.flushes).into_iter().map(|(_, handle)| handle);
+        for handle in flushes.chain(std::mem::take(&mut self.buffer_queue)) {
+            self.clients.requests[handle].status = Status::ReadOnly;
+            self.served(handle);
         }
     }
 
@@ -251,17 +263,17 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Writes back one program's worth of the buffer, if it is time for so much. False if not.
     fn write_back(&mut self) -> bool {
         let batch = self.backend.slots_per_command();
-        let urgent = match self.flushes.back() {
-            Some((epoch, _)) => Some(*epoch),
-            // A write that waits needs room now.
-            None if !self.buffer_queue.is_empty() => Some(u64::MAX),
-            None => None,
-        };
+        let flush = self.flushes.back().map(|(epoch, _)| *epoch);
+        let waits = !self.buffer_queue.is_empty();
+        let Some(buffer) = &mut self.clients.buffer else { return false };
+        if !buffer.is_due(batch, flush, waits) {
+            return false;
+        }
         let mut written = 0;
         let mut version = 0;
         while written < batch {
             let Some(buffer) = &mut self.clients.buffer else { break };
-            let Some(entry) = buffer.next_to_write(urgent) else { break };
+            let Some(entry) = buffer.next_to_write() else { break };
             let (lpn, mask) = (buffer.entry(entry).lpn, buffer.entry(entry).mask);
             if written == 0 {
                 version = self.ftl.next_version();
@@ -290,9 +302,6 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 break;
             }
             self.flushes.pop_front();
-            if self.clients.buffer_failed {
-                self.clients.requests[handle].status = Status::ReadOnly;
-            }
             self.served(handle);
         }
         self.fill_buffer();
@@ -327,12 +336,14 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     #[inline]
     fn served(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
-        if io.kind == IoKind::Read {
-            if let Some(at) = self.link.carry(self.now, Direction::Out, io.sectors.bytes()) {
-                return self.events.push(at, Event::WentOut(handle.number()));
-            }
+        let arrival = match io.kind {
+            IoKind::Read => self.link.carry(self.now, Direction::Out, io.sectors.bytes()),
+            _ => None,
+        };
+        match arrival {
+            Some(at) => self.events.push(at, Event::WentOut(handle.number())),
+            None => self.complete(handle),
         }
-        self.complete(handle);
     }
 
     #[inline]

@@ -1,8 +1,9 @@
 //! What every sector may hold, power cuts included.
 //!
 //! The newest completed write is what a read returns. After a power cut a sector may hold its last durable
-//! content or anything written since; a discard is no promise, so what was there before it may be found
-//! again. Nothing older, and nothing of another sector, ever.
+//! content or anything written since. A discard is no promise that outlives the power (ATA calls it
+//! non-deterministic): until the sector is durably written again, anything that ever was there may be found
+//! after a cut. Nothing older than that, and nothing of another sector, ever.
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,19 @@ struct Sector {
     possible: Vec<(u64, Stamp)>,
     /// What a read returns now.
     now: Stamp,
+    /// A discard is among what is possible.
+    discarded: bool,
+    /// Everything ever written here.
+    past: Vec<Stamp>,
+}
+
+impl Sector {
+    /// Everything before position `at` can no longer be found.
+    fn settle(&mut self, at: usize) {
+        let discard = self.possible[at..].iter().any(|(order, stamp)| *order == 0 && *stamp == Stamp(0));
+        self.possible.drain(..at);
+        self.discarded &= discard;
+    }
 }
 
 /// The oracle for a device.
@@ -51,6 +65,7 @@ impl Oracle {
                     entry.possible.push((0, Stamp(0)));
                 }
                 entry.possible.push((order, stamp));
+                entry.past.push(stamp);
                 stamp
             })
             .collect()
@@ -70,7 +85,7 @@ impl Oracle {
             entry.now = *stamp;
             if self.write_through {
                 let at = entry.possible.iter().position(|(_, s)| s == stamp).expect("it was submitted");
-                entry.possible.drain(..at);
+                entry.settle(at);
             }
         }
     }
@@ -79,7 +94,7 @@ impl Oracle {
     pub fn complete_flush(&mut self, covered: impl Fn(u64) -> bool) {
         for entry in self.sectors.values_mut() {
             if let Some(at) = entry.possible.iter().rposition(|(order, _)| *order > 0 && covered(*order)) {
-                entry.possible.drain(..at);
+                entry.settle(at);
             }
         }
     }
@@ -92,6 +107,7 @@ impl Oracle {
         for sector in first..end {
             let entry = self.sectors.entry(sector).or_default();
             entry.now = Stamp(0);
+            entry.discarded = true;
             entry.possible.push((0, Stamp(0)));
         }
     }
@@ -117,10 +133,12 @@ impl Oracle {
             assert_eq!(got, Stamp(0), "sector {sector} was never written and holds {got:?}");
             return;
         };
-        let possible =
-            entry.possible.iter().any(|(_, stamp)| *stamp == got) || entry.possible.is_empty() && got == Stamp(0);
+        let known = entry.possible.iter().any(|(_, stamp)| *stamp == got);
+        let first = entry.possible.is_empty() && got == Stamp(0);
+        let possible = known || first || (entry.discarded && entry.past.contains(&got));
         assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
         entry.now = got;
+        entry.discarded = false;
         entry.possible = vec![(0, got)];
     }
 

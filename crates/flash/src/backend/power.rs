@@ -14,7 +14,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let die = &mut self.dies[number];
             // An array that has not begun (its time is not running) has touched nothing.
             let working = die.array.filter(|_| !die.held && die.until > now);
-            die.busy = die.busy - die.until.saturating_since(now);
+            die.busy -= die.until.saturating_since(now);
             if let Some(handle) = working {
                 let (target, count) = (self.commands[handle].target, self.commands[handle].count);
                 match self.commands[handle].op {
@@ -31,7 +31,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             die.last = None;
         }
         for channel in &mut self.channels {
-            channel.busy = channel.busy - channel.until.saturating_since(now);
+            channel.busy -= channel.until.saturating_since(now);
             channel.until = now;
             channel.current = None;
             channel.queue.clear();

@@ -16,11 +16,14 @@ mod tests;
 mod wear;
 mod write;
 
+use std::collections::VecDeque;
+
 use flash::backend::{Command, List};
 use flash::engine::{Handle, Rng};
 use flash::nand::{Geometry, Media, Sector};
 use flash::units::{Lpn, Span};
 
+use super::Unit;
 use super::placement::Placer;
 use super::victim::Victims;
 use crate::Resolved;
@@ -65,6 +68,8 @@ pub(crate) struct PageFtl {
     rng: Rng,
     /// The version of the latest write.
     version: u32,
+    /// Units that no pool has room for until others have been programmed.
+    homeless: VecDeque<Unit>,
     /// Pools that the request under way has a program or a list in.
     touched: Vec<u32>,
     /// The read lists that the request under way has open, by die.
@@ -95,6 +100,7 @@ impl PageFtl {
             victims: Victims::new(resolved.ftl.gc.victim, &geometry),
             rng: Rng::stream(seed, "ftl.gc"),
             version: 0,
+            homeless: VecDeque::new(),
             touched: Vec::new(),
             reading: vec![None; geometry.die_count() as usize],
             read_dies: Vec::new(),
@@ -129,6 +135,12 @@ impl PageFtl {
         if let Some(old) = self.map.clear(lpn) {
             self.invalidate(old);
         }
+    }
+
+    /// Starts to fetch what will be needed to look a unit up.
+    #[inline]
+    pub(crate) fn fetch(&self, unit: usize) {
+        self.map.fetch(unit);
     }
 
     /// Whether a unit is mapped.

@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn transfers_queue_in_their_direction() {
-        let at = |ns| Some(Time::from_ps(ns * 1000_u64));
+        let at = |ns: u64| Some(Time::from_ps(ns * 1000));
         let mut half = link(Duplex::Half);
         assert_eq!(half.carry(Time::ZERO, Direction::In, Bytes::new(900)), at(1000));
         assert_eq!(half.carry(Time::ZERO, Direction::Out, Bytes::new(900)), at(2000));

@@ -269,9 +269,10 @@ impl Spec {
                 ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
             }
         };
-        // Each pool keeps open superblocks and one to copy into to itself.
+        // Each pool keeps open superblocks and one to copy into to itself, and while a unit is overwritten
+        // there are two of it.
         let pools = u64::from(geometry.die_count() * geometry.groups());
-        let spare = u64::from(geometry.blocks.saturating_sub(RESERVED)) * pools * slots;
+        let spare = (u64::from(geometry.blocks.saturating_sub(RESERVED)) * pools * slots).saturating_sub(slots);
         if units == 0 {
             faults.add(path, "nothing is left for the host", "leave it some of the flash");
             return None;

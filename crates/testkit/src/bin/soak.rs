@@ -1,9 +1,62 @@
-//! The soak: the swarm over as many seeds as asked.
-fn main() {
-    let args: Vec<u64> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
-    let swarm = testkit::Swarm { requests: args[0] as u32, cuts: args[1] as u32, faults: args[2] != 0 };
-    for seed in args[3]..args[4] {
-        eprintln!("seed {seed}");
-        println!("{:?}", swarm.run(seed));
+//! The soak: the swarm over as many seeds as there is time for, on all cores.
+//!
+//! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it.
+//! `soak replay SEED` runs one seed again and lets its failure through.
+#![allow(clippy::disallowed_methods)] // A soak is measured in wall time and runs on threads; the device does neither.
+
+use std::panic;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use testkit::Swarm;
+
+/// The swarm of a seed: every third without cuts, every second with failing blocks.
+fn swarm(seed: u64) -> Swarm {
+    Swarm { requests: 1200, cuts: if seed.is_multiple_of(3) { 0 } else { 12 }, faults: seed.is_multiple_of(2) }
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |i: usize, default| match arguments.get(i) {
+        None => Some(default),
+        Some(text) => text.parse::<u64>().ok(),
+    };
+    if arguments.first().is_some_and(|first| first == "replay") {
+        let Some(seed) = arguments.get(1).and_then(|seed| seed.parse().ok()) else { return usage() };
+        println!("{:?}", swarm(seed).run(seed));
+        return ExitCode::SUCCESS;
     }
+    let (Some(seconds), Some(first)) = (number(0, 60), number(1, 1_000_000)) else { return usage() };
+    panic::set_hook(Box::new(|_| {}));
+    let end = Instant::now() + Duration::from_secs(seconds);
+    let [next, failures, cuts, requests] = [first, 0, 0, 0].map(AtomicU64::new);
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while Instant::now() < end {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    match panic::catch_unwind(|| swarm(seed).run(seed)) {
+                        Ok(outcome) => {
+                            cuts.fetch_add(outcome.cuts, Ordering::Relaxed);
+                            requests.fetch_add(outcome.completed, Ordering::Relaxed);
+                        }
+                        Err(_) => {
+                            failures.fetch_add(1, Ordering::Relaxed);
+                            println!("FAILED: replay with `make soak REPLAY={seed}`");
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let [seeds, failures, cuts, requests] = [next, failures, cuts, requests].map(AtomicU64::into_inner);
+    println!("{} seeds, {requests} requests, {cuts} power cuts, {failures} failures", seeds - first);
+    if failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+fn usage() -> ExitCode {
+    eprintln!("soak [SECONDS [FIRST_SEED]] | soak replay SEED");
+    ExitCode::from(2)
 }

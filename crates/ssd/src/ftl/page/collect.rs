@@ -42,9 +42,7 @@ impl PageFtl {
         while self.pools[pool as usize].gc.copies < self.gc.parallel {
             let room = self.copy_room(pool);
             let filled = self.gather(flash, pool, room);
-            let gc = &self.pools[pool as usize].gc;
-            let stalled = gc.copies == 0 && gc.erases == 0;
-            if gc.gathered.is_empty() || !(filled || stalled) {
+            if !filled && !self.must_pad(pool) {
                 break;
             }
             if !self.copy(flash, pool) {
@@ -57,9 +55,20 @@ impl PageFtl {
             chosen.gc.active = false;
         }
         let idle = chosen.gc.copies == 0 && chosen.gc.erases == 0 && chosen.in_flight == chosen.waiting.len() as u32;
-        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && (no_room || chosen.gc.victims.is_empty()) {
+        let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
+        let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
+        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless {
             self.give_up(flash, owners, pool);
         }
+    }
+
+    /// True if what has been gathered is copied although it does not fill a program: somebody waits for the
+    /// space, or a block is failing. Otherwise it stays where it is until there is more.
+    fn must_pad(&self, pool: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        let stalled = chosen.gc.copies == 0 && chosen.gc.erases == 0;
+        let failing = chosen.gc.victims.iter().any(|victim| victim.cause == Cause::Recovery);
+        stalled && !chosen.gc.gathered.is_empty() && (failing || !chosen.waiting.is_empty())
     }
 
     /// Slots that the next program of copies takes.
@@ -99,12 +108,17 @@ impl PageFtl {
     /// Chooses one more victim if one is wanted and there is one.
     fn begin_victim(&mut self, pool: u32) -> bool {
         let chosen = &mut self.pools[pool as usize];
-        if let Some(failing) = chosen.gc.failing.pop() {
-            if self.blocks.state(failing) == State::Closed {
-                self.take_victim(pool, failing, Cause::Recovery);
+        if let Some(failing) = chosen.gc.failing.last().copied() {
+            let gone = self.blocks.state(failing) != State::Closed;
+            if gone || self.copies_fit(pool, self.pools[pool as usize].free.len(), self.blocks.valid(failing)) {
+                self.pools[pool as usize].gc.failing.pop();
+                if !gone {
+                    self.take_victim(pool, failing, Cause::Recovery);
+                }
+                return true;
             }
-            return true;
         }
+        let chosen = &self.pools[pool as usize];
         let gc = &chosen.gc;
         let free = chosen.free.len();
         let promised = free + gc.erases + gc.victims.len() as u32;
@@ -116,9 +130,22 @@ impl PageFtl {
         // Without a free superblock the cheapest victim is the only safe one.
         let dry = free == 0 && chosen.open[Stream::Copies as usize].is_none();
         let victim = if dry { self.victims.cheapest(pool) } else { self.victims.pick(pool, &mut self.rng) };
-        let Some(victim) = victim else { return false };
+        // Filling up a program costs nothing; otherwise all that is begun must find a place.
+        let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
+        let Some(victim) = victim.filter(fits) else { return false };
         self.take_victim(pool, victim, Cause::Gc);
         true
+    }
+
+    /// True if the valid units of all victims, and `more`, find a place in the superblock that is open for
+    /// copies and in `free` more. Victims give their space back late: somebody may still read them.
+    pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        let slots = self.geometry.superblock_slots();
+        let open = chosen.open[Stream::Copies as usize].map_or(0, |open| slots - open.next);
+        let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
+        let program = self.program_slots();
+        (moving + more).div_ceil(program) * program <= open + free * slots
     }
 
     pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {
@@ -283,6 +310,7 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
+            self.fetch_all(flash, handle);
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
@@ -303,6 +331,7 @@ impl PageFtl {
         if let Some(pool) = pool {
             self.resume(flash, owners, pool);
             self.kick(flash, owners, pool);
+            self.house(flash, owners);
         }
     }
 

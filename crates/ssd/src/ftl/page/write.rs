@@ -23,7 +23,23 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         unit: Unit,
     ) {
-        let Some(pool) = self.place(flash, &unit) else { return owners.write_refused(unit.owner) };
+        if !self.homeless.is_empty() {
+            return self.homeless.push_back(unit);
+        }
+        match self.place(flash, &unit) {
+            Some(pool) => self.accept(flash, owners, pool, unit),
+            None if self.pools.iter().any(|pool| pool.in_flight > 0) => self.homeless.push_back(unit),
+            None => owners.write_refused(unit.owner),
+        }
+    }
+
+    fn accept<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: Unit,
+    ) {
         let chosen = &mut self.pools[pool as usize];
         chosen.live += 1;
         chosen.in_flight += 1;
@@ -31,6 +47,27 @@ impl PageFtl {
             self.pools[pool as usize].waiting.push_back(unit);
             self.kick(flash, owners, pool);
         }
+    }
+
+    /// Finds pools for the units that had none, now that older copies have become garbage.
+    pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        if self.homeless.is_empty() {
+            return;
+        }
+        while let Some(unit) = self.homeless.front().copied() {
+            match self.place(flash, &unit) {
+                Some(pool) => {
+                    self.homeless.pop_front();
+                    self.accept(flash, owners, pool, unit);
+                }
+                None if self.pools.iter().any(|pool| pool.in_flight > 0) => break,
+                None => {
+                    self.homeless.pop_front();
+                    owners.write_refused(unit.owner);
+                }
+            }
+        }
+        self.end_write(flash, owners);
     }
 
     /// The request is complete: what was put together is sent.
@@ -141,8 +178,9 @@ impl PageFtl {
 
     fn begin_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
         if self.pools[pool as usize].open(Stream::Host).is_none() {
-            // One free superblock is kept for garbage collection to copy into.
-            if self.pools[pool as usize].free.len() <= 1 {
+            // One free superblock is kept for garbage collection to copy into, more if it is at work.
+            let free = self.pools[pool as usize].free.len();
+            if free <= 1 || !self.copies_fit(pool, free - 1, 0) {
                 return None;
             }
             self.open_superblock(pool, Stream::Host, false);
@@ -258,9 +296,6 @@ impl PageFtl {
     ) {
         self.pools[pool as usize].stuck = true;
         let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
-        if waiting.is_empty() {
-            return;
-        }
         let given_up = &mut self.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
         given_up.in_flight -= waiting.len() as u32;
@@ -268,5 +303,6 @@ impl PageFtl {
             self.write(flash, owners, unit);
         }
         self.end_write(flash, owners);
+        self.house(flash, owners);
     }
 }

@@ -1,0 +1,72 @@
+//! A drive in the smallest loop there is: random 4 KiB requests, 512 at once, one histogram count each.
+
+use flash::backend::Op;
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors, Time};
+use ssd::{Completion, Drive, Request, Ssd};
+
+use crate::DEPTH;
+use crate::histogram::Bins;
+use crate::rounds::Load;
+
+const SECTORS: Sectors = Sectors::new(8);
+
+/// A closed loop around a drive, to be continued in slices.
+pub(crate) struct Direct {
+    drive: Ssd<()>,
+    kind: IoKind,
+    units: u64,
+    rng: Rng,
+    completions: Vec<Completion<()>>,
+    bins: Bins,
+    submitted: u64,
+}
+
+impl Direct {
+    pub(crate) fn new(drive: Ssd<()>, kind: IoKind) -> Self {
+        let units = drive.capacity().get() / SECTORS.get();
+        let rng = Rng::stream(1, "bench.direct");
+        let mut direct = Self { drive, kind, units, rng, completions: Vec::new(), bins: Bins::default(), submitted: 0 };
+        (0..DEPTH).for_each(|_| direct.submit(direct.drive.now()));
+        direct
+    }
+
+    #[inline]
+    fn submit(&mut self, now: Time) {
+        let start = Lba::new(self.rng.below(self.units) * SECTORS.get());
+        let io = Io { kind: self.kind, start, sectors: SECTORS };
+        let data = vec![(); if self.kind == IoKind::Write { SECTORS.get() as usize } else { 0 }];
+        self.drive.submit(now, Request { tag: self.submitted, io, data });
+        self.submitted += 1;
+    }
+}
+
+impl Load for Direct {
+    fn slice(&mut self, requests: u64) -> u64 {
+        let mut done = 0;
+        while done < requests {
+            let now = self.drive.advance(Time::MAX, &mut self.completions);
+            let finished = self.completions.len() as u64;
+            assert!(finished > 0, "nothing completes any more");
+            for completion in self.completions.drain(..) {
+                self.bins.count(completion.latency().as_ps());
+            }
+            (0..finished).for_each(|_| self.submit(now));
+            done += finished;
+        }
+        done
+    }
+
+    fn note(&self) -> String {
+        let counters = self.drive.counters();
+        let rate = self.bins.total() as f64 / (self.drive.now() - Time::ZERO).as_secs_f64();
+        let simulated = format!("{:.0} thousand requests per simulated second", rate / 1e3);
+        if self.kind == IoKind::Read {
+            return simulated;
+        }
+        let programmed = counters.flash.op(Op::Program).slots + counters.flash.op(Op::CopyBack).slots;
+        let amplification = programmed as f64 / counters.host_slots as f64;
+        format!("write amplification {amplification:.2}, {simulated}")
+    }
+}

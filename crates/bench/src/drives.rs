@@ -1,0 +1,97 @@
+//! The drives that are measured, all with the NAND part and the channels of the FMMU paper.
+
+use flash::nand::Part;
+use flash::units::{Bytes, Span};
+use ssd::{Precondition, Spec, Ssd};
+
+/// As the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
+const READS: &str = r#"
+name = "reads"
+flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 20 }
+host = { link = "pcie-3-x16", queue-depth = 512 }
+ftl = { map-unit = "4KiB", capacity = "16GiB" }
+"#;
+
+/// The same with smaller blocks, so that each die has enough of them for garbage collection to choose
+/// from: 16 GiB of flash.
+const WRITES: &str = r#"
+name = "writes"
+flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 64, pages = 64 }
+host = { link = "pcie-3-x16", queue-depth = 512 }
+ftl = { map-unit = "4KiB" }
+"#;
+
+/// 8 GiB to a chip. On 16 channels of 8 chips it is a drive of 1 TB.
+const LARGE: &str = r#"
+name = "large"
+flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 1024 }
+host = { link = "pcie-3-x16", queue-depth = 512 }
+ftl = { map-unit = "4KiB", over-provisioning = "7%" }
+"#;
+
+/// How writes are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Writes {
+    /// A volatile buffer packs 4 KiB units into programs of 64 KiB.
+    Buffered,
+    /// Each write is acknowledged when its program of one 4 KiB page is done.
+    Through,
+}
+
+fn read(text: &str) -> Spec {
+    toml::from_str(text).unwrap_or_else(|error| panic!("a built-in description: {error}"))
+}
+
+fn build(spec: &Spec) -> Ssd<()> {
+    let resolved = spec.resolve().unwrap_or_else(|faults| panic!("a built-in description: {faults:?}"));
+    Ssd::new(&resolved, 1)
+}
+
+/// A drive that is full, for reads.
+pub(crate) fn full() -> Ssd<()> {
+    let mut drive = build(&read(READS));
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive
+}
+
+/// A drive in the steady state of garbage collection under random writes.
+pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
+    let mut spec = read(WRITES);
+    spec.ftl.over_provisioning = flash::units::Ratio::new(over_provisioning);
+    match writes {
+        Writes::Buffered => spec.buffer = Some(buffer()),
+        Writes::Through => {
+            spec.flash.part = None;
+            spec.flash.custom_part = Some(small_pages());
+            spec.flash.blocks = Some(64);
+            spec.flash.pages = Some(256);
+        }
+    }
+    let mut drive = build(&spec);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive.precondition(Precondition::Steady, &mut |_, _| {});
+    drive
+}
+
+/// A new drive of 1 TB, or, with as many blocks in each die, of a part of it.
+pub(crate) fn large(channels: u32, chips: u32) -> Ssd<()> {
+    let mut spec = read(LARGE);
+    (spec.flash.channels, spec.flash.chips) = (channels, chips);
+    build(&spec)
+}
+
+fn buffer() -> ssd::BufferSpec {
+    toml::from_str("size = \"32MiB\"").unwrap_or_else(|error| panic!("a built-in description: {error}"))
+}
+
+/// FMMU-V2 with pages of 4 KiB that are programmed one by one.
+fn small_pages() -> Part {
+    let mut part = Part::preset("FMMU-V2").expect("a part that comes with Flashloom");
+    part.name = "FMMU-V2 with 4 KiB pages".to_owned();
+    part.geometry.page = Bytes::new(4096);
+    part.geometry.spare = Bytes::new(384);
+    part.timing.one_shot = 1;
+    part.timing.program = vec![Span::from_us(390)];
+    part.features.multi_plane = false;
+    part
+}

@@ -1,0 +1,75 @@
+//! A large drive without payload: how much memory it takes, and how long it takes to be used once over.
+
+use flash::units::SECTOR;
+use ssd::{Drive, Precondition};
+
+use crate::clock::timed;
+use crate::report::{Row, Spread};
+use crate::{drives, memory};
+
+/// Bytes of state for each physical unit of 4 KiB, at most.
+const BYTES_PER_UNIT: f64 = 12.0;
+/// Seconds of processor time for a drive of 1 TB, at most.
+const SECONDS_PER_TB: f64 = 240.0;
+/// Memory for a drive of 1 TB, at most.
+const PEAK_PER_TB: f64 = 6e9;
+
+/// A drive of 1 TB, or the sixteenth part of it, is built, filled, and overwritten at random once over.
+pub(crate) fn measure(full: bool) -> Vec<Row> {
+    memory::forget_peak();
+    let before = memory::resident();
+    let (mut drive, built) = timed(|| if full { drives::large(16, 8) } else { drives::large(8, 1) });
+    let (_, filled) = timed(|| drive.precondition(Precondition::Fill, &mut |_, _| {}));
+    let (result, overwritten) = timed(|| drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {}));
+    let cpu = built.cpu + filled.cpu + overwritten.cpu;
+    let wall = built.wall + filled.wall + overwritten.wall;
+    let capacity = (drive.capacity().get() * SECTOR.get()) as f64;
+    let tb = capacity / 1e12;
+    let note = format!(
+        "built in {:.1} s, filled in {:.1} s, overwritten in {:.1} s of CPU, write amplification {:.2}, padding included",
+        built.cpu, filled.cpu, overwritten.cpu, result.write_amplification
+    );
+    let what = format!("{:.0} GB drive filled and overwritten once", capacity / 1e9);
+    let mut rows = Vec::new();
+    // Below 1 TB nothing is a measurement of 1 TB.
+    let (name, unit) = if tb >= 1.0 { (what, "CPU s") } else { (format!("{what}, EXTRAPOLATED"), "CPU s/TB") };
+    let scale = if tb >= 1.0 { 1.0 } else { 1.0 / tb };
+    rows.push(Row {
+        name: name.clone(),
+        unit,
+        value: Spread::one(cpu * scale),
+        wall: Some(wall * scale),
+        ratio: None,
+        target: Some(format!("< {SECONDS_PER_TB} s for 1 TB")),
+        met: Some(cpu * scale < SECONDS_PER_TB),
+        note,
+    });
+    let (Some(before), Some(after), Some(peak)) = (before, memory::resident(), memory::peak()) else { return rows };
+    rows.push(Row {
+        name: if tb >= 1.0 { "its peak memory".to_owned() } else { "its peak memory, EXTRAPOLATED".to_owned() },
+        unit: if tb >= 1.0 { "GB" } else { "GB/TB" },
+        value: Spread::one(peak as f64 * scale / 1e9),
+        wall: None,
+        ratio: None,
+        target: Some(format!("< {} GB for 1 TB", PEAK_PER_TB / 1e9)),
+        met: Some(peak as f64 * scale < PEAK_PER_TB),
+        note: format!("{:.2} GB at most, all of this process", peak as f64 / 1e9),
+    });
+    let units = f64::from(drive.resolved().geometry.slot_count());
+    let state = after.saturating_sub(before) as f64 / units;
+    rows.push(Row {
+        name: "its state for each 4 KiB of flash".to_owned(),
+        unit: "bytes",
+        value: Spread::one(state),
+        wall: None,
+        ratio: None,
+        target: Some(format!("<= {BYTES_PER_UNIT} bytes")),
+        met: Some(state <= BYTES_PER_UNIT),
+        note: format!(
+            "{:.2} GB resident after that for {:.1} Mi units",
+            after as f64 / 1e9,
+            units / f64::from(1 << 20)
+        ),
+    });
+    rows
+}

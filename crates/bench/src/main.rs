@@ -1,0 +1,96 @@
+//! How fast Flashloom is, measured beside a bare event loop in one run.
+//!
+//! ```text
+//! make bench                              a table, in about three minutes
+//! cargo run --release -p bench -- --json  the same for programs
+//! cargo run --release -p bench -- --full  with a drive of 1 TB
+//! ```
+//!
+//! Timings are no tests: whatever comes out, the exit code is 0, unless something is broken.
+
+mod clock;
+mod direct;
+mod drives;
+mod histogram;
+mod large;
+mod limit;
+mod memory;
+mod report;
+mod rounds;
+mod runner;
+mod traces;
+
+use clap::{Parser, ValueEnum};
+use flash::io::IoKind;
+
+use direct::Direct;
+use drives::Writes;
+use rounds::{Contestant, Target};
+use runner::Run;
+
+/// Requests that are under way at once.
+const DEPTH: u32 = 512;
+
+/// Measures the speed of the simulator beside a bare event loop.
+#[derive(Parser)]
+struct Args {
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Fill and overwrite a drive of 1 TB instead of a small one
+    #[arg(long)]
+    full: bool,
+    /// Measure only these; all if none is named
+    #[arg(value_enum)]
+    only: Vec<What>,
+    /// Slices of each measurement whose median counts
+    #[arg(long, default_value_t = 5)]
+    rounds: u32,
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum What {
+    /// Memory and time of a large drive
+    Large,
+    /// Reading traces
+    Traces,
+    /// Requests, beside the bare event loop
+    Requests,
+}
+
+fn main() {
+    let args = Args::parse();
+    let rounds = args.rounds.max(1);
+    let wanted = |what| args.only.is_empty() || args.only.contains(&what);
+    let mut rows = Vec::new();
+    // Memory comes first, while there is none of anything else.
+    if wanted(What::Large) {
+        rows.extend(large::measure(args.full));
+    }
+    if wanted(What::Traces) {
+        rows.extend(traces::measure(rounds));
+    }
+    if wanted(What::Requests) {
+        rows.extend(rounds::run(&mut contestants(), rounds));
+    }
+    if args.json {
+        println!("{}", report::json(&rows));
+    } else {
+        print!("{}", report::table(&rows));
+    }
+}
+
+fn contestants() -> Vec<Contestant> {
+    let reads = Target { ratio: 0.5, rate: 0.0 };
+    let writes = Target { ratio: 0.25, rate: 0.5e6 };
+    let drive = drives::full();
+    let steady = |over_provisioning, how| Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
+    vec![
+        Contestant::new("4 KiB random reads", 2_000_000, reads, Direct::new(drive.clone(), IoKind::Read)),
+        Contestant::new("4 KiB random reads, runner and generator", 2_000_000, reads, Run::new(drive)),
+        Contestant::new("4 KiB random writes, buffered, 28 % spare", 500_000, writes, steady(0.28, Writes::Buffered)),
+        Contestant::new("4 KiB random writes, buffered, 15 % spare", 500_000, writes, steady(0.15, Writes::Buffered)),
+        Contestant::new("4 KiB random writes, through, 28 % spare", 500_000, writes, steady(0.28, Writes::Through)),
+    ]
+}

@@ -1,0 +1,26 @@
+//! How much memory this process has, where the system tells (Linux).
+
+use std::fs;
+
+/// Bytes that are resident now.
+pub(crate) fn resident() -> Option<u64> {
+    status("VmRSS:")
+}
+
+/// The most bytes that were resident since the last [`forget_peak`].
+pub(crate) fn peak() -> Option<u64> {
+    status("VmHWM:")
+}
+
+/// Lets the peak start again from what is resident now. Where the system refuses, the peak stays that
+/// of the whole process, which can only make a result look worse.
+pub(crate) fn forget_peak() {
+    let _ = fs::write("/proc/self/clear_refs", "5");
+}
+
+fn status(key: &str) -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let value = status.lines().find_map(|line| line.strip_prefix(key))?;
+    let kib: u64 = value.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib * 1024)
+}

@@ -1,0 +1,98 @@
+//! A table, or JSON.
+
+use comfy_table::{CellAlignment, Table, presets};
+use serde::Serialize;
+
+/// Several samples of one thing.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct Spread {
+    pub(crate) min: f64,
+    pub(crate) median: f64,
+    pub(crate) max: f64,
+}
+
+impl Spread {
+    /// The spread of at least one sample.
+    pub(crate) fn of(samples: &[f64]) -> Self {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else { return Self::one(f64::NAN) };
+        Self { min: *min, median: sorted[sorted.len() / 2], max: *max }
+    }
+
+    /// A single sample.
+    pub(crate) const fn one(value: f64) -> Self {
+        Self { min: value, median: value, max: value }
+    }
+}
+
+/// One measurement.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) unit: &'static str,
+    pub(crate) value: Spread,
+    /// The median by the wall clock.
+    pub(crate) wall: Option<f64>,
+    /// To the bare event loop right before it.
+    pub(crate) ratio: Option<Spread>,
+    pub(crate) target: Option<String>,
+    pub(crate) met: Option<bool>,
+    pub(crate) note: String,
+}
+
+/// Everything, to be read by people.
+pub(crate) fn table(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(["", "value", "(min .. max)", "unit", "wall clock", "of the loop", "(min .. max)", "target", ""]);
+    for column in [1, 2, 4, 5, 6] {
+        if let Some(column) = table.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in rows {
+        let met = match row.met {
+            None => "",
+            Some(true) => "met",
+            Some(false) => "NOT MET",
+        };
+        table.add_row([
+            row.name.clone(),
+            figure(row.value.median),
+            range(row.value),
+            row.unit.to_owned(),
+            row.wall.map_or_else(String::new, figure),
+            row.ratio.map_or_else(String::new, |ratio| figure(ratio.median)),
+            row.ratio.map_or_else(String::new, range),
+            row.target.clone().unwrap_or_default(),
+            met.to_owned(),
+        ]);
+    }
+    let notes = rows.iter().filter(|row| !row.note.is_empty());
+    let notes: Vec<_> = notes.map(|row| format!("  {}: {}\n", row.name, row.note)).collect();
+    format!("{table}\n\n{}", notes.concat())
+}
+
+/// Everything, to be read by programs.
+pub(crate) fn json(rows: &[Row]) -> String {
+    serde_json::to_string_pretty(rows).unwrap_or_else(|error| panic!("rows are plain data: {error}"))
+}
+
+fn range(spread: Spread) -> String {
+    if spread.min.total_cmp(&spread.max).is_eq() {
+        return String::new();
+    }
+    format!("{} .. {}", figure(spread.min), figure(spread.max))
+}
+
+/// Three or four digits.
+fn figure(value: f64) -> String {
+    match value {
+        v if v >= 1e6 => format!("{:.2} M", v / 1e6),
+        v if v >= 1e4 => format!("{:.0} k", v / 1e3),
+        v if v >= 100.0 => format!("{v:.0}"),
+        v if v >= 10.0 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}

@@ -1,0 +1,100 @@
+//! Measurements side by side: each slice of work follows a slice of the bare event loop.
+//!
+//! A machine that is shared is faster at one moment than at the next. What is measured one right after
+//! the other sees about the same machine, so the ratios are steadier than the rates.
+
+use crate::clock::{Cost, timed};
+use crate::limit::Limit;
+use crate::report::{Row, Spread};
+
+/// Something that can go on working for so many requests.
+pub(crate) trait Load {
+    /// Works on at least so many requests; how many they were.
+    fn slice(&mut self, requests: u64) -> u64;
+
+    /// What else is worth knowing.
+    fn note(&self) -> String;
+}
+
+/// What a load must reach.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    /// Share of the bare loop's rate.
+    pub(crate) ratio: f64,
+    /// Requests per second.
+    pub(crate) rate: f64,
+}
+
+/// A load with its name, its target and its samples.
+pub(crate) struct Contestant {
+    pub(crate) name: &'static str,
+    pub(crate) load: Box<dyn Load>,
+    pub(crate) target: Target,
+    pub(crate) requests: u64,
+    rates: Vec<f64>,
+    walls: Vec<f64>,
+    ratios: Vec<f64>,
+}
+
+impl Contestant {
+    pub(crate) fn new(name: &'static str, requests: u64, target: Target, load: impl Load + 'static) -> Self {
+        let load = Box::new(load);
+        Self { name, load, target, requests, rates: Vec::new(), walls: Vec::new(), ratios: Vec::new() }
+    }
+
+    fn row(&self) -> Row {
+        let (value, ratio) = (Spread::of(&self.rates), Spread::of(&self.ratios));
+        let Target { ratio: share, rate } = self.target;
+        let wanted = if rate > 0.0 {
+            format!(">= {share} of the loop, >= {} M/s", rate / 1e6)
+        } else {
+            format!(">= {share} of the loop")
+        };
+        Row {
+            name: self.name.to_owned(),
+            unit: "requests/CPU s",
+            met: Some(ratio.median >= share && value.median >= rate),
+            value,
+            wall: Some(Spread::of(&self.walls).median),
+            ratio: Some(ratio),
+            target: Some(wanted),
+            note: self.load.note(),
+        }
+    }
+}
+
+/// Slices of the bare loop are this long.
+const LIMIT_REQUESTS: u64 = 2_000_000;
+
+/// Runs everything, one slice after the other, and once before that to warm up.
+pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
+    let mut limit = Limit::new();
+    let (mut rates, mut walls) = (Vec::new(), Vec::new());
+    for round in 0..=rounds {
+        for contestant in &mut *contestants {
+            let ((), bare) = timed(|| limit.run(LIMIT_REQUESTS));
+            let (done, cost) = timed(|| contestant.load.slice(contestant.requests));
+            if round == 0 {
+                continue;
+            }
+            let per = |requests: u64, cost: Cost| (requests as f64 / cost.cpu, requests as f64 / cost.wall);
+            let ((bare_cpu, bare_wall), (cpu, wall)) = (per(LIMIT_REQUESTS, bare), per(done, cost));
+            rates.push(bare_cpu);
+            walls.push(bare_wall);
+            contestant.rates.push(cpu);
+            contestant.walls.push(wall);
+            contestant.ratios.push(cpu / bare_cpu);
+        }
+    }
+    let bare = Row {
+        name: "bare event loop, 4 KiB random reads".to_owned(),
+        unit: "requests/CPU s",
+        value: Spread::of(&rates),
+        wall: Some(Spread::of(&walls).median),
+        ratio: None,
+        target: None,
+        met: None,
+        note: format!("{:.0} thousand requests per simulated second", limit.simulated_rate() / 1e3),
+    };
+    std::iter::once(bare).chain(contestants.iter().map(Contestant::row)).collect()
+}
