@@ -102,13 +102,16 @@ fn sheet(device: &Device) -> String {
     let kept = 1.0 - host.get() as f64 / raw.get() as f64;
     let spare = raw.get() as f64 / host.get() as f64 - 1.0;
     line("kept back", format!("{:.2}% of the flash, {:.2}% of what the host sees", kept * 100.0, spare * 100.0));
-    line("part", format!("{}, {} bits per cell, {} cycles", part.name, part.bits_per_cell(), part.endurance));
-    let gang = if resolved.gang > 1 { format!(" that are gangs of {}", resolved.gang) } else { String::new() };
-    let chips = many(geometry.chips, "chip");
+    let bits = many(part.bits_per_cell(), "bit");
+    line("part", format!("{}, {bits} per cell, {} cycles", part.name, part.endurance));
+    let chips = match resolved.gang {
+        1 => many(geometry.chips, "chip"),
+        gang => format!("{} of {gang} chips", many(geometry.chips, "gang")),
+    };
     line(
         "array",
         format!(
-            "{} x {chips}{gang} x {} = {}",
+            "{} x {chips} x {} = {}",
             many(geometry.channels, "channel"),
             many(geometry.dies, "die"),
             many(geometry.die_count(), "die")

@@ -17,6 +17,9 @@ const INPUT: u8 = 2;
 /// Exit code for faults of Flashloom, the same as that of a panic.
 const BUG: u8 = 101;
 
+/// Exit code after an interruption: what shells use for a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
@@ -108,6 +111,18 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
             eprintln!("{failure}");
             ExitCode::from(failure.code())
         }
+    }
+}
+
+/// Makes an interruption (Ctrl-C, SIGTERM, SIGHUP) remove what is half written before it ends the program.
+pub(crate) fn sweep_on_interrupt() {
+    let set = ctrlc::set_handler(|| {
+        sweep();
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+    // Without a handler an interruption leaves hidden `.part` files behind, and nothing worse.
+    if let Err(error) = set {
+        eprintln!("note: interruptions cannot be handled: {error}");
     }
 }
 

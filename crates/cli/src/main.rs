@@ -1,7 +1,7 @@
 //! The `flashloom` command: it reads files, runs what they describe and says what came of it.
 //!
 //! Results go to the standard output, everything else to the standard error. Exit codes: 0, it is
-//! done; 2, the input is at fault; 101, Flashloom is.
+//! done; 2, the input is at fault; 101, Flashloom is; 130, it was interrupted.
 
 mod args;
 mod assemble;
@@ -23,6 +23,7 @@ use args::{Cli, Command};
 
 fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
+    exit::sweep_on_interrupt();
     let outcome = match Cli::parse().command {
         Command::Completions { shell } => {
             let mut script = Vec::new();
