@@ -20,6 +20,8 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run a workload on a disk and say what came of it
+    Run(Box<RunArgs>),
     /// Look into traces and convert them
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -48,11 +50,11 @@ pub(crate) enum Command {
 /// Everything `run` can be told.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The disk
-    #[arg(value_name = "DEVICE.toml")]
+    /// The disk: a device file, or the name of one that comes with Flashloom
+    #[arg(value_name = "DEVICE")]
     pub(crate) device: PathBuf,
 
-    /// A trace file, a generator (TOML) or a fio job
+    /// A trace file, a generator (.toml) or a fio job (.fio); or one that comes with Flashloom
     pub(crate) workload: PathBuf,
 
     #[command(flatten)]

@@ -11,10 +11,18 @@ use workload::{Source, fio, trace};
 use crate::args::TraceArgs;
 use crate::exit::Failure;
 
+/// A part of a workload that begins when all requests of the one before it have completed.
+pub(crate) struct Stage {
+    /// What it is called in results.
+    pub(crate) name: String,
+    /// Its requests.
+    pub(crate) source: Box<dyn Source>,
+}
+
 /// A workload, ready to run on a disk.
 pub(crate) struct Workload {
-    /// What runs one after another; each begins when all requests of the one before have completed.
-    pub(crate) stages: Vec<Box<dyn Source>>,
+    /// What runs one after another.
+    pub(crate) stages: Vec<Stage>,
     /// The resolved description, for the result.
     pub(crate) config: toml::Table,
     /// What a reader of the results should know.
@@ -45,7 +53,11 @@ pub(crate) fn workload(path: &Path, args: &TraceArgs, capacity: Sectors, seed: u
             config.insert("skip".into(), toml::Value::Integer(args.skip.cast_signed()));
             config.insert("repeat".into(), i64::from(args.repeat).into());
             config.insert("extent".into(), args.extent.name().into());
-            Ok(Workload { stages: vec![Box::new(trace::open(path, &options)?)], config, notes: Vec::new() })
+            let stage = Stage {
+                name: path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+                source: Box::new(trace::open(path, &options)?),
+            };
+            Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
         }
     }
 }
@@ -62,16 +74,15 @@ fn table(specs: &[GeneratorSpec]) -> toml::Table {
 
 fn generated(document: &Document, capacity: Sectors, seed: u64) -> Result<Workload, Failure> {
     let spec: GeneratorSpec = document.decode()?;
-    let generator = Generator::new(&spec, capacity, seed).map_err(|faults| {
-        Faults(faults.into_iter().map(|fault| document.fault(&fault.path, fault.message, fault.remedy)).collect())
-    })?;
-    Ok(Workload { stages: vec![Box::new(generator)], config: table(&[spec]), notes: Vec::new() })
+    let generator = Generator::new(&spec, capacity, seed).map_err(|faults| document.faults(faults))?;
+    let stage = Stage { name: spec.name.clone(), source: Box::new(generator) };
+    Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
 }
 
 fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workload, Failure> {
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    let faults = |faults: Vec<workload::Fault>| {
-        let fault = |fault: workload::Fault| Fault {
+    let faults = |faults: Vec<flash::fault::Fault>| {
+        let fault = |fault: flash::fault::Fault| Fault {
             path: Some(path.to_owned()),
             line: None,
             key: fault.path,
@@ -82,9 +93,11 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
     };
     let file = fio::parse(&name, text).map_err(faults)?;
     file.validate(capacity).map_err(faults)?;
-    let mut stages: Vec<Box<dyn Source>> = Vec::new();
-    for stage in &file.stages {
-        stages.push(Box::new(Generator::new(stage, capacity, seed).map_err(faults)?));
+    let mut stages = Vec::new();
+    for (number, stage) in (0..).zip(&file.stages) {
+        // Two jobs that read alike must not draw alike.
+        let generator = Generator::new(stage, capacity, seed.wrapping_add(number << 32)).map_err(faults)?;
+        stages.push(Stage { name: stage.name.clone(), source: Box::new(generator) });
     }
     let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
     Ok(Workload { stages, config: table(&file.stages), notes })
@@ -107,7 +120,7 @@ mod tests {
             assert!(!workload.config.is_empty(), "{name}");
             assert!(workload.notes.iter().all(|note| note.starts_with(name)), "{name}");
             for stage in &mut workload.stages {
-                assert!(stage.next().expect("a request").is_some(), "{name}");
+                assert!(stage.source.next().expect("a request").is_some(), "{name}");
             }
         }
     }
@@ -117,7 +130,7 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.blkparse.zst");
         let args = TraceArgs { repeat: 1, extent: trace::ExtentRule::Compact, ..TraceArgs::default() };
         let mut workload = workload(Path::new(path), &args, CAPACITY, 7).unwrap_or_else(|failure| panic!("{failure}"));
-        assert!(workload.stages[0].next().expect("a request").is_some());
+        assert!(workload.stages[0].source.next().expect("a request").is_some());
     }
 
     #[test]

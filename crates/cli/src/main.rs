@@ -4,13 +4,13 @@
 //! done; 2, the input is at fault; 101, Flashloom is.
 
 mod args;
-#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
 mod assemble;
+mod device;
 mod exit;
 mod lists;
 mod options;
+mod prepare;
 mod progress;
-#[cfg_attr(not(test), expect(dead_code, reason = "until a disk can be assembled from its file"))]
 mod run;
 mod trace;
 
@@ -28,6 +28,7 @@ fn main() -> std::process::ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut script);
             exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
         }
+        Command::Run(args) => run::run(&args, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
         Command::Parts { name } => lists::parts(name.as_deref(), &mut io::stdout()),

@@ -31,6 +31,26 @@ pub(crate) enum Precondition {
     Steady,
 }
 
+impl fmt::Display for Precondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fill => f.write_str("fill"),
+            Self::Random { times } => write!(f, "random:x{times}"),
+            Self::Steady => f.write_str("steady"),
+        }
+    }
+}
+
+impl From<Precondition> for ssd::Precondition {
+    fn from(step: Precondition) -> Self {
+        match step {
+            Precondition::Fill => Self::Fill,
+            Precondition::Random { times } => Self::RandomOverwrite(times),
+            Precondition::Steady => Self::Steady,
+        }
+    }
+}
+
 impl FromStr for Precondition {
     type Err = BadValue;
 

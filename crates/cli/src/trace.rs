@@ -74,17 +74,8 @@ fn table(info: &TraceInfo) -> String {
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         let _ = writeln!(text, "volumes: {}{rest}", names.join(", "));
     }
-    let stats = &info.stats;
-    for (count, what) in [
-        (stats.inversions, "requests were stamped out of order, and sorted"),
-        (stats.wrapped_stamps, "stamps had wrapped around, and were put right"),
-        (stats.restamped, "requests had a stamp known to be wrong"),
-        (stats.empty, "requests of no length were left out"),
-        (stats.other_events, "other events were passed over"),
-    ] {
-        if count > 0 {
-            let _ = writeln!(text, "note: {count} {what}");
-        }
+    for note in info.stats.notes() {
+        let _ = writeln!(text, "note: {note}");
     }
     text
 }

@@ -79,6 +79,8 @@ pub(crate) struct Buffer<S> {
     /// Dirty entries, oldest first; entries that were discarded or are not dirty any more are skipped.
     queue: VecDeque<(Handle<Entry>, u64)>,
     dirty: u32,
+    /// Units on their way to flash.
+    flushing: u32,
     draining: bool,
     /// The epoch that entries get now, and how many unwritten entries the epochs before it still have.
     epoch: u64,
@@ -97,6 +99,7 @@ impl<S: Sector> Buffer<S> {
             index,
             queue: VecDeque::new(),
             dirty: 0,
+            flushing: 0,
             draining: false,
             epoch: 0,
             outstanding: VecDeque::from([0]),
@@ -230,24 +233,35 @@ impl<S: Sector> Buffer<S> {
         self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }
 
-    /// The next unit to write back, if it is time: dirty beyond the watermark, or `urgent` up to an epoch.
-    pub(crate) fn next_to_write(&mut self, urgent: Option<u64>) -> Option<Handle<Entry>> {
+    /// True if it is time to write back a program of `batch` units: beyond the watermark, because a flush or
+    /// a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room.
+    pub(crate) fn is_due(&mut self, batch: u32, flush: Option<u64>, waits: bool) -> bool {
         self.draining = self.dirty > if self.draining { self.size.low } else { self.size.high };
+        let urgent = flush.is_some_and(|epoch| self.oldest().is_some_and(|oldest| oldest <= epoch));
+        let filled = (self.draining || waits) && self.dirty >= batch;
+        urgent || filled || (waits && self.flushing == 0 && self.dirty > 0)
+    }
+
+    /// The epoch of the oldest dirty unit.
+    fn oldest(&mut self) -> Option<u64> {
         loop {
             let (handle, epoch) = *self.queue.front()?;
-            let entry = &mut self.entries[handle];
-            if entry.epoch != epoch || entry.flushing {
-                self.queue.pop_front();
-                continue;
-            }
-            if !self.draining && urgent.is_none_or(|urgent| epoch > urgent) {
-                return None;
+            let entry = &self.entries[handle];
+            if entry.epoch == epoch && !entry.flushing {
+                return Some(epoch);
             }
             self.queue.pop_front();
-            self.dirty -= 1;
-            entry.flushing = true;
-            return Some(handle);
         }
+    }
+
+    /// Takes the oldest dirty unit to write it back.
+    pub(crate) fn next_to_write(&mut self) -> Option<Handle<Entry>> {
+        self.oldest()?;
+        let (handle, _) = self.queue.pop_front()?;
+        self.dirty -= 1;
+        self.flushing += 1;
+        self.entries[handle].flushing = true;
+        Some(handle)
     }
 
     /// A unit is in flash. Returns it if it was discarded meanwhile and must be forgotten there as well.
@@ -255,6 +269,7 @@ impl<S: Sector> Buffer<S> {
         let entry = &mut self.entries[handle];
         assert!(entry.flushing, "{} comes back from flash but was not on its way", entry.lpn);
         let epoch = entry.epoch;
+        self.flushing -= 1;
         if std::mem::take(&mut entry.again) {
             entry.flushing = false;
             entry.epoch = entry.again_epoch;
@@ -311,7 +326,7 @@ mod tests {
         let mut b = buffer();
         (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
-        let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(None)).collect();
+        let out: Vec<_> = std::iter::from_fn(|| b.is_due(1, None, false).then(|| b.next_to_write())?).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(b.len(), 4, "a unit stays until flash has it");
         out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));
@@ -323,14 +338,15 @@ mod tests {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         let flush = b.begin_flush();
-        let h = b.next_to_write(Some(flush)).expect("urgent");
+        assert!(b.is_due(9, Some(flush), false));
+        let h = b.next_to_write().expect("urgent");
         assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
-        assert_eq!(b.next_to_write(Some(flush)), None, "never two programs of a unit at once");
+        assert_eq!(b.next_to_write(), None, "never two programs of a unit at once");
         b.flushed(h);
         assert!(b.is_durable(flush), "the flush came before the second write");
         let second = b.begin_flush();
         assert!(!b.is_durable(second));
-        let h = b.next_to_write(Some(second)).expect("dirty again");
+        let h = b.next_to_write().expect("dirty again");
         b.flushed(h);
         assert!(b.is_durable(second) && b.len() == 0);
     }
@@ -341,7 +357,8 @@ mod tests {
         take(&mut b, 5, 0b1, 1);
         take(&mut b, 6, 0b1, 1);
         let flush = b.begin_flush();
-        let h = b.next_to_write(Some(flush)).expect("urgent");
+        assert!(b.is_due(9, Some(flush), false));
+        let h = b.next_to_write().expect("urgent");
         b.discard(Lpn::new(5));
         b.discard(Lpn::new(6));
         assert!(b.find(Lpn::new(5)).expect("still known").zeros);
@@ -351,11 +368,25 @@ mod tests {
         // Written after the discard, while still on its way: zeros around the new sector.
         take(&mut b, 8, 0b1111, 3);
         let flush = b.begin_flush();
-        let h = b.next_to_write(Some(flush)).expect("urgent");
+        assert!(b.is_due(9, Some(flush), false));
+        let h = b.next_to_write().expect("urgent");
         b.discard(Lpn::new(8));
         take(&mut b, 8, 0b10, 4);
         assert_eq!(stamps(&b, 8), [0, 41, 0, 0]);
         assert_eq!(b.flushed(h), None);
+    }
+
+    #[test]
+    fn programs_are_filled_unless_somebody_would_wait_for_ever() {
+        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4);
+        (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
+        assert!(!b.is_due(4, None, false));
+        assert!(b.is_due(4, None, true), "nothing else would make room");
+        let first = b.next_to_write().expect("dirty");
+        assert!(!b.is_due(4, None, true), "room comes soon");
+        assert!(b.is_due(2, None, true));
+        b.flushed(first);
+        assert!(b.is_due(4, None, true));
     }
 
     #[test]

@@ -221,6 +221,10 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
         self.resolved.capacity()
     }
 
+    fn discard_granularity(&self) -> Sectors {
+        Sectors::new(u64::from(self.resolved.geometry.sectors))
+    }
+
     #[inline]
     fn submit(&mut self, now: Time, request: Request<S>) {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
@@ -229,6 +233,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
+        self.ftl.fetch((request.io.start.get() / u64::from(self.resolved.geometry.sectors)) as usize);
         self.queue.push_back((now, request));
         self.pump();
     }
@@ -241,11 +246,10 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
     #[inline]
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
-        while let Some(at) = self.events.next_time() {
-            if at > to || (at > self.now && !self.completions.is_empty()) {
-                break;
-            }
-            let Some((at, event)) = self.events.pop() else { break };
+        loop {
+            // What has completed is reported before time goes on.
+            let until = if self.completions.is_empty() { to } else { self.now };
+            let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
             self.handle(event);
             self.pump();

@@ -9,6 +9,10 @@ pub trait Drive<S> {
     /// Sectors the host can address.
     fn capacity(&self) -> Sectors;
 
+    /// A discard is rounded inward to whole multiples of this: what it covers only a part of stays as it is.
+    /// At least one sector.
+    fn discard_granularity(&self) -> Sectors;
+
     /// Hands in a request that arrives at `now`. It waits in the host queue while the device already
     /// works on as many requests as its queue depth allows.
     ///

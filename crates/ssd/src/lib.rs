@@ -29,5 +29,5 @@ pub use precondition::{Precondition, Preconditioned};
 pub use request::{Completion, Request, Status, Tag};
 pub use spec::{
     BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, Resolved, ResolvedBuffer,
-    ResolvedHost, Spec, WearSpec,
+    ResolvedHost, Spec, WearSpec, builtin,
 };

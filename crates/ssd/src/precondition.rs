@@ -69,6 +69,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.power_on(self.now);
         self.ready = true;
         self.events.clear();
+        // What fails from here on must not depend on how the drive got here.
+        self.backend.media_mut().faults_mut().restart(self.seed);
         self.reset_counters();
         Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64 }
     }

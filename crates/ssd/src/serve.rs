@@ -263,17 +263,17 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Writes back one program's worth of the buffer, if it is time for so much. False if not.
     fn write_back(&mut self) -> bool {
         let batch = self.backend.slots_per_command();
-        let urgent = match self.flushes.back() {
-            Some((epoch, _)) => Some(*epoch),
-            // A write that waits needs room now.
-            None if !self.buffer_queue.is_empty() => Some(u64::MAX),
-            None => None,
-        };
+        let flush = self.flushes.back().map(|(epoch, _)| *epoch);
+        let waits = !self.buffer_queue.is_empty();
+        let Some(buffer) = &mut self.clients.buffer else { return false };
+        if !buffer.is_due(batch, flush, waits) {
+            return false;
+        }
         let mut written = 0;
         let mut version = 0;
         while written < batch {
             let Some(buffer) = &mut self.clients.buffer else { break };
-            let Some(entry) = buffer.next_to_write(urgent) else { break };
+            let Some(entry) = buffer.next_to_write() else { break };
             let (lpn, mask) = (buffer.entry(entry).lpn, buffer.entry(entry).mask);
             if written == 0 {
                 version = self.ftl.next_version();

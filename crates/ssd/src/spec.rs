@@ -1,5 +1,6 @@
 //! An SSD as it is described in a file, and what the description comes to.
 
+mod builtin;
 mod link;
 mod resolve;
 
@@ -12,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::ftl::placement::PlacementSpec;
 use crate::ftl::victim::VictimSpec;
 
+pub use builtin::builtin;
 pub use link::{Duplex, LinkSpec};
 pub use resolve::{Resolved, ResolvedBuffer, ResolvedHost};
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use flash::io::{Io, IoKind};
-use flash::units::{Lba, Time};
+use flash::units::{Lba, Sectors, Time};
 use ssd::{Completion, Status, Tag};
 
 /// What a run puts into the sectors it writes, and what it makes of those it reads.
@@ -157,21 +157,27 @@ pub struct Oracle {
     // Sparse, because a device of terabytes is rarely written as a whole.
     chunks: HashMap<u64, Box<[u64]>>,
     untouched: u64,
+    granularity: u64,
     verified: Verified,
 }
 
 impl Oracle {
-    /// For a device on which nothing is written yet: every sector reads as zeros.
+    /// For a device on which nothing is written yet: every sector reads as zeros. `granularity` is that of
+    /// its discards.
+    ///
+    /// # Panics
+    /// If the granularity is zero.
     #[must_use]
-    pub fn blank() -> Self {
-        Self { chunks: HashMap::new(), untouched: 0, verified: Verified::default() }
+    pub fn blank(granularity: Sectors) -> Self {
+        assert!(!granularity.is_zero(), "discards of multiples of nothing");
+        Self { chunks: HashMap::new(), untouched: 0, granularity: granularity.get(), verified: Verified::default() }
     }
 
     /// For a device with a past, be it preconditioned or loaded: the first read of a sector that this
     /// run has not written tells what it holds, and it must hold that until it is written.
     #[must_use]
-    pub fn adopting() -> Self {
-        Self { untouched: UNKNOWN, ..Self::blank() }
+    pub fn adopting(granularity: Sectors) -> Self {
+        Self { untouched: UNKNOWN, ..Self::blank(granularity) }
     }
 
     /// What has been looked at so far.
@@ -190,6 +196,13 @@ impl Oracle {
         for offset in 0..io.sectors.get() {
             *self.slot(io.start.get() + offset) = value(offset);
         }
+    }
+
+    /// The part of a discard that the device carries out; `None` if there is none.
+    fn inward(&self, io: &Io) -> Option<Io> {
+        let start = io.start.get().next_multiple_of(self.granularity);
+        let end = io.end().get() / self.granularity * self.granularity;
+        (end > start).then(|| Io { start: Lba::new(start), sectors: Sectors::new(end - start), ..*io })
     }
 
     fn compare<S: StampSector>(&mut self, read: &Completion<S>) -> Result<(), Mismatch> {
@@ -233,9 +246,14 @@ impl<S: StampSector> Payload<S> for Oracle {
             (IoKind::Read, Status::Done) => self.compare(completion)?,
             (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
             (IoKind::Write, Status::Done) => self.set(&completion.io, |offset| stamp_of(completion.tag, offset)),
-            (IoKind::Discard, Status::Done) => self.set(&completion.io, |_| 0),
+            (IoKind::Discard, status @ (Status::Done | Status::Uncorrectable)) => {
+                let left = if status == Status::Done { 0 } else { UNKNOWN };
+                if let Some(io) = self.inward(&completion.io) {
+                    self.set(&io, |_| left);
+                }
+            }
             // It may have got as far as any of its sectors.
-            (IoKind::Write | IoKind::Discard, Status::Uncorrectable) => self.set(&completion.io, |_| UNKNOWN),
+            (IoKind::Write, Status::Uncorrectable) => self.set(&completion.io, |_| UNKNOWN),
             (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}
         }
         Ok(())
@@ -246,7 +264,9 @@ impl<S: StampSector> Payload<S> for Oracle {
 mod tests {
     use super::*;
     use flash::backend::CauseSet;
-    use flash::units::{Sectors, Span};
+    use flash::units::Span;
+
+    const ONE: Sectors = Sectors::new(1);
 
     fn done(tag: Tag, kind: IoKind, start: u64, data: &[u64]) -> Completion<u64> {
         let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(data.len() as u64) };
@@ -274,7 +294,7 @@ mod tests {
 
     #[test]
     fn the_newest_write_of_every_sector_is_wanted() {
-        let mut oracle = Oracle::blank();
+        let mut oracle = Oracle::blank(ONE);
         let first = write(&mut oracle, 0, 4094, 4);
         let second = write(&mut oracle, 1, 4095, 2);
         oracle.completed(&done(2, IoKind::Read, 4093, &[0, first[0], second[0], second[1], first[3]])).expect("newest");
@@ -283,7 +303,7 @@ mod tests {
 
     #[test]
     fn an_older_write_that_reappears_is_found() {
-        let mut oracle = Oracle::blank();
+        let mut oracle = Oracle::blank(ONE);
         let old = write(&mut oracle, 0, 8, 2);
         let new = write(&mut oracle, 7, 8, 2);
         let mismatch = oracle.completed(&done(9, IoKind::Read, 8, &[new[0], old[1]])).expect_err("stale");
@@ -294,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_read_without_data_and_one_of_a_discarded_sector_are_found() {
-        let mut oracle = Oracle::blank();
+        let mut oracle = Oracle::blank(ONE);
         let old = write(&mut oracle, 0, 0, 2);
         let short = Completion { data: vec![old[0]], ..done(1, IoKind::Read, 0, &old) };
         assert_eq!(oracle.completed(&short).expect_err("one sector is missing").got, None);
@@ -304,8 +324,19 @@ mod tests {
     }
 
     #[test]
+    fn a_discard_counts_for_whole_units() {
+        for (start, sectors, gone) in [(0, 8, 0..8), (1, 6, 0..0), (3, 9, 4..12), (4, 3, 0..0), (5, 7, 8..12)] {
+            let mut oracle = Oracle::blank(Sectors::new(4));
+            let mut content = write(&mut oracle, 0, 0, 12);
+            oracle.completed(&done(1, IoKind::Discard, start, &vec![0; sectors])).expect("a discard");
+            content[gone].fill(0);
+            oracle.completed(&done(2, IoKind::Read, 0, &content)).expect("whole units read as zeros, others stay");
+        }
+    }
+
+    #[test]
     fn a_refused_write_changes_nothing_and_a_broken_one_makes_unknown() {
-        let mut oracle = Oracle::blank();
+        let mut oracle = Oracle::blank(ONE);
         let old = write(&mut oracle, 0, 0, 1);
         let mut write = done(1, IoKind::Write, 0, &[1]);
         write.status = Status::ReadOnly;
@@ -319,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_device_with_a_past_is_held_to_what_it_first_returned() {
-        let mut oracle = Oracle::adopting();
+        let mut oracle = Oracle::adopting(ONE);
         oracle.completed(&done(0, IoKind::Read, 5, &[42])).expect("unknown");
         oracle.completed(&done(1, IoKind::Read, 5, &[42])).expect("the same");
         oracle.completed(&done(2, IoKind::Read, 5, &[43])).expect_err("changed without a write");
@@ -328,7 +359,7 @@ mod tests {
 
     #[test]
     fn an_uncorrectable_read_is_counted_and_not_compared() {
-        let mut oracle = Oracle::blank();
+        let mut oracle = Oracle::blank(ONE);
         let mut read = done(0, IoKind::Read, 0, &[9]);
         read.status = Status::Uncorrectable;
         oracle.completed(&read).expect("not compared");

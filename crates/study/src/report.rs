@@ -52,4 +52,6 @@ pub struct Report<'a> {
     pub energy: &'a [(String, Energy)],
     /// What the oracle compared, if it was asked to.
     pub verified: Option<Verified>,
+    /// What a reader should know besides, one sentence each.
+    pub notes: &'a [String],
 }

@@ -142,6 +142,7 @@ impl From<SourceError> for RunError {
 pub struct Runner<'a> {
     pacing: Option<Pacing>,
     limit: Option<u64>,
+    first_tag: Tag,
     time_scale: Option<f64>,
     settle: Option<Span>,
     log: Option<&'a mut dyn RequestLog>,
@@ -166,6 +167,14 @@ impl<'a> Runner<'a> {
     #[must_use]
     pub fn limit(mut self, requests: u64) -> Self {
         self.limit = Some(requests);
+        self
+    }
+
+    /// Numbers the requests from here on, so that those of several runs on one device, one after another,
+    /// can be told apart. Zero by default.
+    #[must_use]
+    pub fn first_tag(mut self, tag: Tag) -> Self {
+        self.first_tag = tag;
         self
     }
 
@@ -220,12 +229,15 @@ impl<'a> Runner<'a> {
             return Err(RunError::NoDepth);
         }
         let before = drive.counters();
+        let until = source.duration().map_or(Time::MAX, |duration| before.at + duration);
         let mut flight = Flight {
             capacity: drive.capacity(),
             drive,
             source,
             payload,
             left: self.limit.unwrap_or(u64::MAX),
+            first_tag: self.first_tag,
+            until,
             scale: self.time_scale,
             log: self.log,
             progress: self.progress,
@@ -256,6 +268,9 @@ struct Flight<'a, 'l, S, D, W: ?Sized, P> {
     capacity: Sectors,
     /// Requests that may still be submitted.
     left: u64,
+    first_tag: Tag,
+    /// When a closed loop ends.
+    until: Time,
     scale: Option<f64>,
     log: Option<&'l mut dyn RequestLog>,
     progress: Option<&'l mut dyn FnMut(Progress)>,
@@ -316,7 +331,7 @@ impl<S, D: Drive<S>, W: Source + ?Sized, P: Payload<S>> Flight<'_, '_, S, D, W, 
     /// Submits the next request of the source; false if there is none.
     #[inline]
     fn submit_next(&mut self) -> Result<bool, RunError> {
-        if self.left == 0 {
+        if self.left == 0 || self.now >= self.until {
             return Ok(false);
         }
         let Some(arrival) = self.source.next()? else { return Ok(false) };
@@ -326,7 +341,7 @@ impl<S, D: Drive<S>, W: Source + ?Sized, P: Payload<S>> Flight<'_, '_, S, D, W, 
 
     #[inline]
     fn submit(&mut self, io: Io) -> Result<(), RunError> {
-        let tag = self.result.submitted;
+        let tag = self.first_tag + self.result.submitted;
         if io.end().get() > self.capacity.get() {
             return Err(RunError::BeyondCapacity { tag, io, capacity: self.capacity });
         }

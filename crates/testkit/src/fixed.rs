@@ -28,6 +28,7 @@ pub enum Bug {
 #[derive(Clone, Debug)]
 pub struct FixedDrive<S> {
     capacity: Sectors,
+    granularity: Sectors,
     service: Span,
     now: Time,
     queue: VecDeque<(Time, Request<S>)>,
@@ -62,6 +63,7 @@ impl<S: Copy + Default> FixedDrive<S> {
         };
         Self {
             capacity,
+            granularity: Sectors::new(1),
             service,
             now: Time::ZERO,
             queue: VecDeque::new(),
@@ -78,6 +80,13 @@ impl<S: Copy + Default> FixedDrive<S> {
     #[must_use]
     pub fn with(mut self, bug: Bug) -> Self {
         self.bug = Some(bug);
+        self
+    }
+
+    /// The same disk, that discards whole multiples of `granularity` only.
+    #[must_use]
+    pub fn discarding(mut self, granularity: Sectors) -> Self {
+        self.granularity = granularity;
         self
     }
 
@@ -99,7 +108,11 @@ impl<S: Copy + Default> FixedDrive<S> {
                 read.extend(sectors.map(|sector| self.content.get(&sector).copied().unwrap_or_default()));
             }
             IoKind::Write if self.bug != Some(Bug::Forgets(tag)) => self.content.extend(sectors.zip(written)),
-            IoKind::Discard => self.content.retain(|sector, _| !sectors.contains(sector)),
+            IoKind::Discard => {
+                let unit = self.granularity.get();
+                let whole = sectors.start.next_multiple_of(unit)..sectors.end / unit * unit;
+                self.content.retain(|sector, _| !whole.contains(sector));
+            }
             IoKind::Write | IoKind::Flush => {}
         }
         self.hash.add(self.now, tag);
@@ -161,6 +174,10 @@ impl<S: Copy + Default> FixedDrive<S> {
 impl<S: Copy + Default> Drive<S> for FixedDrive<S> {
     fn capacity(&self) -> Sectors {
         self.capacity
+    }
+
+    fn discard_granularity(&self) -> Sectors {
+        self.granularity
     }
 
     fn submit(&mut self, now: Time, request: Request<S>) {

@@ -1,25 +1,6 @@
 //! What is wrong with a file that a person wrote.
 
-use std::fmt;
-
-/// One fault of a configuration: where, what, and what to do about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fault {
-    /// The place in the file: a key (`stream[0].sizes[2].share`), or a line and an option.
-    pub path: String,
-    /// What is wrong.
-    pub message: String,
-    /// What to do about it.
-    pub remedy: String,
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.path, self.message, self.remedy)
-    }
-}
-
-impl std::error::Error for Fault {}
+use flash::fault::Fault;
 
 /// Collects faults, so that all of them are reported at once.
 #[derive(Debug, Default)]
@@ -28,7 +9,7 @@ pub(crate) struct Faults(Vec<Fault>);
 impl Faults {
     /// Notes one fault, once.
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) {
-        let fault = Fault { path: path.into(), message: message.into(), remedy: remedy.into() };
+        let fault = Fault::new(path, message, remedy);
         if !self.0.contains(&fault) {
             self.0.push(fault);
         }

@@ -20,9 +20,9 @@ mod value;
 
 use flash::units::Sectors;
 
-use crate::Fault;
 use crate::fault::Faults;
 use crate::generate::GeneratorSpec;
+use flash::fault::Fault;
 
 /// A job file that has been understood.
 #[derive(Clone, Debug, PartialEq)]

@@ -46,7 +46,7 @@ mod zipf;
 
 pub use builtin::builtin;
 pub use generator::Generator;
-pub use quantity::{Amount, RequestRate, SizeRange};
+pub use quantity::{Amount, ParseQuantityError, RequestRate, SizeRange};
 pub use spec::{
     AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, RegionSpec, SequentialSpec, SizeSpec, StreamSpec, ZoneSpec,
 };

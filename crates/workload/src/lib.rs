@@ -9,5 +9,4 @@ pub mod generate;
 mod source;
 pub mod trace;
 
-pub use fault::Fault;
 pub use source::{Arrival, Pacing, Source, SourceError};

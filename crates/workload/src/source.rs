@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use flash::io::Io;
-use flash::units::Time;
+use flash::units::{Span, Time};
 
 /// A request and when it arrives, counted from the first request of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +39,17 @@ pub trait Source {
 
     /// How many requests it will yield, where that is known.
     fn len_hint(&self) -> Option<u64> {
+        None
+    }
+
+    /// What a reader of the results should know about what was read so far: one sentence each.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The simulated time after which a closed loop issues no more; a source with times of arrival ends
+    /// by itself.
+    fn duration(&self) -> Option<Span> {
         None
     }
 }

@@ -19,6 +19,9 @@ impl<S: Copy + Default> Drive<S> for Disk<S> {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
+    fn discard_granularity(&self) -> Sectors {
+        self.0.discard_granularity()
+    }
     fn submit(&mut self, now: Time, request: Request<S>) {
         self.0.submit(now, request);
     }
@@ -37,8 +40,8 @@ impl<S: Copy + Default> Inspect for Disk<S> {
     fn erase_counts(&self) -> Vec<u32> {
         vec![1, 2, 3]
     }
-    fn energy(&self) -> Vec<(String, Energy)> {
-        vec![("program".into(), Energy::from_joules(self.0.counters().requests[1] as f64))]
+    fn energy(&self, account: &Account) -> Vec<(String, Energy)> {
+        vec![("program".into(), Energy::from_joules(account.op(Op::Program).commands as f64))]
     }
 }
 
@@ -57,10 +60,31 @@ fn args(arguments: &[&str]) -> RunArgs {
     RunArgs::from_arg_matches(&matches).expect("sound")
 }
 
-fn run(arguments: &[&str]) -> Result<String, Failure> {
+fn on<S, P: Payload<S>>(
+    mut disk: Disk<S>,
+    payload: &mut P,
+    check: fn(&P) -> Option<Verified>,
+    arguments: &[&str],
+    stages: usize,
+) -> Result<String, Failure>
+where
+    S: Copy + Default,
+{
     let (args, mut results) = (args(arguments), Vec::new());
-    timing(&mut Disk(disk()), &mut mix(), &args, &about(&args, toml::Table::new()), &mut results)?;
+    let about = named(&args, "disk".into(), toml::Table::new());
+    let stages = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
+    let outputs = Outputs::create(&args, &about)?;
+    execute(&mut disk, stages, payload, check, (&args, &about), outputs, &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
+}
+
+fn run(arguments: &[&str]) -> Result<String, Failure> {
+    on(Disk(disk()), &mut Blank, |_| None, arguments, 1)
+}
+
+fn verified(disk: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
+    let granularity = disk.discard_granularity();
+    on(Disk(disk), &mut Oracle::blank(granularity), |oracle| Some(oracle.verified()), arguments, stages)
 }
 
 fn names(dir: &Path) -> Vec<String> {
@@ -96,32 +120,46 @@ fn files_are_written_whole() {
 #[test]
 fn a_run_that_fails_leaves_nothing_and_says_whose_fault_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
-    let out = dir.path().join("out");
-    let args = args(&["--verify", "--seed", "9", "--out", &out.to_string_lossy()]);
-    let about = about(&args, toml::Table::new());
+    let out = dir.path().join("out").to_string_lossy().into_owned();
+    let arguments = ["--verify", "--seed", "9", "--out", &out];
 
-    let mut forgetful = Disk(disk::<u64>().with(Bug::Forgets(400)));
-    let failure = verified(&mut forgetful, &mut mix(), true, &args, &about, &mut Vec::new()).expect_err("it forgets");
+    let failure = verified(disk().with(Bug::Forgets(400)), &arguments, 1).expect_err("it forgets");
     assert_eq!(failure.code(), 101);
     assert!(failure.to_string().contains("of write 400") && failure.to_string().contains("--seed 9"), "{failure}");
 
-    let mut wrong = Disk(disk::<u64>().with(Bug::Miscounts));
-    let failure = verified(&mut wrong, &mut mix(), true, &args, &about, &mut Vec::new()).expect_err("it miscounts");
+    let failure = verified(disk().with(Bug::Miscounts), &arguments, 1).expect_err("it miscounts");
     assert!(failure.code() == 101 && failure.to_string().contains("do not reconcile"), "{failure}");
 
-    let mut small = Disk(FixedDrive::<u64>::new(Sectors::new(10), 1, Span::from_us(1)));
-    let failure = verified(&mut small, &mut mix(), true, &args, &about, &mut Vec::new()).expect_err("too small");
+    let small = FixedDrive::new(Sectors::new(10), 1, Span::from_us(1));
+    let failure = verified(small, &arguments, 1).expect_err("too small");
     assert!(failure.code() == 2 && failure.to_string().contains("--extent wrap"), "{failure}");
     assert!(names(dir.path()).is_empty());
 }
 
 #[test]
 fn a_verified_run_says_what_it_compared() {
-    let (args, mut results) = (args(&["--verify"]), Vec::new());
-    let about = about(&args, toml::Table::new());
-    verified(&mut Disk(disk::<u64>()), &mut mix(), true, &args, &about, &mut results).expect("sound");
-    let text = String::from_utf8(results).expect("text");
+    let text = verified(disk(), &["--verify"], 1).expect("sound");
     assert!(text.contains("verified: 3200 sectors of 400 reads"), "{text}");
+}
+
+#[test]
+fn stages_are_told_apart() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out");
+    let arguments = ["--out", &out.to_string_lossy(), "--json"];
+    let text = verified(disk(), &arguments, 2).expect("sound");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!((&json[0]["workload"], &json[1]["workload"]), (&"part 1".into(), &"part 2".into()));
+    assert_eq!(json[1]["requests"], json[0]["requests"]);
+    assert_eq!(names(&out), ["stage-1", "stage-2", "summary.json"]);
+    // The first stage is exactly as long as all that is asked for.
+    let json: serde_json::Value =
+        serde_json::from_str(&verified(disk(), &["--limit", "2000", "--json"], 2).expect("sound")).expect("JSON");
+    assert_eq!(json["requests"], 2_000);
+
+    // The second stage writes what the first wrote, and must not be taken for it.
+    let failure = verified(disk().with(Bug::Forgets(2_400)), &[], 2).expect_err("it forgets in the second stage");
+    assert!(failure.to_string().contains("of write 2400"), "{failure}");
 }
 
 #[test]

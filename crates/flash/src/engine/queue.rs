@@ -1,103 +1,166 @@
-//! The event queue: a 4-ary heap ordered by (time, sequence).
+//! The event queue: ordered by (time, sequence).
+//!
+//! Most events of a device lie a constant span ahead: a page read, a transfer, a program. Events with one
+//! such span are scheduled in the order in which they are due, so they are kept in lanes, each a sorted
+//! queue: an event goes to the lane whose last event is the latest that is not later, and the next event
+//! is the least of the lanes' heads. What fits into no lane goes to a heap.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::Time;
+
+/// More lanes than a device has distinct spans under way, fewer than cost more than the heap.
+const LANES: usize = 12;
 
 /// Events in the order of their time, and of their insertion where times are equal.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
-    heap: Vec<Entry<E>>,
+    lanes: [VecDeque<Entry<E>>; LANES],
+    /// The key of each lane's first event, `EMPTY` if it has none.
+    heads: [Key; LANES],
+    /// The time of each lane's last event.
+    tails: [Time; LANES],
+    /// Lanes that have ever been used.
+    used: usize,
+    heap: BinaryHeap<Reverse<Entry<E>>>,
     sequence: u64,
+    len: usize,
 }
+
+/// What events are ordered by.
+type Key = (Time, u64);
+
+const EMPTY: Key = (Time::MAX, u64::MAX);
 
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
-    at: Time,
-    sequence: u64,
+    key: Key,
     event: E,
 }
 
-impl<E> Entry<E> {
-    #[inline]
-    fn before(&self, other: &Self) -> bool {
-        (self.at, self.sequence) < (other.at, other.sequence)
+impl<E> PartialEq for Entry<E> {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl<E> Eq for Entry<E> {}
+
+impl<E> PartialOrd for Entry<E> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<E> Ord for Entry<E> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key.cmp(&other.key)
     }
 }
 
 impl<E: Copy> Default for EventQueue<E> {
     fn default() -> Self {
-        Self { heap: Vec::new(), sequence: 0 }
+        Self {
+            lanes: std::array::from_fn(|_| VecDeque::new()),
+            heads: [EMPTY; LANES],
+            tails: [Time::ZERO; LANES],
+            used: 0,
+            heap: BinaryHeap::new(),
+            sequence: 0,
+            len: 0,
+        }
     }
 }
 
 impl<E: Copy> EventQueue<E> {
+    /// The lane that holds the next event (`LANES` for the heap) and the event's key.
+    #[inline]
+    fn first(&self) -> (usize, Key) {
+        let mut best = (LANES, self.heap.peek().map_or(EMPTY, |Reverse(entry)| entry.key));
+        for (lane, head) in self.heads[..self.used].iter().enumerate() {
+            if *head < best.1 {
+                best = (lane, *head);
+            }
+        }
+        best
+    }
+
     /// When the next event is due.
     #[must_use]
     #[inline]
     pub fn next_time(&self) -> Option<Time> {
-        self.heap.first().map(|entry| entry.at)
+        (self.len > 0).then(|| self.first().1.0)
     }
 
     /// Events that wait.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.len
     }
 
     /// True if nothing waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.len == 0
     }
 
     /// Schedules `event`.
     #[inline]
     pub fn push(&mut self, at: Time, event: E) {
-        let entry = Entry { at, sequence: self.sequence, event };
+        let key = (at, self.sequence);
         self.sequence += 1;
-        let mut hole = self.heap.len();
-        self.heap.push(entry);
-        while hole > 0 {
-            let parent = (hole - 1) / 4;
-            if !entry.before(&self.heap[parent]) {
-                break;
+        self.len += 1;
+        // The lane whose last event is the latest that is not later; else one that is empty.
+        let mut chosen = None;
+        let mut empty = (self.used < LANES).then_some(self.used);
+        for lane in 0..self.used {
+            if self.heads[lane] == EMPTY {
+                empty = Some(lane);
+            } else if self.tails[lane] <= at && chosen.is_none_or(|best: usize| self.tails[best] < self.tails[lane]) {
+                chosen = Some(lane);
             }
-            self.heap[hole] = self.heap[parent];
-            hole = parent;
         }
-        self.heap[hole] = entry;
+        let Some(lane) = chosen.or(empty) else { return self.heap.push(Reverse(Entry { key, event })) };
+        if chosen.is_none() {
+            self.heads[lane] = key;
+            self.used = self.used.max(lane + 1);
+        }
+        self.tails[lane] = at;
+        self.lanes[lane].push_back(Entry { key, event });
+    }
+
+    /// Takes the next event out if it is due at `to` or before.
+    #[inline]
+    pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
+        if self.len == 0 {
+            return None;
+        }
+        let (lane, key) = self.first();
+        if key.0 > to {
+            return None;
+        }
+        self.len -= 1;
+        let Some(queue) = self.lanes.get_mut(lane) else {
+            return self.heap.pop().map(|Reverse(entry)| (entry.key.0, entry.event));
+        };
+        let entry = queue.pop_front()?;
+        self.heads[lane] = queue.front().map_or(EMPTY, |next| next.key);
+        Some((entry.key.0, entry.event))
     }
 
     /// Takes the next event out.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
-        let last = self.heap.pop()?;
-        let Some(&top) = self.heap.first() else { return Some((last.at, last.event)) };
-        let n = self.heap.len();
-        let mut hole = 0;
-        loop {
-            let first = hole * 4 + 1;
-            if first >= n {
-                break;
-            }
-            let mut least = first;
-            for child in first + 1..(first + 4).min(n) {
-                if self.heap[child].before(&self.heap[least]) {
-                    least = child;
-                }
-            }
-            if !self.heap[least].before(&last) {
-                break;
-            }
-            self.heap[hole] = self.heap[least];
-            hole = least;
-        }
-        self.heap[hole] = last;
-        Some((top.at, top.event))
+        self.pop_due(Time::MAX)
     }
 
     /// Drops everything that waits: the power is gone.
     pub fn clear(&mut self) {
+        self.lanes.iter_mut().for_each(VecDeque::clear);
+        self.heads = [EMPTY; LANES];
         self.heap.clear();
+        self.len = 0;
     }
 }
 
@@ -120,13 +183,15 @@ mod tests {
         }
 
         #[test]
-        fn pushes_between_pops_keep_the_order(steps in prop::collection::vec((0u64..1000, any::<bool>()), 0..300)) {
+        fn pushes_between_pops_keep_the_order(steps in prop::collection::vec((0u64..1000, any::<bool>()), 0..300), spread in 1u64..100) {
             let mut queue = EventQueue::default();
             let mut model: Vec<(u64, usize)> = Vec::new();
             let mut now = 0;
             for (i, (delay, pop)) in steps.into_iter().enumerate() {
+                let delay = delay / spread * spread;
                 queue.push(Time::from_ps(now + delay), i);
                 model.push((now + delay, i));
+                prop_assert_eq!(queue.len(), model.len());
                 if pop {
                     model.sort_unstable();
                     let (at, event) = model.remove(0);

@@ -29,6 +29,8 @@ pub struct FaultSpec {
 pub struct Faults {
     spec: FaultSpec,
     rng: Rng,
+    /// Which blocks are bad from the start; apart, so that a loaded array need not draw them again.
+    factory: Rng,
     counts: [u64; 3],
     planned: [BTreeSet<u64>; 3],
     active: bool,
@@ -50,10 +52,17 @@ impl Faults {
         Self {
             spec: spec.clone(),
             rng: Rng::stream(seed, "nand.faults"),
+            factory: Rng::stream(seed, "nand.factory"),
             counts: [0; 3],
             planned: Default::default(),
             active,
         }
+    }
+
+    /// Begins anew, as after [`Faults::new`], but keeps what is planned.
+    pub fn restart(&mut self, seed: u64) {
+        self.rng = Rng::stream(seed, "nand.faults");
+        self.counts = [0; 3];
     }
 
     /// Makes the `nth` page program from the start of the run (counted from zero) fail.
@@ -105,7 +114,7 @@ impl Faults {
     }
 
     pub(crate) fn initially_bad(&mut self) -> bool {
-        self.spec.initial_bad_blocks.get() > 0.0 && self.rng.chance(self.spec.initial_bad_blocks.get())
+        self.spec.initial_bad_blocks.get() > 0.0 && self.factory.chance(self.spec.initial_bad_blocks.get())
     }
 
     /// How far a program that lost its power had come: one page in four made it.

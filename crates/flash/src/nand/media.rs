@@ -6,6 +6,10 @@ use crate::units::{BlockId, Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 
+mod snapshot;
+
+pub use snapshot::SnapshotError;
+
 /// Which stream of writes a superblock was opened for; written into its first spare area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -173,6 +177,20 @@ impl<S: Sector> Media<S> {
         let (page, plane) = self.geometry.page_and_plane(offset);
         let first = (page * self.geometry.slots + offset % self.geometry.slots) * self.geometry.sectors;
         (self.geometry.block(superblock, plane), first as usize..(first + self.geometry.sectors) as usize)
+    }
+
+    /// Checks that a slot lies in a page that has been programmed: less than [`Media::read`] checks, but
+    /// without a look at the slot's spare area, which is far away in memory.
+    ///
+    /// # Panics
+    /// If it does not.
+    #[inline]
+    pub(crate) fn glance(&self, psn: Psn) -> bool {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (page, plane) = self.geometry.page_and_plane(offset);
+        let next_page = self.blocks[self.geometry.block(superblock, plane).index()].next_page;
+        assert!(page < next_page, "read of {psn}, which holds no data: page {next_page} is the next erased one");
+        !self.is_unreadable(psn)
     }
 
     /// Reads one slot; its payload goes to `into` (empty if there is none).

@@ -137,6 +137,12 @@ impl PageFtl {
         }
     }
 
+    /// Starts to fetch what will be needed to look a unit up.
+    #[inline]
+    pub(crate) fn fetch(&self, unit: usize) {
+        self.map.fetch(unit);
+    }
+
     /// Whether a unit is mapped.
     pub(crate) fn is_mapped(&self, lpn: Lpn) -> bool {
         self.map.get(lpn).is_some()

@@ -30,7 +30,8 @@ impl Extent {
     #[inline]
     fn buckets(&self) -> Option<impl Iterator<Item = usize> + use<>> {
         let (first, end) = (self.first / REGION, self.end.div_ceil(REGION));
-        (end - first <= WIDE).then(|| (first..end).map(|region| (region.wrapping_mul(0x9E37_79B1) >> 20) as usize))
+        (end - first <= WIDE)
+            .then(|| (first..end).map(|region| (region.wrapping_mul(0x9E37_79B1) >> (32 - BUCKET_BITS)) as usize))
     }
 }
 
@@ -38,7 +39,9 @@ impl Extent {
 const REGION: u32 = 16;
 /// Regions from which on an extent is kept apart.
 const WIDE: u32 = 512;
-const BUCKETS: usize = 4096;
+const BUCKETS: usize = 1 << BUCKET_BITS;
+/// Far more buckets than requests are under way, so that the filter rarely cannot tell.
+const BUCKET_BITS: u32 = 15;
 
 /// Counts requests under way by where they go.
 #[derive(Clone, Debug)]

@@ -144,6 +144,15 @@ impl Document {
         }
     }
 
+    /// The faults of a whole description, each at its line, in the order of their lines.
+    #[must_use]
+    pub fn faults(&self, faults: Vec<flash::fault::Fault>) -> Faults {
+        let mut faults: Vec<_> =
+            faults.into_iter().map(|fault| self.fault(&fault.path, fault.message, fault.remedy)).collect();
+        faults.sort_by_key(|fault| fault.line.unwrap_or(usize::MAX));
+        Faults(faults)
+    }
+
     /// Makes a `T` of it.
     ///
     /// # Errors

@@ -2,13 +2,16 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::stage::{Stage, StageError};
 use super::{Report, Summary, page, table, write_erases, write_histograms, write_series};
 
 /// The file by which a directory is known to hold a result.
 const MARK: &str = "summary.json";
+
+/// The page to look at.
+const PAGE: &str = "report.html";
 
 /// The directory of `--out`: prepared before the run, so that a place that cannot be written is known
 /// at once, and named when everything is in it.
@@ -44,8 +47,47 @@ impl OutDir {
         Ok(Self { stage })
     }
 
+    fn fill(&self, stages: &[(Report<'_>, &Summary)]) -> io::Result<PathBuf> {
+        let top = Folder(self.stage.temporary().to_owned());
+        if let [(report, summary)] = stages {
+            top.fill(report, summary)?;
+            return Ok(PathBuf::from(PAGE));
+        }
+        for (number, (report, summary)) in (1..).zip(stages) {
+            let folder = Folder(top.0.join(format!("stage-{number}")));
+            fs::create_dir(&folder.0)?;
+            folder.fill(report, summary)?;
+        }
+        let summaries: Vec<Summary> = stages.iter().map(|(_, summary)| (*summary).clone()).collect();
+        top.text(MARK, &Summary::json(&summaries))?;
+        Ok(Path::new("stage-1").join(PAGE))
+    }
+
+    /// Writes all files and gives the directory its name; an earlier result of that name is replaced. Each
+    /// of several stages gets a folder of its own. Returns the page to look at first.
+    ///
+    /// # Errors
+    /// If something cannot be written; then nothing is left behind.
+    pub fn finish(self, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, StageError> {
+        let path = self.stage.path().to_owned();
+        let failed = |error: io::Error| StageError::io(&path, &error);
+        let page = self.fill(stages).map_err(failed)?;
+        if path.is_dir() {
+            // Aside first: between the two names there is at most an instant without a result.
+            let old = Stage::new(&path.with_extension("old"))?;
+            fs::rename(&path, old.temporary()).map_err(failed)?;
+        }
+        self.stage.finish()?;
+        Ok(path.join(page))
+    }
+}
+
+/// A folder with everything about one stage.
+struct Folder(PathBuf);
+
+impl Folder {
     fn file(&self, name: &str) -> io::Result<BufWriter<File>> {
-        File::create(self.stage.temporary().join(name)).map(BufWriter::new)
+        File::create(self.0.join(name)).map(BufWriter::new)
     }
 
     fn text(&self, name: &str, text: &str) -> io::Result<()> {
@@ -62,25 +104,9 @@ impl OutDir {
             write_erases(self.file("erases.parquet")?, about, erase_counts).map_err(io::Error::other)?;
         }
         self.text("config.toml", &about.config.to_string())?;
-        self.text("report.html", &page(report, summary))?;
+        self.text(PAGE, &page(report, summary))?;
         self.text("table.txt", &table(summary))?;
-        self.text(MARK, &summary.json())
-    }
-
-    /// Writes all files and gives the directory its name; an earlier result of that name is replaced.
-    ///
-    /// # Errors
-    /// If something cannot be written; then nothing is left behind.
-    pub fn finish(self, report: &Report<'_>, summary: &Summary) -> Result<(), StageError> {
-        let path = self.stage.path().to_owned();
-        let failed = |error: io::Error| StageError::io(&path, &error);
-        self.fill(report, summary).map_err(failed)?;
-        if path.is_dir() {
-            // Aside first: between the two names there is at most an instant without a result.
-            let old = Stage::new(&path.with_extension("old"))?;
-            fs::rename(&path, old.temporary()).map_err(failed)?;
-        }
-        self.stage.finish()
+        self.text(MARK, &Summary::json(std::slice::from_ref(summary)))
     }
 }
 
@@ -105,10 +131,17 @@ mod tests {
         let path = dir.path().join("result");
         let about = About { seed: 7, ..About::default() };
         let result = a_result();
-        let report = Report { about: &about, result: &result, erase_counts: &[1, 2, 3], energy: &[], verified: None };
+        let report = Report {
+            about: &about,
+            result: &result,
+            erase_counts: &[1, 2, 3],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         for _ in 0..2 {
-            OutDir::create(&path).expect("writable").finish(&report, &summary).expect("written");
+            OutDir::create(&path).expect("writable").finish(&[(report, &summary)]).expect("written");
         }
         assert_eq!(names(dir.path()), ["result"]);
         let wanted = [

@@ -218,8 +218,14 @@ mod tests {
         let about = About { device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
         let result = a_result();
         let erase_counts: Vec<u32> = (0..500).map(|i| 100 + i * i % 97).collect();
-        let report =
-            Report { about: &about, result: &result, erase_counts: &erase_counts, energy: &[], verified: None };
+        let report = Report {
+            about: &about,
+            result: &result,
+            erase_counts: &erase_counts,
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let html = page(&report, &Summary::new(&report));
         assert!(!html.contains("NaN") && !html.contains("inf\""), "a number is broken");
         assert!(!html.contains("http") && !html.contains("<script"), "it needs something else");

@@ -64,6 +64,9 @@ pub struct Summary {
     pub energy: Option<Energies>,
     /// What the oracle compared.
     pub verified: Option<BTreeMap<&'static str, u64>>,
+    /// What a reader should know besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Events simulated.
     pub events: u64,
     /// Hash of all events since the device was made: equal runs share it.
@@ -295,17 +298,22 @@ impl Summary {
                     ("uncorrectable_reads", verified.uncorrectable),
                 ])
             }),
+            notes: report.notes.to_vec(),
             events: counted.events,
             event_hash: format!("{:016x}", result.after.event_hash),
         }
     }
 
-    /// As JSON, indented, with a newline at its end.
+    /// As JSON, indented, with a newline at its end: one object, or an array of several.
     ///
     /// # Panics
     /// Never: every value has a form in JSON.
     #[must_use]
-    pub fn json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("numbers, texts and tables") + "\n"
+    pub fn json(all: &[Self]) -> String {
+        let text = match all {
+            [one] => serde_json::to_string_pretty(one),
+            all => serde_json::to_string_pretty(all),
+        };
+        text.expect("numbers, texts and tables") + "\n"
     }
 }

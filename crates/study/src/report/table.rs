@@ -171,6 +171,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         let of = |key| verified.get(key).copied().unwrap_or(0);
         lines.push(format!("verified: {} sectors of {} reads returned what was written", of("sectors"), of("reads")));
     }
+    lines.extend(summary.notes.iter().map(|note| format!("note: {note}")));
     lines.push(format!("events {}, hash {}, seed {}", summary.events, summary.event_hash, summary.seed));
     lines
 }
@@ -184,7 +185,14 @@ mod tests {
     #[test]
     fn a_table_fits_eighty_columns_and_has_its_units() {
         let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
-        let report = Report { about: &about, result: &a_result(), erase_counts: &[1, 3], energy: &[], verified: None };
+        let report = Report {
+            about: &about,
+            result: &a_result(),
+            erase_counts: &[1, 3],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let text = table(&Summary::new(&report));
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]

@@ -4,6 +4,7 @@ use flash::io::IoKind;
 use flash::units::Lba;
 use testkit::{Bug, FixedDrive, List};
 use workload::Arrival;
+use workload::generate::{Generator, GeneratorSpec};
 
 use super::*;
 use crate::oracle::{Blank, Oracle};
@@ -74,6 +75,18 @@ fn the_limit_and_the_pacing_of_the_user_win() {
 }
 
 #[test]
+fn a_closed_loop_ends_after_the_duration_of_its_source() {
+    let spec = "name = 'w'\nduration = '1ms'\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
+                reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n";
+    let spec = GeneratorSpec::from_toml(spec).expect("a description");
+    let mut disk = drive();
+    let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&disk), 1).expect("a workload");
+    let result = Runner::new().first_tag(7).run(&mut disk, &mut source, &mut Blank).expect("it runs");
+    // Ten rounds of 100 us begin within the millisecond.
+    assert_eq!((result.completed, result.span()), (40, Span::from_ms(1)));
+}
+
+#[test]
 fn two_runs_share_their_hash_and_a_second_run_starts_where_the_first_ended() {
     let mut one = drive();
     let first = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
@@ -115,11 +128,11 @@ fn the_log_holds_every_request_once() {
 
 #[test]
 fn a_sound_disk_is_verified_and_one_that_forgets_is_found_out() {
-    let mut oracle = Oracle::blank();
+    let mut oracle = Oracle::blank(Sectors::new(1));
     Runner::new().run(&mut drive::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
     assert_eq!(oracle.verified().sectors, 2_000 * 8);
     let mut disk = drive::<u64>().with(Bug::Forgets(1_200));
-    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank());
+    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
     let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
     assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
 }

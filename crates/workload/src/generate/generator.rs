@@ -8,7 +8,8 @@ use super::arrivals::{Arrivals, Process};
 use super::resolve;
 use super::spec::GeneratorSpec;
 use super::stream::{Left, Stream};
-use crate::{Arrival, Fault, Pacing, Source, SourceError};
+use crate::{Arrival, Pacing, Source, SourceError};
+use flash::fault::Fault;
 
 /// A source of made-up requests: the same description, capacity and seed give the same requests on
 /// every machine. It allocates nothing while it runs.
@@ -33,13 +34,6 @@ impl Generator {
     /// All faults of the description, as [`GeneratorSpec::validate`].
     pub fn new(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
         resolve::generator(spec, capacity, seed)
-    }
-
-    /// The simulated time after which the workload ends. With times of arrival the source ends by
-    /// itself; a closed loop has none, so the run is to stop there.
-    #[must_use]
-    pub const fn duration(&self) -> Option<Span> {
-        self.duration
     }
 
     fn choose(&mut self) -> Option<usize> {
@@ -102,9 +96,12 @@ impl Source for Generator {
         }
     }
 
+    fn duration(&self) -> Option<Span> {
+        self.duration
+    }
+
     fn len_hint(&self) -> Option<u64> {
-        let closed = matches!(self.arrivals.process(), Process::Closed { .. });
-        if self.duration.is_some() && !closed {
+        if self.duration.is_some() {
             return None;
         }
         match &self.streams[..] {

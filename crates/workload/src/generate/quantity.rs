@@ -56,34 +56,47 @@ impl SizeRange {
     }
 }
 
-impl FromStr for Amount {
-    type Err = String;
+/// A text that is not such a quantity: what is wrong with it, and what to write instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseQuantityError(String);
 
-    fn from_str(text: &str) -> Result<Self, String> {
+impl fmt::Display for ParseQuantityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseQuantityError {}
+
+impl FromStr for Amount {
+    type Err = ParseQuantityError;
+
+    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         let parsed = if text.trim_end().ends_with('%') {
             text.parse().map(Self::Share).ok()
         } else {
             text.parse().map(Self::Bytes).ok()
         };
         parsed.ok_or_else(|| {
-            format!(
+            ParseQuantityError(format!(
                 "`{text}` is neither a size nor a share: write bytes with one of the units B, KiB, MiB, GiB, TiB, kB, MB, GB, TB or a share in %, e.g. \"10GiB\" or \"25%\""
-            )
+            ))
         })
     }
 }
 
 impl FromStr for SizeRange {
-    type Err = String;
+    type Err = ParseQuantityError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         let (min, max) = text.split_once("..").unwrap_or((text, text));
-        let parse = |part: &str| part.parse::<Bytes>().map_err(|e| e.to_string());
+        let parse = |part: &str| part.parse::<Bytes>().map_err(|e| ParseQuantityError(e.to_string()));
         let range = Self { min: parse(min)?, max: parse(max)? };
         if range.min <= range.max {
             Ok(range)
         } else {
-            Err(format!("`{text}` runs downwards: write the smaller size first, e.g. \"8KiB..64KiB\""))
+            let message = format!("`{text}` runs downwards: write the smaller size first, e.g. \"8KiB..64KiB\"");
+            Err(ParseQuantityError(message))
         }
     }
 }
@@ -91,9 +104,9 @@ impl FromStr for SizeRange {
 const RATE_UNITS: [(&str, f64); 3] = [("k/s", 1e3), ("M/s", 1e6), ("/s", 1.0)];
 
 impl FromStr for RequestRate {
-    type Err = String;
+    type Err = ParseQuantityError;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, ParseQuantityError> {
         let number = |(unit, size): (&str, f64)| {
             let digits = text.trim().strip_suffix(unit)?.trim_end();
             let plain = digits.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'_'));
@@ -101,9 +114,9 @@ impl FromStr for RequestRate {
             (plain && value > 0.0 && value.is_finite()).then_some(Self(value))
         };
         RATE_UNITS.into_iter().find_map(number).ok_or_else(|| {
-            format!(
+            ParseQuantityError(format!(
                 "`{text}` is not a rate of requests: write a number above zero with one of the units /s, k/s, M/s, e.g. \"14/s\""
-            )
+            ))
         })
     }
 }
@@ -216,12 +229,12 @@ mod tests {
     #[test]
     fn wrong_quantities_name_the_right_units() {
         for text in ["10", "10 apples", "-1B", "%", ""] {
-            assert!(text.parse::<Amount>().unwrap_err().contains("\"10GiB\" or \"25%\""), "{text}");
+            assert!(text.parse::<Amount>().unwrap_err().to_string().contains("\"10GiB\" or \"25%\""), "{text}");
         }
         for text in ["0/s", "-1/s", "14", "1e3/s", "nan/s", "inf/s", "14Hz"] {
-            assert!(text.parse::<RequestRate>().unwrap_err().contains("/s, k/s, M/s"), "{text}");
+            assert!(text.parse::<RequestRate>().unwrap_err().to_string().contains("/s, k/s, M/s"), "{text}");
         }
-        assert!("64KiB..8KiB".parse::<SizeRange>().unwrap_err().contains("smaller size first"));
-        assert!("4KiB..8".parse::<SizeRange>().unwrap_err().contains("KiB"));
+        assert!("64KiB..8KiB".parse::<SizeRange>().unwrap_err().to_string().contains("smaller size first"));
+        assert!("4KiB..8".parse::<SizeRange>().unwrap_err().to_string().contains("KiB"));
     }
 }

@@ -13,8 +13,8 @@ use super::sizes::{Bar, Sizes};
 use super::spec::{AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, SequentialSpec, SizeSpec, StreamSpec};
 use super::stream::{Continue, Flushes, Kinds, Left, Runs, Stream};
 use super::zipf::Zipf;
-use crate::Fault;
 use crate::fault::Faults;
+use flash::fault::Fault;
 
 impl GeneratorSpec {
     /// Checks the description against a device of `capacity` sectors.

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Amount, RequestRate, SizeRange};
-use crate::Fault;
+use flash::fault::Fault;
 
 /// A workload that is made up rather than recorded: one or more streams of requests, and when they
 /// arrive.

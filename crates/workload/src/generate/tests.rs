@@ -1,12 +1,13 @@
 //! The generators as a whole: every workload of the repository, every fault, no request astray.
 
 use flash::engine::EventHash;
+use flash::fault::Fault;
 use flash::io::{Io, IoKind};
 use flash::units::{Sectors, Time};
 use proptest::prelude::*;
 
 use super::{Generator, GeneratorSpec, builtin};
-use crate::{Arrival, Fault, Pacing, Source};
+use crate::{Arrival, Pacing, Source};
 
 /// 16 GiB.
 const CAPACITY: Sectors = Sectors::new(16 << 21);

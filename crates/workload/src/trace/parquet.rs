@@ -23,7 +23,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::format::Head;
 use super::input::{Input, open_file};
 use super::record::{Context, Record, Records, Skip};
-use super::text::sectors_extent;
+use super::text::{Fault, sectors_extent};
 use super::{Format, TraceOptions};
 use crate::{Pacing, SourceError};
 
@@ -208,8 +208,8 @@ impl Parquet {
     }
 
     /// The next row, `None` at the end.
-    fn next_row(&mut self, context: &mut Context) -> Result<Option<Result<Record, Skip>>, String> {
-        if !self.decode().map_err(|e| format!("the Parquet data is damaged: {e}"))? {
+    fn next_row(&mut self, context: &mut Context) -> Result<Option<Result<Record, Skip>>, Fault> {
+        if !self.decode().map_err(|e| Fault::new(format!("the Parquet data is damaged: {e}")))? {
             return Ok(None);
         }
         let Some(group) = &mut self.open else { return Ok(None) };
@@ -227,7 +227,7 @@ impl Parquet {
         if kind != IoKind::Flush {
             let start = positive(group.lba.values[n], "lba")?;
             let sectors = positive(group.sectors.values[n], "number of sectors")?;
-            extent = sectors_extent(start, sectors).map_err(|fault| fault.message().to_owned())?;
+            extent = sectors_extent(start, sectors)?;
             if sectors == 0 {
                 return Ok(Some(Err(Skip::Empty)));
             }
@@ -237,15 +237,15 @@ impl Parquet {
     }
 }
 
-fn positive(value: i64, what: &str) -> Result<u64, String> {
-    u64::try_from(value).map_err(|_| format!("the {what} is negative: {value}"))
+fn positive(value: i64, what: &str) -> Result<u64, Fault> {
+    u64::try_from(value).map_err(|_| Fault::new(format!("the {what} is negative: {value}")))
 }
 
-fn kind(name: &ByteArray) -> Result<IoKind, String> {
+fn kind(name: &ByteArray) -> Result<IoKind, Fault> {
     IoKind::ALL
         .into_iter()
         .find(|kind| kind.name().as_bytes() == name.data())
-        .ok_or_else(|| format!("the kind is none of read, write, flush and discard: {name}"))
+        .ok_or_else(|| Fault::new(format!("the kind is none of read, write, flush and discard: {name}")))
 }
 
 impl Records for Parquet {
@@ -255,8 +255,8 @@ impl Records for Parquet {
                 Ok(None) => return Ok(None),
                 Ok(Some(Ok(record))) => return Ok(Some(record)),
                 Ok(Some(Err(skip))) => context.stats.pass_over(skip),
-                Err(message) => {
-                    let message = format!("row {}: {message}", self.row);
+                Err(fault) => {
+                    let message = format!("row {}: {}", self.row, fault.message());
                     return Err(SourceError::new(message, "write or fetch the file again").in_file(&self.path));
                 }
             }

@@ -221,6 +221,10 @@ impl Source for TraceSource {
         self.options.pacing.unwrap_or_else(|| self.pass.pacing())
     }
 
+    fn notes(&self) -> Vec<String> {
+        self.context.stats.notes()
+    }
+
     fn len_hint(&self) -> Option<u64> {
         // A filter or compaction changes the number.
         if self.options.volume.is_some() || self.placer.keeps_volumes_apart() {

@@ -310,6 +310,7 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
+            self.fetch_all(flash, handle);
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);

@@ -68,6 +68,7 @@ impl PageFtl {
             if failed {
                 self.fail(here, target.superblock);
             }
+            self.fetch_all(flash, handle);
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
@@ -89,6 +90,11 @@ impl PageFtl {
             self.kick(flash, owners, pool);
             self.house(flash, owners);
         }
+    }
+
+    /// Starts to fetch the map entries of all units of a command, so that they come together.
+    pub(super) fn fetch_all<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
+        flash.backend.slots(command).for_each(|(_, slot)| self.map.fetch(slot.lpn.index()));
     }
 
     /// The map leads to a new copy; the one before it is garbage.

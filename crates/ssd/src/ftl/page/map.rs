@@ -24,6 +24,13 @@ impl Map {
         Self::decode(self.entries[lpn.index()])
     }
 
+    /// Starts to fetch the entry of a unit that will be looked up soon: the map is far larger than any cache,
+    /// and the processor waits while it does something else.
+    #[inline]
+    pub(super) fn fetch(&self, unit: usize) {
+        std::hint::black_box(self.entries.get(unit).copied());
+    }
+
     /// Sets the place of a unit and returns the old one.
     #[inline]
     pub(super) fn set(&mut self, lpn: Lpn, psn: Psn) -> Option<Psn> {

@@ -1,0 +1,418 @@
+//! A flash array as a stream of bytes, and back: everything a device keeps without power, and nothing else.
+//!
+//! Little-endian words. First the magic, the version and the geometry; then every block, the spare area of
+//! every slot (as the difference from the one before, which leaves little of a sequentially written array),
+//! the unreadable slots, and the payload block by block; last a checksum over all of it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::io::{self, Read, Write};
+
+use super::{Block, BlockBirth, Media, Stream};
+use crate::nand::{Faults, Geometry, Sector};
+
+const MAGIC: [u8; 16] = *b"flashloom media\n";
+/// Raised whenever the meaning of a byte changes.
+const VERSION: u32 = 1;
+/// Bytes that are hashed and passed on at once.
+const CHUNK: usize = 1 << 16;
+
+/// Why a snapshot cannot be loaded.
+#[derive(Debug)]
+pub enum SnapshotError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is something else.
+    Foreign,
+    /// It was written by another version of this program.
+    Version(u32),
+    /// It is of an array of another shape.
+    Geometry {
+        /// The shape of the array it is of.
+        found: String,
+        /// The shape of this one.
+        expected: String,
+    },
+    /// Its sectors hold something of another size.
+    Sector {
+        /// Bytes a sector of it holds.
+        found: u32,
+        /// Bytes a sector of this array holds.
+        expected: u32,
+    },
+    /// It was cut short or changed.
+    Damaged,
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot be read: {error}"),
+            Self::Foreign => f.write_str("is not a snapshot of a flash array"),
+            Self::Version(found) => write!(f, "is a snapshot of version {found}, and this program knows {VERSION}"),
+            Self::Geometry { found, expected } => {
+                write!(f, "is a snapshot of another device: of {found}, and this device has {expected}")
+            }
+            Self::Sector { found, expected } => {
+                write!(f, "is a snapshot whose sectors hold {found} bytes, where {expected} are wanted")
+            }
+            Self::Damaged => f.write_str("is damaged: it was cut short or changed"),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {}
+
+impl From<io::Error> for SnapshotError {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::UnexpectedEof { Self::Damaged } else { Self::Io(error) }
+    }
+}
+
+/// What keeps two snapshots apart: order, position and content of the words.
+#[derive(Clone, Copy)]
+struct Checksum(u64);
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        for word in bytes.chunks(8) {
+            let mut padded = [0; 8];
+            padded[..word.len()].copy_from_slice(word);
+            self.0 = (self.0 ^ u64::from_le_bytes(padded)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+        }
+    }
+}
+
+/// Bytes on their way out, hashed in chunks.
+struct Sink<'a, W> {
+    to: &'a mut W,
+    buffer: Vec<u8>,
+    checksum: Checksum,
+}
+
+impl<W: Write> Sink<'_, W> {
+    fn put(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(CHUNK - self.buffer.len()));
+            self.buffer.extend_from_slice(now);
+            bytes = later;
+            if self.buffer.len() == CHUNK {
+                self.pass_on()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        self.checksum.add(&self.buffer);
+        self.to.write_all(&self.buffer)?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn small(&mut self, number: u32) -> io::Result<()> {
+        self.put(&number.to_le_bytes())
+    }
+
+    fn word(&mut self, number: u64) -> io::Result<()> {
+        self.put(&number.to_le_bytes())
+    }
+}
+
+/// Bytes on their way in, hashed in the same chunks.
+struct Tap<'a, R> {
+    from: &'a mut R,
+    buffer: Vec<u8>,
+    used: usize,
+    checksum: Checksum,
+}
+
+impl<R: Read> Tap<'_, R> {
+    fn get(&mut self, mut into: &mut [u8]) -> Result<(), SnapshotError> {
+        while !into.is_empty() {
+            if self.used == self.buffer.len() {
+                self.refill()?;
+            }
+            let n = into.len().min(self.buffer.len() - self.used);
+            let (now, later) = into.split_at_mut(n);
+            now.copy_from_slice(&self.buffer[self.used..self.used + n]);
+            self.used += n;
+            into = later;
+        }
+        Ok(())
+    }
+
+    fn refill(&mut self) -> Result<(), SnapshotError> {
+        self.checksum.add(&self.buffer);
+        self.buffer.clear();
+        self.used = 0;
+        self.from.by_ref().take(CHUNK as u64).read_to_end(&mut self.buffer)?;
+        if self.buffer.is_empty() { Err(SnapshotError::Damaged) } else { Ok(()) }
+    }
+
+    fn small(&mut self) -> Result<u32, SnapshotError> {
+        let mut bytes = [0; 4];
+        self.get(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn word(&mut self) -> Result<u64, SnapshotError> {
+        let mut bytes = [0; 8];
+        self.get(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// The checksum of everything taken so far.
+    fn sum(&self) -> u64 {
+        let mut checksum = self.checksum;
+        checksum.add(&self.buffer[..self.used]);
+        checksum.0
+    }
+}
+
+const fn dimensions(g: &Geometry) -> [u32; 9] {
+    [g.channels, g.chips, g.dies, g.planes, g.stripe, g.blocks, g.pages, g.slots, g.sectors]
+}
+
+fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]: [u32; 9]) -> String {
+    format!(
+        "{channels} channels x {chips} chips x {dies} dies x {planes} planes (worked on {stripe} at a time) x \
+         {blocks} blocks x {pages} pages x {slots} mapping units of {sectors} sectors"
+    )
+}
+
+/// How the payload of a block is kept.
+const NONE: u8 = 0;
+const ZEROS: u8 = 1;
+const DATA: u8 = 2;
+
+impl<S: Sector> Media<S> {
+    /// Writes the array's state. What is going to fail is not part of it.
+    ///
+    /// # Errors
+    /// If `to` cannot be written.
+    pub fn save(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut sink = Sink { to, buffer: Vec::with_capacity(CHUNK), checksum: Checksum(0) };
+        sink.put(&MAGIC)?;
+        sink.small(VERSION)?;
+        dimensions(&self.geometry).into_iter().try_for_each(|n| sink.small(n))?;
+        sink.small(S::BYTES)?;
+        sink.word(self.births)?;
+        for block in &self.blocks {
+            sink.word(block.birth.order)?;
+            sink.small(block.next_page)?;
+            sink.small(block.erases)?;
+            sink.put(&[block.birth.stream as u8, u8::from(block.bad)])?;
+        }
+        let mut before = 0;
+        for spare in &self.spares {
+            sink.word(spare.wrapping_sub(before))?;
+            before = *spare;
+        }
+        sink.word(self.unreadable.len() as u64)?;
+        self.unreadable.iter().try_for_each(|slot| sink.small(*slot))?;
+        let mut bytes = Vec::new();
+        for block in &self.payload {
+            match block {
+                None => sink.put(&[NONE])?,
+                Some(data) if data.iter().all(|sector| *sector == S::default()) => sink.put(&[ZEROS])?,
+                Some(data) => {
+                    sink.put(&[DATA])?;
+                    bytes.clear();
+                    data.iter().for_each(|sector| sector.encode(&mut bytes));
+                    sink.put(&bytes)?;
+                }
+            }
+        }
+        sink.pass_on()?;
+        let sum = sink.checksum.0;
+        to.write_all(&sum.to_le_bytes())?;
+        to.flush()
+    }
+
+    /// Reads an array of this shape; the rest is as for [`Media::new`]. A payload that is there and not
+    /// wanted is passed over; one that is wanted and not there is zeros.
+    ///
+    /// # Errors
+    /// If it cannot be read, is none of this version, was cut short or changed, or is of another array.
+    pub fn load(
+        geometry: Geometry,
+        endurance: u32,
+        one_shot: u32,
+        faults: Faults,
+        from: &mut impl Read,
+    ) -> Result<Self, SnapshotError> {
+        let mut tap = Tap { from, buffer: Vec::with_capacity(CHUNK), used: 0, checksum: Checksum(0) };
+        let mut magic = [0; 16];
+        tap.get(&mut magic)?;
+        if magic != MAGIC {
+            return Err(SnapshotError::Foreign);
+        }
+        let version = tap.small()?;
+        if version != VERSION {
+            return Err(SnapshotError::Version(version));
+        }
+        let mut found = [0; 9];
+        for dimension in &mut found {
+            *dimension = tap.small()?;
+        }
+        if found != dimensions(&geometry) {
+            return Err(SnapshotError::Geometry { found: shape(found), expected: shape(dimensions(&geometry)) });
+        }
+        let held = tap.small()?;
+        if S::PRESENT && held != 0 && held != S::BYTES {
+            return Err(SnapshotError::Sector { found: held, expected: S::BYTES });
+        }
+        let births = tap.word()?;
+        let blocks = (0..geometry.block_count()).map(|_| block(&mut tap, &geometry)).collect::<Result<Vec<_>, _>>()?;
+        let mut spares = vec![0; geometry.slot_count() as usize];
+        let mut before: u64 = 0;
+        for spare in &mut spares {
+            before = before.wrapping_add(tap.word()?);
+            *spare = before;
+        }
+        let mut unreadable = BTreeSet::new();
+        for _ in 0..tap.word()? {
+            unreadable.insert(tap.small()?);
+        }
+        let payload = payload(&mut tap, &geometry, held, &blocks)?;
+        let sum = tap.sum();
+        if tap.word()? != sum || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
+            return Err(SnapshotError::Damaged);
+        }
+        Ok(Self { geometry, endurance, one_shot, blocks, spares, payload, unreadable, faults, births })
+    }
+}
+
+fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, SnapshotError> {
+    let (order, next_page, erases) = (tap.word()?, tap.small()?, tap.small()?);
+    let mut flags = [0; 2];
+    tap.get(&mut flags)?;
+    let stream = match flags[0] {
+        0 => Stream::Host,
+        1 => Stream::Copies,
+        _ => return Err(SnapshotError::Damaged),
+    };
+    if flags[1] > 1 || next_page > geometry.pages {
+        return Err(SnapshotError::Damaged);
+    }
+    Ok(Block { birth: BlockBirth { order, stream }, next_page, erases, bad: flags[1] == 1 })
+}
+
+fn payload<S: Sector, R: Read>(
+    tap: &mut Tap<'_, R>,
+    geometry: &Geometry,
+    held: u32,
+    blocks: &[Block],
+) -> Result<Vec<Option<Box<[S]>>>, SnapshotError> {
+    let size = (geometry.pages * geometry.slots * geometry.sectors) as usize;
+    let zeros = || vec![S::default(); size].into_boxed_slice();
+    if held == 0 {
+        let block = |block: &Block| (block.next_page > 0).then(zeros);
+        return Ok(if S::PRESENT { blocks.iter().map(block).collect() } else { Vec::new() });
+    }
+    let mut all = Vec::with_capacity(if S::PRESENT { blocks.len() } else { 0 });
+    let mut bytes = vec![0; size * held as usize];
+    for _ in blocks {
+        let mut kind = [0];
+        tap.get(&mut kind)?;
+        if kind[0] == DATA {
+            tap.get(&mut bytes)?;
+        }
+        if S::PRESENT {
+            all.push(match kind[0] {
+                NONE => None,
+                ZEROS => Some(zeros()),
+                DATA => Some(bytes.chunks_exact(held as usize).map(S::decode).collect()),
+                _ => return Err(SnapshotError::Damaged),
+            });
+        }
+    }
+    Ok(all)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::{FaultSpec, Spare, Stamp, Target};
+    use crate::units::{Lpn, SuperblockId};
+
+    fn geometry(blocks: u32) -> Geometry {
+        Geometry::new(1, 1, 1, 2, 2, blocks, 6, 2, 2).expect("a small array")
+    }
+
+    fn faults() -> Faults {
+        Faults::new(&FaultSpec::default(), 1)
+    }
+
+    /// An array with data, zeros, a torn page, wear and a bad block.
+    fn used<S: Sector>(stamp: impl Fn(u64) -> S) -> Media<S> {
+        let mut media = Media::new(geometry(4), 10, 1, faults());
+        for (superblock, stamped) in [(0, true), (1, false), (2, true)] {
+            let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { S::default() }).collect();
+            let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
+            let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
+            media.program(target, 4, Stream::Copies, spare, &data);
+        }
+        media.erase(SuperblockId::new(2));
+        media.tear_erase(SuperblockId::new(3));
+        media.retire(SuperblockId::new(2));
+        media
+    }
+
+    fn saved<S: Sector>(media: &Media<S>) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        media.save(&mut bytes).expect("memory can be written");
+        bytes
+    }
+
+    fn load<S: Sector>(bytes: &[u8]) -> Result<Media<S>, SnapshotError> {
+        Media::load(geometry(4), 10, 1, faults(), &mut &*bytes)
+    }
+
+    #[test]
+    fn what_is_saved_is_loaded() {
+        let media = used(Stamp);
+        let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");
+        assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
+        assert_eq!((&loaded.payload, &loaded.unreadable), (&media.payload, &media.unreadable));
+        assert_eq!(loaded.births, media.births);
+        assert_eq!(saved(&loaded), saved(&media));
+    }
+
+    #[test]
+    fn a_payload_is_zeros_where_there_is_none_and_passed_over_where_none_is_wanted() {
+        let timing = load::<()>(&saved(&used(Stamp))).expect("a snapshot");
+        assert_eq!((&timing.spares, timing.payload.len()), (&used(|_| ()).spares, 0));
+        let stamps = load::<Stamp>(&saved(&used(|_| ()))).expect("a snapshot");
+        let held: Vec<bool> = stamps.payload.iter().map(Option::is_some).collect();
+        assert_eq!(held, [true, true, true, true, false, false, true, true]);
+        let bytes = load::<crate::nand::Bytes512>(&saved(&used(Stamp))).expect_err("other sectors");
+        assert!(bytes.to_string().contains("hold 8 bytes, where 512 are wanted"), "{bytes}");
+    }
+
+    #[test]
+    fn any_changed_or_missing_byte_is_noticed() {
+        let bytes = saved(&used(Stamp));
+        for len in 0..bytes.len() {
+            assert!(load::<Stamp>(&bytes[..len]).is_err(), "cut to {len} bytes");
+        }
+        for at in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x10;
+            assert!(load::<Stamp>(&changed).is_err(), "byte {at} changed");
+        }
+    }
+
+    #[test]
+    fn a_stranger_is_refused() {
+        let foreign = load::<()>(b"PK\x03\x04 and so on, long enough").expect_err("no snapshot");
+        assert!(matches!(foreign, SnapshotError::Foreign));
+        let other = Media::<()>::load(geometry(5), 10, 1, faults(), &mut &saved(&used(|_| ()))[..]);
+        let text = other.expect_err("another array").to_string();
+        assert!(
+            text.contains("x 4 blocks x") && text.contains("this device has") && text.contains("x 5 blocks"),
+            "{text}"
+        );
+    }
+}
