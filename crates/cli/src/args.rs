@@ -22,6 +22,15 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a workload on a disk and say what came of it
     Run(Box<RunArgs>),
+    /// Check device files and say what they come to
+    Check {
+        /// Device files, or names of devices that come with Flashloom
+        #[arg(required = true, value_name = "DEVICE")]
+        devices: Vec<PathBuf>,
+        /// Override a key of the device files, e.g. flash.channels=8
+        #[arg(long, value_name = "KEY=VALUE")]
+        set: Vec<String>,
+    },
     /// Look into traces and convert them
     #[command(subcommand)]
     Trace(TraceCommand),
@@ -30,8 +39,9 @@ pub(crate) enum Command {
         /// Print this one
         name: Option<String>,
     },
-    /// List the NAND parts that come with Flashloom, or print one
-    Parts {
+    /// List the devices and the NAND parts that come with Flashloom, or print one
+    #[command(alias = "parts")]
+    Devices {
         /// Print this one
         name: Option<String>,
     },
@@ -77,7 +87,7 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Override a key of the device file, e.g. flash.read=50us
+    /// Override a key of the device file, e.g. flash.channels=8
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
@@ -212,6 +222,8 @@ pub(crate) enum TraceCommand {
 /// What a JSON schema is printed of.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Schema {
+    /// A device
+    Device,
     /// A generated workload
     Workload,
 }

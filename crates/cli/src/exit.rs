@@ -8,6 +8,7 @@ use study::config::Faults;
 use study::reconcile::Unreconciled;
 use study::report::{StageError, sweep};
 use study::run::RunError;
+use study::snapshot::LoadError;
 use workload::SourceError;
 
 /// Exit code for faults of the input.
@@ -52,6 +53,12 @@ impl From<Faults> for Failure {
 
 impl From<SourceError> for Failure {
     fn from(error: SourceError) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+impl From<LoadError> for Failure {
+    fn from(error: LoadError) -> Self {
         Self::Input(error.to_string())
     }
 }

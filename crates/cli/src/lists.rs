@@ -20,24 +20,37 @@ pub(crate) fn workloads(name: Option<&str>, results: &mut dyn Write) -> Result<(
     print(results, text)
 }
 
-/// Prints the NAND parts, or one of them as it would be written in a file.
-pub(crate) fn parts(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
+/// Prints the names of the devices and the NAND parts, or one of them as it is written in a file.
+pub(crate) fn devices(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
     let Some(name) = name else {
-        let mut text = String::new();
+        let mut text = String::from("devices, for `flashloom run`:\n");
+        for (name, file) in ssd::builtin() {
+            let about = file.parse::<toml::Table>().ok();
+            let about = about.as_ref().and_then(|table| table.get("description")?.as_str()).unwrap_or_default();
+            let _ = writeln!(text, "  {name:<22}{about}");
+        }
+        text.push_str("\nNAND parts, for `part` in a device file:\n");
         for part in Part::presets() {
-            let _ = writeln!(text, "{}", part.name);
+            let (bits, capacity) = (part.bits_per_cell(), part.geometry.chip());
+            let bits = format!("{bits} bit{} per cell", if bits == 1 { "" } else { "s" });
+            let about = format!("{bits}, pages of {}, chips of {capacity}", part.geometry.page);
+            let _ = writeln!(text, "  {:<22}{about}", part.name);
         }
         return print(results, &text);
     };
-    let part = Part::preset(name).ok_or_else(|| unknown(name, "part", "parts"))?;
+    if let Some((_, text)) = ssd::builtin().iter().find(|(other, _)| *other == name) {
+        return print(results, text);
+    }
+    let part = Part::preset(name).ok_or_else(|| unknown(name, "device or part", "devices"))?;
     let text = toml::to_string(&part)
-        .map_err(|error| Failure::Bug { message: error.to_string(), replay: format!("flashloom parts {name}") })?;
+        .map_err(|error| Failure::Bug { message: error.to_string(), replay: format!("flashloom devices {name}") })?;
     print(results, &text)
 }
 
 /// Prints a JSON schema.
 pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure> {
     let schema = match of {
+        Schema::Device => schemars::schema_for!(ssd::Spec),
         Schema::Workload => schemars::schema_for!(GeneratorSpec),
     };
     print(results, &format!("{:#}\n", schema.as_value()))
@@ -62,16 +75,21 @@ mod tests {
         for name in printed(|out| workloads(None, out)).lines() {
             assert!(!printed(|out| workloads(Some(name), out)).is_empty());
         }
-        for name in printed(|out| parts(None, out)).lines() {
-            assert!(printed(|out| parts(Some(name), out)).contains(name));
+        let list = printed(|out| devices(None, out));
+        let names: Vec<_> = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+        assert_eq!(names.len(), ssd::builtin().len() + Part::presets().count());
+        for name in names {
+            assert!(printed(|out| devices(Some(name), out)).contains(&format!("name = \"{name}\"")), "{name}");
         }
-        assert!(printed(|out| schema(Schema::Workload, out)).contains("\"properties\""));
+        for of in [Schema::Workload, Schema::Device] {
+            assert!(printed(|out| schema(of, out)).contains("\"properties\""));
+        }
     }
 
     #[test]
     fn a_stranger_is_refused() {
         let failure = workloads(Some("none"), &mut Vec::new()).expect_err("unknown");
         assert_eq!(failure.to_string(), "error: there is no workload `none`; `flashloom workloads` lists them");
-        assert!(parts(Some("none"), &mut Vec::new()).is_err());
+        assert!(devices(Some("none"), &mut Vec::new()).is_err());
     }
 }

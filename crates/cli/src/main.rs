@@ -5,6 +5,7 @@
 
 mod args;
 mod assemble;
+mod check;
 mod device;
 mod exit;
 mod lists;
@@ -31,7 +32,8 @@ fn main() -> std::process::ExitCode {
         Command::Run(args) => run::run(&args, &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
-        Command::Parts { name } => lists::parts(name.as_deref(), &mut io::stdout()),
+        Command::Check { devices, set } => check::check(&devices, &set, &mut io::stdout()),
+        Command::Devices { name } => lists::devices(name.as_deref(), &mut io::stdout()),
         Command::Schema { of } => lists::schema(of, &mut io::stdout()),
     };
     exit::code(outcome)

@@ -10,12 +10,13 @@ use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::reconcile::reconcile;
 use study::report::{About, OutDir, Report, RequestFile, Summary, table};
 use study::run::{RunResult, Runner};
+use study::snapshot::SnapshotFile;
 
 use crate::args::RunArgs;
 use crate::assemble::{Stage, Workload, workload};
 use crate::device::{Device, device};
 use crate::exit::{Failure, print};
-use crate::prepare::{Snapshot, prepare};
+use crate::prepare::prepare;
 use crate::progress::Bar;
 
 /// How long background work may go on after the last request, so that the books can be balanced.
@@ -71,7 +72,7 @@ fn on_disk<S: Sector, P: Payload<S>>(
     let about = about(args, device, &workload);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
     let outputs = Outputs::create(args, &about)?;
-    let snapshot = args.state.save_snapshot.as_deref().map(Snapshot::create).transpose()?;
+    let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
     let mut drive: Ssd<S> = prepare(device, args)?;
     if let Some(snapshot) = snapshot {
         snapshot.finish(drive.media())?;

@@ -12,6 +12,7 @@ pub mod reconcile;
 pub mod report;
 pub mod run;
 pub mod series;
+pub mod snapshot;
 
 #[cfg(test)]
 mod testing;

@@ -11,8 +11,6 @@ mod map;
 mod mount;
 mod pool;
 mod read;
-#[cfg(test)]
-mod tests;
 mod wear;
 mod write;
 

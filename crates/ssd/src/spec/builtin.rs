@@ -1,9 +1,57 @@
 //! The devices that come with Flashloom.
 
-const BUILTIN: &[(&str, &str)] = &[("fmmu-16x8", include_str!("../../../../devices/fmmu-16x8.toml"))];
+/// One file per device. A new device is a new file and a line here.
+const BUILTIN: &[(&str, &str)] = &[
+    ("demo", include_str!("../../../../devices/demo.toml")),
+    ("dirik-1x1", include_str!("../../../../devices/dirik-1x1.toml")),
+    ("dirik-1x2", include_str!("../../../../devices/dirik-1x2.toml")),
+    ("dirik-1x4", include_str!("../../../../devices/dirik-1x4.toml")),
+    ("dirik-1x4-16bit", include_str!("../../../../devices/dirik-1x4-16bit.toml")),
+    ("dirik-1x4-32bit", include_str!("../../../../devices/dirik-1x4-32bit.toml")),
+    ("dirik-1x4-read-first", include_str!("../../../../devices/dirik-1x4-read-first.toml")),
+    ("dirik-1x8", include_str!("../../../../devices/dirik-1x8.toml")),
+    ("dirik-2x4", include_str!("../../../../devices/dirik-2x4.toml")),
+    ("dirik-4x4", include_str!("../../../../devices/dirik-4x4.toml")),
+    ("dirik-gang-2", include_str!("../../../../devices/dirik-gang-2.toml")),
+    ("dirik-gang-4", include_str!("../../../../devices/dirik-gang-4.toml")),
+    ("dirik-gang-8", include_str!("../../../../devices/dirik-gang-8.toml")),
+    ("fmmu-16x8", include_str!("../../../../devices/fmmu-16x8.toml")),
+    ("qlc", include_str!("../../../../devices/qlc.toml")),
+    ("tlc-1tb", include_str!("../../../../devices/tlc-1tb.toml")),
+];
 
 /// The name and the text of every device file under `devices/`, by name.
 #[must_use]
 pub const fn builtin() -> &'static [(&'static str, &'static str)] {
     BUILTIN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+
+    #[test]
+    fn every_device_is_named_sourced_and_sound() {
+        for (name, text) in builtin() {
+            let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(spec.name, *name);
+            assert!(!spec.description.is_empty(), "{name} does not say what it is");
+            assert!(text.lines().take_while(|line| line.starts_with('#')).count() >= 4, "{name}: where is it from?");
+            let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
+            let written = toml::to_string(&resolved.spec).expect(name);
+            assert_eq!(toml::from_str::<Spec>(&written).expect(name), resolved.spec, "{name} reads back otherwise");
+        }
+        assert!(builtin().is_sorted_by_key(|(name, _)| *name));
+    }
+
+    #[test]
+    fn the_organisations_of_dirik_hold_the_same() {
+        let of = |name: &&(&str, &str)| toml::from_str::<Spec>(name.1).expect("sound").resolve().expect("sound");
+        let all: Vec<_> = builtin().iter().filter(|(name, _)| name.starts_with("dirik")).collect();
+        assert_eq!(all.len(), 12);
+        for device in all.iter().map(of) {
+            assert_eq!(device.raw_capacity(), flash::units::Bytes::new(32 << 30), "{}", device.spec.name);
+        }
+    }
 }

@@ -47,7 +47,7 @@ impl std::error::Error for StageError {}
 
 impl StageError {
     /// Something about `path` that the system reported.
-    pub(super) fn io(path: &Path, error: &io::Error) -> Self {
+    pub(crate) fn io(path: &Path, error: &io::Error) -> Self {
         let reason = format!("cannot be written: {error}");
         Self { path: path.to_owned(), reason, remedy: "choose a place that exists and can be written" }
     }

@@ -1,0 +1,237 @@
+//! `flashloom check`: what a device file comes to, or all that is wrong with it.
+
+use std::fmt::Write as _;
+use std::io::Write;
+use std::path::PathBuf;
+
+use flash::backend::Units;
+use flash::units::{Bytes, Rate, SECTOR, Span};
+use ssd::Resolved;
+
+use crate::device::{Device, device};
+use crate::exit::{Failure, print};
+
+/// Looks at every file, and prints what each comes to; the faults of all that have some come last.
+pub(crate) fn check(paths: &[PathBuf], set: &[String], results: &mut dyn Write) -> Result<(), Failure> {
+    let mut text = String::new();
+    let mut faults = Vec::new();
+    for path in paths {
+        match device(path, set) {
+            Ok(device) => {
+                let gap = if text.is_empty() { "" } else { "\n" };
+                let _ = write!(text, "{gap}{}", sheet(&device));
+            }
+            Err(Failure::Input(message)) => faults.push(message),
+            Err(bug) => return Err(bug),
+        }
+    }
+    print(results, &text)?;
+    if faults.is_empty() { Ok(()) } else { Err(Failure::Input(faults.join("\n"))) }
+}
+
+/// A number of things, with their name in the singular or the plural.
+fn many(count: u32, name: &str) -> String {
+    if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
+}
+
+/// What something moves at most, by what holds it back.
+struct Limits {
+    link: Option<Rate>,
+    /// Of all channels, data only.
+    channels: Rate,
+    /// Of all dies reading, or programming.
+    dies: [Rate; 2],
+    /// The same for requests of one mapping unit, per second.
+    random_reads: f64,
+}
+
+/// `bytes` in every `span`, by `count` at the same time.
+fn rate(bytes: u64, span: Span, count: u32) -> Rate {
+    let per_second = bytes as f64 * f64::from(count) / span.as_secs_f64().max(1e-12);
+    Rate::new((per_second as u64).max(1))
+}
+
+fn mean(spans: &[Span]) -> Span {
+    spans.iter().copied().sum::<Span>() / (spans.len().max(1) as u64)
+}
+
+impl Limits {
+    fn new(resolved: &Resolved) -> Self {
+        let (geometry, timing) = (&resolved.geometry, &resolved.backend.timing);
+        let unit = SECTOR.get() * u64::from(geometry.sectors);
+        let row = unit * u64::from(geometry.row_slots());
+        let row_transfer = timing.transfer[geometry.row_slots() as usize];
+        let dies = geometry.die_count();
+        let per_second = |span: Span, count: u32| f64::from(count) / span.as_secs_f64().max(1e-12);
+        let link = resolved.host.link.rate;
+        let on_link = link.map_or(f64::INFINITY, |rate| {
+            1.0 / (rate.time(Bytes::new(unit)) + resolved.host.link.overhead).as_secs_f64()
+        });
+        let on_channels = per_second(timing.transfer[1] + timing.command, geometry.channels);
+        let on_dies = per_second(mean(&timing.read), dies);
+        Self {
+            link,
+            channels: rate(row, row_transfer, geometry.channels),
+            dies: [
+                rate(row, mean(&timing.read), dies),
+                rate(row * u64::from(timing.one_shot), mean(&timing.program), dies),
+            ],
+            random_reads: on_link.min(on_channels).min(on_dies),
+        }
+    }
+
+    /// What all together let through, and what holds it back.
+    fn least(&self, way: usize) -> (Rate, &'static str) {
+        let all = [self.link.map(|rate| (rate, "the link")), Some((self.channels, "the channels"))];
+        let dies = (self.dies[way], "the dies");
+        all.into_iter().flatten().fold(dies, |least, other| if other.0 < least.0 { other } else { least })
+    }
+}
+
+/// What a device comes to.
+fn sheet(device: &Device) -> String {
+    let resolved = &device.resolved;
+    let (geometry, timing, part) = (&resolved.geometry, &resolved.backend.timing, &resolved.part);
+    let unit = SECTOR * u64::from(geometry.sectors);
+    let (raw, host) = (resolved.raw_capacity(), resolved.capacity().bytes());
+    let mut text = String::new();
+    let mut line = |name: &str, what: String| {
+        let _ = writeln!(text, "  {name:<12}{what}");
+    };
+    line("capacity", format!("{host} for the host ({} bytes) of {raw} of flash", host.get()));
+    let kept = 1.0 - host.get() as f64 / raw.get() as f64;
+    let spare = raw.get() as f64 / host.get() as f64 - 1.0;
+    line("kept back", format!("{:.2}% of the flash, {:.2}% of what the host sees", kept * 100.0, spare * 100.0));
+    line("part", format!("{}, {} bits per cell, {} cycles", part.name, part.bits_per_cell(), part.endurance));
+    let gang = if resolved.gang > 1 { format!(" that are gangs of {}", resolved.gang) } else { String::new() };
+    let chips = many(geometry.chips, "chip");
+    line(
+        "array",
+        format!(
+            "{} x {chips}{gang} x {} = {}",
+            many(geometry.channels, "channel"),
+            many(geometry.dies, "die"),
+            many(geometry.die_count(), "die")
+        ),
+    );
+    let page = unit * u64::from(geometry.slots);
+    line(
+        "die",
+        format!(
+            "{} x {} x {} of {page}",
+            many(geometry.planes, "plane"),
+            many(geometry.blocks, "block"),
+            many(geometry.pages, "page")
+        ),
+    );
+    line(
+        "superblock",
+        format!(
+            "{}: {}, erased together; {} in all",
+            unit * u64::from(geometry.superblock_slots()),
+            many(geometry.stripe, "block"),
+            geometry.superblock_count()
+        ),
+    );
+    let rows = unit * u64::from(geometry.row_slots() * timing.one_shot);
+    line(
+        "map",
+        format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
+    );
+    let units = match resolved.backend.units {
+        Units::None => "none: every command goes to its die".to_owned(),
+        Units::PerDie => "one for each die".to_owned(),
+        Units::PerChannel => "one for each channel".to_owned(),
+        Units::Shared(count) => format!("{count}, each for any die"),
+    };
+    line("units", units);
+    let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
+    line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
+    line(
+        "channel",
+        format!(
+            "{} bits; {} for a mapping unit, {} for a page, {} for a command",
+            resolved.spec.flash.width, timing.transfer[1], timing.transfer[geometry.slots as usize], timing.command
+        ),
+    );
+    let link = &resolved.host.link;
+    let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
+    line(
+        "host",
+        format!(
+            "{} ({speed}, {} per command), {} at once",
+            link.name,
+            link.overhead,
+            many(resolved.host.queue_depth, "request")
+        ),
+    );
+    if let Some(buffer) = resolved.buffer {
+        line("buffer", format!("{}, volatile", unit * u64::from(buffer.units)));
+    }
+    let limits = Limits::new(resolved);
+    let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));
+    line("limits", format!("reads {read} ({read_by}), writes {write} ({write_by}),"));
+    line("", format!("{:.0} random reads of {unit} a second", limits.random_reads));
+    let about = &resolved.spec.description;
+    let about = if about.is_empty() { String::new() } else { format!(": {}", about.trim()) };
+    format!("{}{about}\n{text}", device.name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn checked(names: &[&str]) -> (Result<(), Failure>, String) {
+        let (paths, mut results) = (names.iter().map(PathBuf::from).collect::<Vec<_>>(), Vec::new());
+        let outcome = check(&paths, &[], &mut results);
+        (outcome, String::from_utf8(results).expect("text"))
+    }
+
+    #[test]
+    fn every_device_that_comes_along_is_sound() {
+        let names: Vec<&str> = ssd::builtin().iter().map(|(name, _)| *name).collect();
+        let (outcome, text) = checked(&names);
+        outcome.expect("they are sound");
+        assert_eq!(text.matches("  limits ").count(), names.len());
+        assert!(text.lines().all(|line| line.len() <= 110), "{text}");
+    }
+
+    #[test]
+    fn every_file_in_the_folder_comes_along() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../devices");
+        let entries = std::fs::read_dir(folder).expect("a folder");
+        let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        files.sort_by_key(|path| path.file_stem().map(ToOwned::to_owned));
+        let stems: Vec<_> = files.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
+        let names: Vec<&str> = ssd::builtin().iter().map(|(name, _)| *name).collect();
+        assert_eq!(stems, names);
+    }
+
+    #[test]
+    fn limits_are_those_of_the_papers() {
+        // fmmu.md D1, D2, D4: 9.757 GB/s and 2,382 KIOPS on the channels, 5.377 GB/s in the chips.
+        let limits = |name: &str| Limits::new(&device(name.as_ref(), &[]).expect("sound").resolved);
+        let fmmu = limits("fmmu-16x8");
+        assert_eq!(fmmu.least(0).0.get() / 1_000_000, 9_757);
+        assert!((fmmu.random_reads - 2_382e3).abs() < 1e3, "{}", fmmu.random_reads);
+        assert_eq!((fmmu.least(1).0.get() / 1_000_000, fmmu.least(1).1), (5_377, "the dies"));
+        // dirik.md: 2 KB in 81.92 us, programs of 200 us in four banks.
+        let dirik = limits("dirik-1x4");
+        assert_eq!((dirik.least(0).0.get(), dirik.least(0).1), (25_000_000, "the channels"));
+        assert_eq!(dirik.dies[1].get(), 40_960_000);
+    }
+
+    #[test]
+    fn all_faults_of_all_files_are_reported_and_the_others_checked() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("d.toml");
+        let text = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 0\nchips = 4\nwidth = 12\n";
+        std::fs::write(&path, text).expect("written");
+        let (outcome, text) = checked(&["demo", &path.to_string_lossy(), "none"]);
+        assert!(text.starts_with("demo: "));
+        let text = outcome.expect_err("two are faulty").to_string();
+        for wanted in ["d.toml:4: flash.channels: ", "d.toml:6: flash.width: ", "none: is neither a file nor"] {
+            assert!(text.contains(wanted), "{text}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! A device as a host sees it: times, order, power, faults and wear, on drives small enough to reason about.
+
+use flash::backend::{Cause, Op};
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
+use flash::units::{Lba, Sectors, Span, Time};
+use ssd::{Completion, Drive, Precondition, Request, Spec, Ssd, Status};
+
+/// One channel of Dirik's generic part, 25 MB/s, changed by what the test says.
+fn spec(changes: &str) -> Spec {
+    let base = "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 4\nblocks = 48\npages = 16\n";
+    toml::from_str(&format!("{base}{changes}")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn drive(changes: &str) -> Ssd<Stamp> {
+    let resolved = spec(changes).resolve().unwrap_or_else(|faults| panic!("{faults:?}"));
+    Ssd::new(&resolved, 7)
+}
+
+fn io(kind: IoKind, start: u64, sectors: u64) -> Io {
+    Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+}
+
+fn submit(drive: &mut Ssd<Stamp>, tag: u64, io: Io) {
+    let data = if io.kind == IoKind::Write { vec![Stamp(tag); io.sectors.get() as usize] } else { Vec::new() };
+    drive.submit(drive.now(), Request { tag, io, data });
+}
+
+fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
+    let mut completions = Vec::new();
+    drive.drain(&mut completions);
+    completions
+}
+
+/// Submits one request and waits for it.
+fn one(drive: &mut Ssd<Stamp>, tag: u64, what: Io) -> Completion<Stamp> {
+    submit(drive, tag, what);
+    let mut completions = finish(drive);
+    assert_eq!(completions.len(), 1);
+    completions.remove(0)
+}
+
+#[test]
+fn single_requests_take_what_the_flash_takes() {
+    // dirik.md, section D, at 25 MB/s: 1-page read 106.9 us, 1-page write 281.9 us, 8 KB read 355.7 us in cache
+    // mode, 8 KB write 881.9 us.
+    let mut d = drive("[ftl]\nplacement = { policy = \"request-round-robin\" }\n");
+    let us = |completion: Completion<Stamp>| completion.latency().as_us_f64();
+    assert!((us(one(&mut d, 1, io(IoKind::Write, 0, 4))) - 281.92).abs() < 1e-3);
+    assert!((us(one(&mut d, 2, io(IoKind::Read, 0, 4))) - 106.92).abs() < 1e-3);
+    assert!((us(one(&mut d, 3, io(IoKind::Write, 64, 16))) - 881.92).abs() < 1e-3);
+    assert!((us(one(&mut d, 4, io(IoKind::Read, 64, 16))) - 355.68).abs() < 1e-3);
+}
+
+#[test]
+fn the_link_takes_its_share() {
+    let mut plain = drive("");
+    let mut linked = drive("[host]\nlink = { rate = \"1MB/s\", overhead = \"10us\", duplex = \"half\" }\n");
+    for kind in [IoKind::Write, IoKind::Read] {
+        let without = one(&mut plain, 1, io(kind, 0, 4)).latency();
+        let with = one(&mut linked, 1, io(kind, 0, 4)).latency();
+        assert_eq!(with - without, Span::from_us(2048 + 10), "{kind:?}");
+    }
+}
+
+#[test]
+fn the_nth_write_request_goes_to_bank_n_mod_x() {
+    // Dirik & Jacob, Sec. 3: eight writes of 8 KB over four banks, two each, wholly in one bank.
+    let mut d = drive("[ftl]\nplacement = { policy = \"request-round-robin\" }\n");
+    (0..8).for_each(|i| submit(&mut d, i, io(IoKind::Write, i * 16, 16)));
+    finish(&mut d);
+    let busy = d.counters().die_busy;
+    assert!(busy.iter().all(|span| *span == Span::from_us(200 * 8)), "{busy:?}");
+}
+
+#[test]
+fn overlapping_requests_keep_their_order() {
+    let mut d = drive("");
+    submit(&mut d, 1, io(IoKind::Write, 0, 8));
+    submit(&mut d, 2, io(IoKind::Read, 4, 4));
+    submit(&mut d, 3, io(IoKind::Write, 2, 4));
+    submit(&mut d, 4, io(IoKind::Read, 0, 8));
+    submit(&mut d, 5, io(IoKind::Read, 100, 4));
+    let completions = finish(&mut d);
+    let order: Vec<u64> = completions.iter().map(|c| c.tag).collect();
+    assert_eq!(order[0], 5, "what overlaps nothing does not wait: {order:?}");
+    let data = |tag| completions.iter().find(|c| c.tag == tag).map(|c| c.data.iter().map(|s| s.0).collect::<Vec<_>>());
+    assert_eq!(data(2), Some(vec![1; 4]));
+    assert_eq!(data(4), Some(vec![1, 1, 3, 3, 3, 3, 1, 1]));
+}
+
+#[test]
+fn the_queue_depth_bounds_what_the_device_works_on() {
+    let mut d = drive("[host]\nqueue-depth = 1\n");
+    submit(&mut d, 1, io(IoKind::Write, 0, 4));
+    submit(&mut d, 2, io(IoKind::Write, 64, 4));
+    let completions = finish(&mut d);
+    assert_eq!(completions[0].queue_wait(), Span::ZERO);
+    assert_eq!(completions[1].queue_wait(), completions[0].service());
+    assert_eq!(completions[1].latency(), completions[1].queue_wait() + completions[1].service());
+}
+
+#[test]
+fn an_address_past_the_end_is_refused() {
+    let mut d = drive("");
+    let end = d.capacity().get();
+    assert_eq!(one(&mut d, 1, io(IoKind::Read, end - 4, 4)).status, Status::Done);
+    assert_eq!(one(&mut d, 2, io(IoKind::Read, end - 3, 4)).status, Status::OutOfRange);
+    assert_eq!(one(&mut d, 3, io(IoKind::Read, u64::MAX, 4)).status, Status::OutOfRange);
+}
+
+#[test]
+fn unwritten_and_discarded_sectors_read_as_zeros_without_flash() {
+    let mut d = drive("");
+    assert_eq!(one(&mut d, 1, io(IoKind::Read, 0, 4)).data, [Stamp(0); 4]);
+    one(&mut d, 2, io(IoKind::Write, 0, 8));
+    one(&mut d, 3, io(IoKind::Discard, 2, 6));
+    let read = one(&mut d, 4, io(IoKind::Read, 0, 8));
+    // Units are four sectors: only the second lies wholly inside the discard.
+    assert_eq!(read.data.iter().map(|s| s.0).collect::<Vec<_>>(), [2, 2, 2, 2, 0, 0, 0, 0]);
+    assert_eq!(read.commands, 1);
+}
+
+#[test]
+fn a_buffered_write_is_acknowledged_at_once_and_durable_after_a_flush() {
+    let mut d = drive("[buffer]\nsize = \"64KiB\"\n");
+    let write = one(&mut d, 1, io(IoKind::Write, 0, 4));
+    assert_eq!(write.latency(), Span::ZERO);
+    d.cut_power();
+    d.power_on(d.now());
+    assert_eq!(one(&mut d, 2, io(IoKind::Read, 0, 4)).data, [Stamp(0); 4], "the buffer was volatile");
+    one(&mut d, 3, io(IoKind::Write, 0, 4));
+    let flush = one(&mut d, 4, Io::FLUSH);
+    assert!(flush.latency() >= Span::from_us(281));
+    d.cut_power();
+    let recovery = d.power_on(d.now());
+    assert_eq!(recovery.units, 1);
+    assert!(recovery.time >= Span::from_us(25), "a page was read: {}", recovery.time);
+    assert_eq!(one(&mut d, 5, io(IoKind::Read, 0, 4)).data, [Stamp(3); 4]);
+}
+
+#[test]
+fn requests_wait_until_recovery_is_over() {
+    let mut d = drive("");
+    one(&mut d, 1, io(IoKind::Write, 0, 4));
+    d.cut_power();
+    let recovery = d.power_on(d.now());
+    let read = one(&mut d, 2, io(IoKind::Read, 0, 4));
+    assert_eq!(read.queue_wait(), recovery.time);
+}
+
+#[test]
+fn power_off_in_order_loses_nothing() {
+    let mut d = drive("[buffer]\nsize = \"64KiB\"\n");
+    (0..20).for_each(|i| submit(&mut d, i + 1, io(IoKind::Write, i * 4, 4)));
+    assert_eq!(d.power_off().len(), 20);
+    d.power_on(d.now());
+    for i in 0..20 {
+        assert_eq!(one(&mut d, 100, io(IoKind::Read, i * 4, 4)).data, [Stamp(i + 1); 4]);
+    }
+}
+
+#[test]
+fn an_uncorrectable_page_is_reported_and_stays_lost_through_collection() {
+    let mut d = drive("[ftl]\nover-provisioning = \"40%\"\n");
+    one(&mut d, 1, io(IoKind::Write, 0, 4));
+    d.media_mut().faults_mut().fail_read(0);
+    assert_eq!(one(&mut d, 2, io(IoKind::Read, 0, 4)).status, Status::Uncorrectable);
+    // Overwrite everything else until the page has been moved.
+    let units = d.capacity().get() / 4;
+    let mut rng = Rng::stream(1, "test");
+    for tag in 0..4000 {
+        one(&mut d, tag, io(IoKind::Write, (1 + rng.below(units - 1)) * 4, 4));
+    }
+    assert!(d.counters().flash.of(Op::Program, Cause::Gc).slots > 0);
+    assert_eq!(one(&mut d, 3, io(IoKind::Read, 0, 4)).status, Status::Uncorrectable);
+    one(&mut d, 4, io(IoKind::Write, 0, 4));
+    assert_eq!(one(&mut d, 5, io(IoKind::Read, 0, 4)).data, [Stamp(4); 4], "new data is whole");
+}
+
+#[test]
+fn a_worn_out_device_says_so_and_still_reads() {
+    let mut d = drive("[flash.faults]\nwear-out = true\n[ftl]\nover-provisioning = \"40%\"\n");
+    // The part's 100,000 cycles would take for ever: let every erase fail instead.
+    (0..2000).for_each(|nth| d.media_mut().faults_mut().fail_erase(nth));
+    let units = d.capacity().get() / 4;
+    let mut rng = Rng::stream(2, "test");
+    let mut newest = vec![0; units as usize];
+    let refused = (1..20_000).find(|tag| {
+        let unit = rng.below(units);
+        let write = one(&mut d, *tag, io(IoKind::Write, unit * 4, 4));
+        if write.status == Status::Done {
+            newest[unit as usize] = *tag;
+        }
+        write.status == Status::ReadOnly
+    });
+    assert!(refused.is_some(), "no write was refused");
+    for (unit, tag) in newest.iter().enumerate() {
+        assert_eq!(one(&mut d, 0, io(IoKind::Read, unit as u64 * 4, 4)).data, [Stamp(*tag); 4]);
+    }
+}
+
+#[test]
+fn copy_back_keeps_collection_off_the_bus() {
+    let bytes = |copy_back| {
+        let part = "[flash.custom-part]";
+        let mut spec = spec(&format!("[ftl]\nover-provisioning = \"40%\"\ngc = {{ copy-back = {copy_back} }}\n"));
+        let mut custom = flash::nand::Part::preset("dirik-2009").expect(part).clone();
+        custom.features.copy_back = true;
+        (spec.flash.part, spec.flash.custom_part) = (None, Some(custom));
+        let mut d = Ssd::<Stamp>::new(&spec.resolve().expect("valid"), 1);
+        d.precondition(Precondition::Fill, &mut |_, _| {});
+        let units = d.capacity().get() / 4;
+        let mut rng = Rng::stream(3, "test");
+        (1..3000).for_each(|tag| drop(one(&mut d, tag, io(IoKind::Write, rng.below(units) * 4, 4))));
+        let account = d.counters().flash;
+        (account.of(Op::Program, Cause::Gc).bytes.get(), account.of(Op::CopyBack, Cause::Gc).pages)
+    };
+    let (with, copied) = bytes(true);
+    assert_eq!(with, 0);
+    assert!(copied > 1000);
+    let (without, none) = bytes(false);
+    assert!(without > 0 && none == 0);
+}
+
+/// Erase counts after writing four fifths of everything to a fifth of the space, the rest never again.
+fn spread(wear: &str) -> u32 {
+    let mut d = drive(&format!("[ftl]\nover-provisioning = \"30%\"\nwear = {{ {wear} }}\n"));
+    d.precondition(Precondition::Fill, &mut |_, _| {});
+    let units = d.capacity().get() / 4;
+    let mut rng = Rng::stream(4, "test");
+    for tag in 1..40_000 {
+        one(&mut d, tag, io(IoKind::Write, rng.below(units / 5) * 4, 4));
+    }
+    let counts = d.erase_counts();
+    counts.iter().max().expect("blocks") - counts.iter().min().expect("blocks")
+}
+
+#[test]
+fn static_wear_levelling_bounds_the_spread() {
+    let with = spread("threshold = 8, check-every = 4");
+    let without = spread("dynamic = true");
+    // The threshold, and what happens between two looks.
+    assert!(with <= 8 + 6, "spread of {with} with a threshold of 8");
+    assert!(without > 2 * with, "spread of {without} without static wear levelling, {with} with it");
+}
+
+#[test]
+fn preconditioning_is_the_same_flash_without_the_time() {
+    let mut d = drive("[ftl]\nover-provisioning = \"30%\"\n");
+    let filled = d.precondition(Precondition::Fill, &mut |_, _| {});
+    assert_eq!((filled.units * 4, filled.write_amplification), (d.capacity().get(), 1.0));
+    assert_eq!(d.now(), Time::ZERO);
+    assert_eq!(d.counters().flash.op(Op::Program).slots, 0, "counters begin after it");
+    let steady = d.precondition(Precondition::Steady, &mut |_, _| {});
+    assert!(steady.write_amplification > 1.1, "{steady:?}");
+    d.check();
+    assert_eq!(one(&mut d, 1, io(IoKind::Read, 0, 4)).commands, 1, "everything is mapped");
+}
