@@ -16,6 +16,8 @@ pub struct Counters {
     pub host_slots: u64,
     /// Host units that a volatile buffer absorbed because a newer write of the unit came first.
     pub absorbed_slots: u64,
+    /// Units read that were never written, or discarded: they read as zeros, without flash.
+    pub unmapped_slots: u64,
     /// Flash commands by operation and cause.
     pub flash: Account,
     /// Time each channel was held.

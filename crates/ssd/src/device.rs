@@ -71,6 +71,7 @@ pub(crate) struct Counts {
     pub(crate) sectors: [u64; 4],
     pub(crate) host_slots: u64,
     pub(crate) absorbed_slots: u64,
+    pub(crate) unmapped_slots: u64,
 }
 
 impl<S: Sector> Ssd<S, ()> {
@@ -272,6 +273,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             sectors: self.counts.sectors,
             host_slots: self.counts.host_slots,
             absorbed_slots: self.counts.absorbed_slots,
+            unmapped_slots: self.counts.unmapped_slots,
             flash: self.backend.account(self.now),
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),

@@ -163,6 +163,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
             let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
             pending += u32::from(mapped);
+            self.counts.unmapped_slots += u64::from(!mapped);
         }
         self.clients.requests[handle].pending = pending;
         if pending == 0 {

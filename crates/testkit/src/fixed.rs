@@ -51,6 +51,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             sectors: [0; 4],
             host_slots: 0,
             absorbed_slots: 0,
+            unmapped_slots: 0,
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],

@@ -50,6 +50,8 @@ pub struct Summary {
     pub host_slots: u64,
     /// Of these, how many a buffer absorbed.
     pub absorbed_slots: u64,
+    /// Mapping units read that were never written: they cost no flash time.
+    pub unmapped_slots: u64,
     /// Flash commands by operation and cause.
     pub flash: Vec<FlashRow>,
     /// Shares of the run for which things were busy.
@@ -266,6 +268,7 @@ impl Summary {
             write_amplification: result.write_amplification(),
             host_slots: counted.host_slots,
             absorbed_slots: counted.absorbed_slots,
+            unmapped_slots: counted.unmapped_slots,
             flash: counted
                 .flash
                 .rows()

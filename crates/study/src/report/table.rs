@@ -139,6 +139,11 @@ fn levels(summary: &Summary) -> Vec<String> {
         };
         lines.push(format!("write amplification {waf:.3}{absorbed}"));
     }
+    if summary.unmapped_slots > 0 {
+        let units = count(summary.unmapped_slots as f64);
+        lines
+            .push(format!("{units} units read had never been written and cost no flash time: see --precondition fill"));
+    }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));

@@ -222,6 +222,7 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     }
     counted.host_slots -= from.host_slots;
     counted.absorbed_slots -= from.absorbed_slots;
+    counted.unmapped_slots -= from.unmapped_slots;
     counted.flash = to.flash.since(&from.flash);
     counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
     counted.die_busy = busy(&to.die_busy, &from.die_busy);
