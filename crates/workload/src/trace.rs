@@ -34,6 +34,7 @@ mod order;
 mod parquet;
 mod pass;
 mod record;
+mod seal;
 mod source;
 mod spc;
 mod systor;
@@ -75,6 +76,22 @@ pub enum Event {
     Complete,
 }
 
+impl Event {
+    /// All choices.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Queue, Self::Issue, Self::Complete];
+
+    /// The name that selects it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Queue => "queue",
+            Self::Issue => "issue",
+            Self::Complete => "complete",
+        }
+    }
+}
+
 /// How a trace is read. The default is the file as it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOptions {
@@ -89,7 +106,8 @@ pub struct TraceOptions {
     pub volumes: VolumeRule,
     /// How far back a stamp may go behind the latest before it; such requests are sorted.
     pub tolerance: Span,
-    /// How many requests are held back at most in order to be sorted.
+    /// How many requests are held back at most in order to be sorted; each takes 48 bytes. By default 2^18:
+    /// more than a second of the busiest cloud traces, whose stamps are whole seconds.
     pub window: usize,
     /// The longest gap between two requests; longer ones are shortened to it.
     pub gap_limit: Option<Span>,
@@ -118,7 +136,7 @@ impl Default for TraceOptions {
             volume: None,
             volumes: VolumeRule::default(),
             tolerance: Span::from_secs(1),
-            window: 1 << 16,
+            window: 1 << 18,
             gap_limit: None,
             skip: 0,
             limit: None,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flash::units::{Lba, Sectors};
+use flash::units::{Bytes, Lba, ParseUnitError, Sectors};
 
 /// What becomes of a trace of several volumes, each of which has its own sector zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +15,26 @@ pub enum VolumeRule {
     Overlay,
     /// The n-th volume to appear starts at n times this; a request that leaves its stretch is an error.
     Stride(Sectors),
+}
+
+impl std::str::FromStr for VolumeRule {
+    type Err = String;
+
+    /// `single`, `overlay`, or `stride:SIZE` with the size in whole sectors (`stride:32GiB`).
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once(':') {
+            None if text == "single" => Ok(Self::Single),
+            None if text == "overlay" => Ok(Self::Overlay),
+            Some(("stride", size)) => {
+                let size: Bytes = size.parse().map_err(|e: ParseUnitError| e.to_string())?;
+                match size.sectors() {
+                    Some(stride) if !stride.is_zero() => Ok(Self::Stride(stride)),
+                    _ => Err(format!("a stride of {size} is not a whole number of 512-byte sectors above zero")),
+                }
+            }
+            _ => Err(format!("`{text}` is none of single, overlay and stride:SIZE")),
+        }
+    }
 }
 
 /// The names of the volumes in the order of their appearance.
@@ -116,6 +136,15 @@ mod tests {
         assert_eq!([b"a", b"b", b"a", b"b"].map(|key| volumes.id(key)), [0, 1, 0, 1]);
         assert!(!volumes.wants(0) && volumes.wants(1));
         assert_eq!(volumes.listing(), "a, b");
+    }
+
+    #[test]
+    fn rules_are_parsed_with_units() {
+        assert_eq!("overlay".parse(), Ok(VolumeRule::Overlay));
+        assert_eq!("stride:1MiB".parse(), Ok(VolumeRule::Stride(Sectors::new(2048))));
+        for bad in ["", "stride", "stride:0B", "stride:1", "stride:700B", "double"] {
+            assert!(bad.parse::<VolumeRule>().is_err(), "{bad}");
+        }
     }
 
     #[test]
