@@ -13,6 +13,23 @@
 //! Memory is that of one buffer and one window, whatever the length of the file; only compaction and
 //! [`info`] remember what was touched. All arithmetic on stamps is on integers.
 //!
+//! # What is decided about formats
+//!
+//! * Times become picoseconds from the first request, exactly; digits below a picosecond are dropped.
+//! * Extents in bytes are widened to the 512-byte sectors they touch. Requests without length are passed over.
+//! * `#` begins a comment in every text format; blank lines are allowed.
+//! * A volume is an ASU (`spc`), host and disk (`msr`), a LUN (`systor`), a device (`blkparse`, `blktrace`,
+//!   `disksim`), a volume (`tencent`), a file (`iolog`).
+//! * `disksim` has milliseconds with a decimal point, `mqsim` and `ssdsim` whole nanoseconds; in all of them 1
+//!   is a read. `tencent` has 1 for a write. `disksim-pages` counts sizes in 4 KiB pages.
+//! * `blkparse` and `blktrace`: one [`Event`] stands for a request; a preflush becomes a flush before its
+//!   write; FUA is not told apart. A path `NAME.blktrace` means the files `NAME.blktrace.0` and on, merged.
+//! * `blkparse`: stamps near 1266874889.7 s are negative ones, printed modulo 2^32 s, and are put right; one that
+//!   was sorted to the end because of that takes the time of the event before it.
+//! * `nexus5`: a request that arrived more than an hour before it was inserted (the clock was set in between)
+//!   takes the time of its insertion.
+//! * `iolog` version 2 has no times and asks for a closed loop of depth one; its waits are counted as time.
+//!
 //! Whatever is passed over or put right is counted in [`TraceStats`]. A file from which nothing is read
 //! is an error.
 

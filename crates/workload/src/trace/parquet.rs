@@ -38,6 +38,7 @@ pub(crate) const SCHEMA: &str = "message trace {
 }";
 /// The key under which the pacing is kept.
 pub(crate) const PACING: &str = "flashloom.pacing";
+const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
 /// Rows decoded at once.
 const BATCH: usize = 8192;
 
@@ -132,9 +133,7 @@ pub(crate) fn open(
     if input.is_compressed() {
         return Err(refuse("Parquet cannot be read through another compression".into(), "unpack the file first"));
     }
-    let damaged = |why: String| {
-        refuse(format!("the Parquet data is damaged or cut short ({why})"), "write or fetch the file again")
-    };
+    let damaged = |why: String| refuse(format!("the Parquet data is damaged or cut short ({why})"), REMEDY);
     let seal = seal::check(open_file(&path)?).map_err(|e| damaged(e.to_string()))?;
     if seal == Seal::Broken {
         return Err(damaged("its checksum is not that of its bytes".into()));
@@ -264,7 +263,7 @@ impl Records for Parquet {
                 Ok(Some(Err(skip))) => context.stats.pass_over(skip),
                 Err(message) => {
                     let message = format!("row {}: {message}", self.row);
-                    return Err(SourceError::new(message, "write or fetch the file again").in_file(&self.path));
+                    return Err(SourceError::new(message, REMEDY).in_file(&self.path));
                 }
             }
         }

@@ -41,6 +41,12 @@ fn defaults() -> TraceOptions {
 }
 
 #[test]
+fn a_source_may_be_handed_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<TraceSource>();
+}
+
+#[test]
 fn an_empty_trace_is_an_error() {
     assert_eq!(error("", &defaults()).message, "the file is empty");
     assert!(error("# only\n\n# comments\n", &defaults()).message.contains("only blank lines and comments"));

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use flash::units::{Bytes, Lba, ParseUnitError, Sectors};
 
+use crate::SourceError;
+
 /// What becomes of a trace of several volumes, each of which has its own sector zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeRule {
@@ -18,21 +20,24 @@ pub enum VolumeRule {
 }
 
 impl std::str::FromStr for VolumeRule {
-    type Err = String;
+    type Err = SourceError;
 
     /// `single`, `overlay`, or `stride:SIZE` with the size in whole sectors (`stride:32GiB`).
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        let refuse = |what: &str| {
+            SourceError::new(format!("`{text}` is no rule for volumes: {what}"), "say single, overlay or stride:32GiB")
+        };
         match text.split_once(':') {
             None if text == "single" => Ok(Self::Single),
             None if text == "overlay" => Ok(Self::Overlay),
             Some(("stride", size)) => {
-                let size: Bytes = size.parse().map_err(|e: ParseUnitError| e.to_string())?;
+                let size: Bytes = size.parse().map_err(|e: ParseUnitError| refuse(&e.to_string()))?;
                 match size.sectors() {
                     Some(stride) if !stride.is_zero() => Ok(Self::Stride(stride)),
-                    _ => Err(format!("a stride of {size} is not a whole number of 512-byte sectors above zero")),
+                    _ => Err(refuse("the stride is no whole number of 512-byte sectors above zero")),
                 }
             }
-            _ => Err(format!("`{text}` is none of single, overlay and stride:SIZE")),
+            _ => Err(refuse("it is not known")),
         }
     }
 }
