@@ -171,7 +171,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn what_is_written_is_read(
-            requests in prop::collection::vec((0_u64..3, 0_u64..1 << 40, 1_u64..10_000, any::<bool>(), 0_u64..10), 1..200)
+            requests in prop::collection::vec(
+                (0_u64..3, 0_u64..1 << 40, 1_u64..10_000, any::<bool>(), 0_u64..10), 1..200
+            )
         ) {
             let mut text = String::new();
             for (n, (step, start, sectors, write, asu)) in requests.iter().enumerate() {

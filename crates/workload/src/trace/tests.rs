@@ -239,7 +239,10 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused_by_every_format(bytes in prop::collection::vec(any::<u8>(), 0..400), which in 0..Format::ALL.len()) {
+    fn noise_is_read_or_refused_by_every_format(
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+        which in 0..Format::ALL.len(),
+    ) {
         let options = TraceOptions { format: Some(Format::ALL[which]), ..defaults() };
         let _ = read(&bytes, &options);
         let _ = read(&bytes, &defaults());
