@@ -48,7 +48,11 @@ fn cleaning_follows_the_published_curve() {
         let error = |victim| measured(over_provisioning, victim) / formula - 1.0;
         let (oldest, greedy) = (error("fifo"), error("greedy"));
         let percent = 100.0 * over_provisioning;
-        println!("{percent:.0} %: formula {formula:.3}, fifo {:+.1} %, greedy {:+.1} %", oldest * 100.0, greedy * 100.0);
+        println!(
+            "{percent:.0} %: formula {formula:.3}, fifo {:+.1} %, greedy {:+.1} %",
+            oldest * 100.0,
+            greedy * 100.0
+        );
         assert!(oldest.abs() < 0.03, "{percent} %: the oldest block first is off by {oldest}");
         // With 64 pages a block greedy finds emptier ones than the oldest; the less spare space the more.
         assert!(greedy < 0.01 && greedy > -0.12, "{percent} %: greedy is off by {greedy}");
