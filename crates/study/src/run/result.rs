@@ -203,8 +203,22 @@ pub(crate) fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
 pub(crate) fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     let flash = to.flash.since(&from.flash);
     let written = flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots;
+    host_slots(from, to).map(|host| written as f64 / host as f64)
+}
+
+/// Its parts, by the cause of the programs: those that are not zero.
+pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
+    let flash = to.flash.since(&from.flash);
+    let Some(host) = host_slots(from, to) else { return Vec::new() };
+    let part = |cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots;
+    let parts = Cause::ALL.into_iter().map(|cause| (cause.name(), part(cause)));
+    parts.filter(|(_, slots)| *slots > 0).map(|(name, slots)| (name, slots as f64 / host as f64)).collect()
+}
+
+/// Units that the host wrote and no buffer absorbed, if any.
+fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
     let host = (to.host_slots - from.host_slots).checked_sub(to.absorbed_slots - from.absorbed_slots)?;
-    (host > 0).then(|| written as f64 / host as f64)
+    (host > 0).then_some(host)
 }
 
 /// What was counted between two snapshots of one device. What is a level and not a count (free and
