@@ -49,6 +49,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) filter: Filter,
     /// Requests under way, in no order.
     pub(crate) active: Vec<Handle<Active<S>>>,
+    /// Requests that are about to go on; empty between two events.
+    pub(crate) unblocked: Vec<(Time, Handle<Active<S>>)>,
     /// Requests that wait for a place in the queue of the device.
     pub(crate) queue: VecDeque<(Time, Request<S>)>,
     /// Writes that wait for a place in the buffer.
@@ -109,6 +111,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             },
             filter: Filter::new(),
             active: Vec::new(),
+            unblocked: Vec::new(),
             queue: VecDeque::new(),
             buffer_queue: VecDeque::new(),
             flushes: VecDeque::new(),

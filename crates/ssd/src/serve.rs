@@ -381,17 +381,26 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Requests that waited for one with this extent go on if nothing else is in their way, in the order in
     /// which they came.
     fn unblock(&mut self, extent: &Extent) {
-        let mut free = Vec::new();
+        // Others may be unblocked on the way: each call has the end of the vector to itself.
+        let first = self.unblocked.len();
+        if first == 0 {
+            // All of them at once, at most: it grows only when there are more than ever before.
+            self.unblocked.reserve(self.active.capacity());
+        }
         for handle in &self.active {
             let request = &mut self.clients.requests[*handle];
             if request.blockers > 0 && request.extent.conflicts(extent) {
                 request.blockers -= 1;
                 if request.blockers == 0 {
-                    free.push((request.start, *handle));
+                    self.unblocked.push((request.start, *handle));
                 }
             }
         }
-        free.sort_by_key(|(start, handle)| (*start, handle.number()));
-        free.into_iter().for_each(|(_, handle)| self.go(handle));
+        let end = self.unblocked.len();
+        self.unblocked[first..].sort_unstable_by_key(|(start, handle)| (*start, handle.number()));
+        for i in first..end {
+            self.go(self.unblocked[i].1);
+        }
+        self.unblocked.truncate(first);
     }
 }

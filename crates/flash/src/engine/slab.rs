@@ -81,6 +81,8 @@ impl<T> Slab<T> {
         }
         let handle = Handle::at(self.items.len());
         self.items.push(item);
+        // Room to free everything there is, so that only a new place ever allocates.
+        self.free.reserve(self.items.capacity());
         handle
     }
 

@@ -166,24 +166,23 @@ impl PageFtl {
         let room = self.copy_room(pool) as usize;
         let chosen = &mut self.pools[pool as usize];
         let open = chosen.open[Stream::Copies as usize].expect("just opened");
-        let mut gathered = std::mem::take(&mut chosen.gc.gathered);
-        let rest = gathered.split_off(room.min(gathered.len()));
+        // Taken out while it is looked at, and put back for its memory.
+        let mut all = std::mem::take(&mut chosen.gc.gathered);
+        let gathered = &all[..room.min(all.len())];
         let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
         chosen.gc.copies += 1;
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
-        let covered = if self.copies_back(&gathered, open.next) {
-            self.copy_back_list(flash, list, cause, target, &gathered)
+        let covered = if self.copies_back(gathered, open.next) {
+            self.copy_back_list(flash, list, cause, target, gathered)
         } else {
-            self.copy_list(flash, list, cause, target, &gathered)
+            self.copy_list(flash, list, cause, target, gathered)
         };
         self.blocks.begin_program(open.superblock);
         self.advance(pool, Stream::Copies, covered);
-        // The vector goes back, so that none is allocated next time.
-        gathered.clear();
-        gathered.extend_from_slice(&rest);
-        self.pools[pool as usize].gc.gathered = gathered;
+        all.drain(..room.min(all.len()));
+        self.pools[pool as usize].gc.gathered = all;
         flash.submit(list);
         true
     }

@@ -131,9 +131,13 @@ pub(super) struct Assembly {
 
 impl Pool {
     pub(super) fn new(geometry: &Geometry, index: u32, wear_levelled: bool) -> Self {
+        let blocks = geometry.blocks as usize;
         Self {
             die: DieId::new(index / geometry.groups()),
-            free: if wear_levelled { FreeList::ByWear(BinaryHeap::new()) } else { FreeList::Fifo(VecDeque::new()) },
+            free: match wear_levelled {
+                true => FreeList::ByWear(BinaryHeap::with_capacity(blocks)),
+                false => FreeList::Fifo(VecDeque::with_capacity(blocks)),
+            },
             open: [None; 2],
             usable: 0,
             live: 0,

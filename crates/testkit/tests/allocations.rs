@@ -1,0 +1,146 @@
+//! No host I/O allocates memory once a drive is warm.
+//!
+//! [`allocation_counter`] counts what the thread of a test allocates; the drive is driven directly, with a
+//! vector of completions that is used again. Queues inside the drive grow to the longest they ever were,
+//! and a queue may be longer than ever before at any time, if only more and more rarely. So the drive is
+//! warmed up under twice the load, and then one of a few long stretches must go by without any allocation:
+//! what allocates for a request, or for a block that is collected, does so in each of them.
+
+use flash::backend::{Cause, Op};
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors, Time};
+use ssd::{Completion, Drive, Precondition, Request, Spec, Ssd};
+
+/// Sectors of a mapping unit of 4 KiB.
+const UNIT: u64 = 8;
+const DEPTH: u64 = 64;
+const WARM: u64 = 200_000;
+const COUNTED: u64 = 200_000;
+const STRETCHES: usize = 4;
+
+/// A small drive of two channels, full and with garbage collection in its steady state.
+fn drive(extra: &str) -> Ssd<()> {
+    let text = format!(
+        r#"
+        name = "warm"
+        flash = {{ part = "FMMU-V2", channels = 2, chips = 2, blocks = 32, pages = 32, {extra}
+        host = {{ queue-depth = 256 }}
+        "#
+    );
+    let spec: Spec = toml::from_str(&text).expect("a description");
+    let mut drive = Ssd::new(&spec.resolve().expect("a device"), 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
+    drive
+}
+
+/// A closed loop: `pick` says what is asked next.
+struct Loop<P> {
+    drive: Ssd<()>,
+    pick: P,
+    rng: Rng,
+    completions: Vec<Completion<()>>,
+    submitted: u64,
+    outstanding: u64,
+}
+
+impl<P: FnMut(&mut Rng, u64) -> Io> Loop<P> {
+    /// Keeps `depth` requests under way until so many have completed.
+    fn run(&mut self, requests: u64, depth: u64) {
+        let mut left = requests;
+        while left > 0 {
+            while self.outstanding < depth {
+                self.submit();
+            }
+            self.drive.advance(Time::MAX, &mut self.completions);
+            let finished = self.completions.len() as u64;
+            assert!(finished > 0, "nothing completes any more");
+            self.completions.clear();
+            self.outstanding -= finished;
+            left = left.saturating_sub(finished);
+        }
+    }
+
+    fn submit(&mut self) {
+        let io = (self.pick)(&mut self.rng, self.drive.capacity().get() / UNIT);
+        let items = if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 };
+        self.drive.submit(self.drive.now(), Request { tag: self.submitted, io, data: vec![(); items] });
+        self.submitted += 1;
+        self.outstanding += 1;
+    }
+}
+
+/// Allocations and bytes while a warm drive works: the least of all stretches.
+fn allocations(drive: Ssd<()>, pick: impl FnMut(&mut Rng, u64) -> Io) -> (u64, u64) {
+    let rng = Rng::stream(1, "allocations");
+    let mut warm = Loop { drive, pick, rng, completions: Vec::new(), submitted: 0, outstanding: 0 };
+    warm.run(WARM, 2 * DEPTH);
+    let stretches = (0..STRETCHES).map(|_| {
+        let counted = allocation_counter::measure(|| warm.run(COUNTED, DEPTH));
+        (counted.count_total, counted.bytes_total)
+    });
+    let least = stretches.min_by_key(|(count, _)| *count).unwrap_or_default();
+    let counters = warm.drive.counters();
+    let writes = counters.requests[IoKind::Write as usize] > 0;
+    assert_eq!(writes, counters.flash.of(Op::Erase, Cause::Gc).commands > 0, "writes, and garbage collection");
+    least
+}
+
+fn io(kind: IoKind, unit: u64, units: u64) -> Io {
+    Io { kind, start: Lba::new(unit * UNIT), sectors: Sectors::new(units * UNIT) }
+}
+
+/// One request of 4 KiB anywhere.
+fn anywhere(kind: IoKind) -> impl FnMut(&mut Rng, u64) -> Io {
+    move |rng, units| io(kind, rng.below(units), 1)
+}
+
+/// Reads, writes, discards and flushes of 4 KiB to 64 KiB on a few units: most wait for another.
+fn overlapping(rng: &mut Rng, units: u64) -> Io {
+    let length = rng.below(16) + 1;
+    let place = if rng.chance(0.8) { rng.below(64) } else { rng.below(units - length) };
+    match rng.below(20) {
+        0 => Io { kind: IoKind::Flush, start: Lba::new(0), sectors: Sectors::new(0) },
+        1 => io(IoKind::Discard, place, length),
+        n if n < 11 => io(IoKind::Read, place, length),
+        _ => io(IoKind::Write, place, length),
+    }
+}
+
+const THROUGH: &str = r#"multi-plane = false }
+        ftl = { map-unit = "4KiB", over-provisioning = "28%" }"#;
+const BUFFERED: &str = r#"}
+        ftl = { map-unit = "4KiB", over-provisioning = "28%" }
+        buffer = { size = "4MiB" }"#;
+
+#[test]
+fn the_counter_counts() {
+    let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
+    assert_eq!((counted.count_total, counted.bytes_total), (1, 100));
+}
+
+#[test]
+fn random_reads_allocate_nothing() {
+    assert_eq!(allocations(drive(THROUGH), anywhere(IoKind::Read)), (0, 0));
+}
+
+#[test]
+fn random_writes_allocate_nothing() {
+    assert_eq!(allocations(drive(THROUGH), anywhere(IoKind::Write)), (0, 0));
+}
+
+#[test]
+fn buffered_random_writes_allocate_nothing() {
+    assert_eq!(allocations(drive(BUFFERED), anywhere(IoKind::Write)), (0, 0));
+}
+
+#[test]
+fn overlapping_requests_allocate_nothing() {
+    assert_eq!(allocations(drive(THROUGH), overlapping), (0, 0));
+}
+
+#[test]
+fn overlapping_buffered_requests_allocate_nothing() {
+    assert_eq!(allocations(drive(BUFFERED), overlapping), (0, 0));
+}
