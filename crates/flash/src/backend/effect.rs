@@ -47,7 +47,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
             }
             // Without payload one unit in sixteen is held against its spare area, all against their page.
-            if !S::PRESENT && slot.expected && slot.forward.is_none() && slot.lpn.get() % 16 != 0 {
+            if !S::PRESENT && slot.expected && slot.forward.is_none() && !slot.lpn.get().is_multiple_of(16) {
                 slot.lost = !self.media.glance(slot.psn);
                 continue;
             }
