@@ -25,11 +25,14 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
     let wall = built.wall + filled.wall + overwritten.wall;
     let capacity = (drive.capacity().get() * SECTOR.get()) as f64;
     let tb = capacity / 1e12;
-    let note = format!(
+    let mut note = format!(
         "built in {:.1} s, filled in {:.1} s, overwritten in {:.1} s of CPU, write amplification {:.2}, padding included",
         built.cpu, filled.cpu, overwritten.cpu, result.write_amplification
     );
     let what = format!("{:.0} GB drive filled and overwritten once", capacity / 1e9);
+    if !full {
+        note += "; the tables of a whole drive miss the caches more often: --full measures one";
+    }
     let mut rows = Vec::new();
     // Below 1 TB nothing is a measurement of 1 TB.
     let (name, unit) = if tb >= 1.0 { (what, "CPU s") } else { (format!("{what}, EXTRAPOLATED"), "CPU s/TB") };

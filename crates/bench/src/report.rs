@@ -86,13 +86,12 @@ fn range(spread: Spread) -> String {
     format!("{} .. {}", figure(spread.min), figure(spread.max))
 }
 
-/// Three or four digits.
+/// Three digits or a little more.
 fn figure(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{:.2} M", v / 1e6),
         v if v >= 1e4 => format!("{:.0} k", v / 1e3),
         v if v >= 100.0 => format!("{v:.0}"),
-        v if v >= 10.0 => format!("{v:.1}"),
         v => format!("{v:.2}"),
     }
 }

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use flash::units::Sectors;
+use flash::units::{Sectors, Span};
 use workload::Pacing;
-use workload::trace::{ExtentRule, Format, TraceOptions};
+use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
 
-use crate::options::{Precondition, extent, format, positive};
+use crate::options::{Precondition, event, extent, format, positive};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -136,6 +136,23 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) volume: Option<String>,
 
+    /// What to do with several volumes: single (an error), overlay (all in one address space) or
+    /// stride:SIZE (one behind the other, so far apart)
+    #[arg(long, value_name = "RULE", default_value = "single")]
+    pub(crate) volumes: VolumeRule,
+
+    /// Which event stands for a request in blktrace and blkparse files: auto, queue, issue or complete
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = event)]
+    pub(crate) event: Event,
+
+    /// How far back a time may go behind the latest before it; such requests are sorted
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    pub(crate) tolerance: Option<Span>,
+
+    /// Shorten gaps between requests to this
+    #[arg(long, value_name = "TIME")]
+    pub(crate) gap_limit: Option<Span>,
+
     /// Leave out this many requests at the start
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) skip: u64,
@@ -156,6 +173,10 @@ impl TraceArgs {
         TraceOptions {
             format: self.format,
             volume: self.volume.clone(),
+            volumes: self.volumes,
+            event: self.event,
+            tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
+            gap_limit: self.gap_limit,
             skip: self.skip,
             repeat: self.repeat,
             extent: self.extent,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use workload::trace::{ExtentRule, Format};
+use workload::trace::{Event, ExtentRule, Format};
 
 /// A value that an option does not take, and those that it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,14 @@ pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
     ExtentRule::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| {
         let names = ExtentRule::ALL.map(ExtentRule::name).join(", ");
         BadValue(format!("`{text}` is no rule for addresses beyond the disk: choose one of {names}"))
+    })
+}
+
+/// The event of this name.
+pub(crate) fn event(text: &str) -> Result<Event, BadValue> {
+    Event::ALL.into_iter().find(|event| event.name() == text).ok_or_else(|| {
+        let names = Event::ALL.map(Event::name).join(", ");
+        BadValue(format!("`{text}` is no event of a block trace: choose one of {names}"))
     })
 }
 

@@ -204,8 +204,10 @@ impl<S: Sector> Media<S> {
         };
         if S::PRESENT {
             let (block, range) = self.place(psn);
-            let data = self.payload[block.index()].as_ref().expect("a programmed block has a payload");
-            into.copy_from_slice(&data[range]);
+            match &self.payload[block.index()] {
+                Some(data) => into.copy_from_slice(&data[range]),
+                None => into.fill(S::default()),
+            }
         }
         SlotRead { lpn, version, readable: !self.is_unreadable(psn) }
     }
@@ -272,10 +274,15 @@ impl<S: Sector> Media<S> {
                 }
                 if S::PRESENT {
                     let (block, range) = self.place(psn);
+                    let from = i as usize * self.geometry.sectors as usize;
+                    let content = &payload[from..from + self.geometry.sectors as usize];
+                    // A block of nothing but defaults takes no memory: a drive that is only filled has none.
+                    if self.payload[block.index()].is_none() && content.iter().all(|sector| *sector == S::default()) {
+                        continue;
+                    }
                     let size = (self.geometry.pages * slots * self.geometry.sectors) as usize;
                     let data = self.payload[block.index()].get_or_insert_with(|| vec![S::default(); size].into());
-                    let from = i as usize * self.geometry.sectors as usize;
-                    data[range].copy_from_slice(&payload[from..from + self.geometry.sectors as usize]);
+                    data[range].copy_from_slice(content);
                 }
             }
         }

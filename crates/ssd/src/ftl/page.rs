@@ -68,6 +68,8 @@ pub(crate) struct PageFtl {
     version: u32,
     /// Units that no pool has room for until others have been programmed.
     homeless: VecDeque<Unit>,
+    /// Units that the request under way has put to waiting since the placement last moved on.
+    waited: u32,
     /// Pools that the request under way has a program or a list in.
     touched: Vec<u32>,
     /// The read lists that the request under way has open, by die.
@@ -99,6 +101,7 @@ impl PageFtl {
             rng: Rng::stream(seed, "ftl.gc"),
             version: 0,
             homeless: VecDeque::new(),
+            waited: 0,
             touched: Vec::new(),
             reading: vec![None; geometry.die_count() as usize],
             read_dies: Vec::new(),

@@ -45,6 +45,13 @@ impl PageFtl {
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.pools[pool as usize].waiting.push_back(unit);
+            // What waits is as good as programmed: the next unit goes where it would have gone then, and not
+            // into the same queue, where everything would meet.
+            self.waited += 1;
+            if self.waited == self.program_slots() {
+                self.waited = 0;
+                self.placer.program_filled(false);
+            }
             self.kick(flash, owners, pool);
         }
     }
@@ -76,6 +83,9 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
     ) {
+        if std::mem::take(&mut self.waited) > 0 {
+            self.placer.program_filled(false);
+        }
         let mut touched = std::mem::take(&mut self.touched);
         for pool in touched.drain(..) {
             self.send(flash, pool);
