@@ -14,7 +14,7 @@ help: ## Say what there is
 
 .PHONY: demo
 demo: ## Run the demonstration disk on a recorded workload and check every byte (results in out/demo)
-	$(CARGO) run --release -p cli -- run devices/demo.toml workloads/demo.parquet --verify --out out/demo
+	$(CARGO) run --release -p cli -- run devices/demo.toml workloads/recorded/programs.parquet --precondition fill --verify --out out/demo
 
 .PHONY: test
 test: ## Run all tests

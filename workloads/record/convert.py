@@ -53,21 +53,21 @@ def convert(log, phases):
 
 def summary():
     rows = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
-    order, last = [], "0"
+    starts, last = {}, "0"
     for line in sys.stdin:
         fields = line.split()
         phase, rwbs, last = fields[-1].strip("[]"), fields[6], fields[3]
-        if phase not in order:
-            order.append(phase)
+        starts.setdefault(phase, last)
         for key in (phase, "all"):
             cell = rows[key][rwbs]
             cell[0] += 1
             cell[1] += int(fields[9]) * 512 if "+" in fields else 0
-    print("| phase | reads | MB | writes | MB | discards | MB | flushes |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
-    for phase in [*order, "all"]:
+    print("| phase | from | reads | MB | writes | MB | discards | MB | flushes |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for phase in [*starts, "all"]:
         cells = [f"{rows[phase][k][0]:,} | {rows[phase][k][1] / 1e6:.1f}" for k in "RWD"]
-        print(f"| {phase} | {' | '.join(cells)} | {rows[phase]['FWS'][0]:,} |")
+        start = f"{float(starts[phase]):.1f} s" if phase in starts else ""
+        print(f"| {phase} | {start} | {' | '.join(cells)} | {rows[phase]['FWS'][0]:,} |")
     print(f"\n{last} seconds")
 
 

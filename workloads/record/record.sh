@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Records what real programs ask of a disk.
 #
-#   workloads/record/record.sh OUTPUT.blkparse.zst [SIZE, default 2G]
+#   workloads/record/record.sh OUTPUT.parquet [SIZE, default 2G]
 #
 # How: an NBD server keeps a disk in memory and logs every request (nbdkit, filters log); nbdfuse
 # shows the disk as a file; a loop device with direct I/O shows the file as a block device; ext4 is
-# made and mounted on it with `-o discard`; programs run; the log becomes a trace (convert.py).
+# made and mounted on it with `-o discard`; programs run; the log becomes a
+# trace as blkparse prints it (convert.py), and that becomes Parquet (flashloom trace convert).
 # Nothing below the file system is a model: the requests, their order, sizes and times are those the
 # kernel issued. No data is recorded, only addresses.
 #
@@ -14,11 +15,11 @@
 # empties its cache.
 #
 # Needs root, /dev/fuse, loop devices, and on Debian 12:
-#   apt-get install nbdkit libnbd-bin fuse3 e2fsprogs zstd python3 git sqlite3 postgresql-15
+#   apt-get install nbdkit libnbd-bin fuse3 e2fsprogs python3 git sqlite3 postgresql-15
 # and a Rust toolchain with this workspace's dependencies already downloaded (`cargo fetch`).
 set -euo pipefail
 
-out=$(realpath -m "${1:?usage: record.sh OUTPUT.blkparse.zst [SIZE]}")
+out=$(realpath -m "${1:?usage: record.sh OUTPUT.parquet [SIZE]}")
 size=${2:-2G}
 memory=${MEMORY:-402653184}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -176,6 +177,7 @@ fstrim "$disk"
 umount "$disk"
 e2fsck -fn "$loop" | tail -1
 
-python3 "$here/convert.py" "$log" "$phases" | zstd -q -19 -f -o "$out"
-zstd -dcq "$out" | python3 "$here/convert.py" --summary
+python3 "$here/convert.py" "$log" "$phases" >"$work/trace"
+python3 "$here/convert.py" --summary <"$work/trace"
+cargo run -q --release --manifest-path "$repository/Cargo.toml" -p cli -- trace convert --format blkparse "$work/trace" "$out"
 ls -l "$out"

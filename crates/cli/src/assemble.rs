@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn a_recorded_trace_can_be_run() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.blkparse.zst");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.parquet");
         let args = TraceArgs { repeat: 1, extent: trace::ExtentRule::Compact, ..TraceArgs::default() };
         let mut workload = workload(Path::new(path), &args, CAPACITY, 7).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(workload.stages[0].source.next().expect("a request").is_some());

@@ -91,7 +91,7 @@ mod tests {
     }
 
     fn recorded() -> PathBuf {
-        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.blkparse.zst"))
+        PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.parquet"))
     }
 
     #[test]
@@ -100,10 +100,10 @@ mod tests {
         let asked = TraceCommand::Info { trace: recorded(), part: part(), json: false };
         trace(&asked, &mut results).expect("a trace");
         let text = String::from_utf8(results).expect("text");
-        assert!(text.starts_with("100 requests (blkparse)") && text.contains("footprint"), "{text}");
+        assert!(text.starts_with("100 requests (parquet)") && text.contains("footprint"), "{text}");
 
         let dir = tempfile::tempdir().expect("a directory");
-        let to = dir.path().join("programs.parquet");
+        let to = dir.path().join("some.parquet");
         let asked = TraceCommand::Convert { from: recorded(), to: to.clone(), part: part() };
         trace(&asked, &mut Vec::new()).expect("converted");
         assert!(to.is_file());

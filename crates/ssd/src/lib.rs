@@ -3,7 +3,7 @@
 //! [`Drive::submit`] takes a request, [`Drive::next_event`] tells when something happens next, and
 //! [`Drive::advance`] lets it happen. Nothing here reads a clock, a file, the environment or a thread.
 //!
-//! A request's way: [`host`] (queue, link, order of overlapping requests), `buffer` (volatile writes),
+//! A request's way: `host` (queue, link, order of overlapping requests), `buffer` (volatile writes),
 //! `ftl` (where things go), then the `flash` crate's backend (when things happen) and media.
 
 mod buffer;

@@ -124,6 +124,18 @@ impl Histogram {
         (self.count > 0).then(|| from_ns(self.bins.value_at_quantile(q)).clamp(self.min, self.max))
     }
 
+    /// Takes in the same span `count` times.
+    pub fn record_many(&mut self, span: Span, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.bins.record_n(span.as_ns(), count).expect("the bins cover every span");
+        self.count += count;
+        self.sum_ps += u128::from(span.as_ps()) * u128::from(count);
+        self.min = self.min.min(span);
+        self.max = self.max.max(span);
+    }
+
     /// Takes in everything `other` has recorded.
     pub fn merge(&mut self, other: &Self) {
         self.bins.add(&other.bins).expect("all histograms have the same bounds");

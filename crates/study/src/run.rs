@@ -15,7 +15,7 @@ use crate::series::Series;
 mod result;
 
 pub use result::{Delay, KindResult, RunResult, since};
-pub(crate) use result::{rate, write_amplification};
+pub(crate) use result::{rate, write_amplification, write_amplification_by};
 
 /// Points of the time series that are kept at most; at least half as many of a long run are.
 const SERIES_POINTS: usize = 400;

@@ -11,7 +11,7 @@
 //! 5. *volumes* ([`VolumeRule`]) and *extents* ([`ExtentRule`]): one address space of the device's capacity.
 //!
 //! Memory is that of one buffer and one window, whatever the length of the file; only compaction and
-//! [`info`] remember what was touched. All arithmetic on stamps is on integers.
+//! [`info()`] remember what was touched. All arithmetic on stamps is on integers.
 //!
 //! # What is decided about formats
 //!

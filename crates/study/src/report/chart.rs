@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 280.0;
 const LEFT: f64 = 64.0;
-const RIGHT: f64 = 16.0;
+const RIGHT: f64 = 30.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
 
@@ -98,7 +98,13 @@ pub(super) fn short(value: f64) -> String {
         size if size >= 1e4 => (value * 1e-3, "k"),
         _ => (value, ""),
     };
-    let text = if scaled.abs() >= 100.0 { format!("{scaled:.0}") } else { format!("{scaled:.3}") };
+    let decimals = match scaled.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{scaled:.decimals$}");
     let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}{suffix}")
 }
@@ -158,19 +164,20 @@ fn legend<'a>(entries: impl Iterator<Item = (usize, &'a str)>) -> String {
     format!("<p class=\"legend\">{items}</p>\n")
 }
 
-/// Lines over a grid, with a legend.
+/// Lines over a grid, with a legend; a number that is none makes a gap.
 pub(super) fn lines(label: &str, x: &Axis, y: &Axis, lines: &[Line]) -> String {
     let mut svg = legend(lines.iter().map(|line| (line.colour, line.name.as_str()))) + &open(label) + &frame(x, y);
     for line in lines {
         let mut path = String::new();
-        for (px, py) in line.points.iter().filter(|(_, py)| py.is_finite() && (y.scale != Scale::Log || *py > 0.0)) {
-            let _ = write!(
-                path,
-                "{}{:.1} {:.1}",
-                if path.is_empty() { "M" } else { "L" },
-                x_at(x.place(*px)),
-                y_at(y.place(*py))
-            );
+        let mut drawing = false;
+        for (px, py) in &line.points {
+            let shown = py.is_finite() && (y.scale != Scale::Log || *py > 0.0);
+            if shown {
+                let (px, py) = (x_at(x.place(*px)), y_at(y.place(*py)));
+                // A line of no length is a dot: what stands alone between two gaps can be seen.
+                let _ = if drawing { write!(path, "L{px:.1} {py:.1}") } else { write!(path, "M{px:.1} {py:.1}h0") };
+            }
+            drawing = shown;
         }
         let _ = writeln!(svg, "<path class=\"line s{}\" d=\"{path}\"/>", line.colour);
     }
@@ -300,7 +307,7 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_texts_are_escaped() {
-        assert_eq!([0.5, 12.0, 1234.0, 56_789.0, 2.5e6].map(short), ["0.5", "12", "1234", "56.789k", "2.5M"]);
+        assert_eq!([0.5, 12.0, 1234.0, 56_789.0, 2.5e6].map(short), ["0.5", "12", "1234", "56.8k", "2.5M"]);
         assert_eq!(escape("a<b & \"c\""), "a&lt;b &amp; &quot;c&quot;");
     }
 

@@ -42,11 +42,19 @@ pub fn page(report: &Report<'_>, summary: &Summary) -> String {
     figure("Throughput", "Bytes moved per second of simulated time.", throughput(report, &time()));
     figure("Latency over time", "Mean of each interval.", latency_over_time(report, &time()));
     if let Some(chart) = amplification(report, &time()) {
-        figure("Write amplification", "Units programmed per unit written, in each interval.", chart);
+        figure(
+            "Write amplification",
+            "Units programmed per unit written, over each hundredth of what was written.",
+            chart,
+        );
     }
     figure("Busy over time", "Pale is idle, full colour is busy all the time.", utilisation(report, &time()));
     if !summary.flash.is_empty() {
-        figure("Flash commands by cause", "How many pages each operation touched, and why.", causes(report));
+        figure(
+            "Flash data by cause",
+            "How many mapping units each operation carried, and why. Padding is space that a program left empty.",
+            causes(report),
+        );
         figure("Array time by cause", "Time the dies worked.", array_time(report));
     }
     if !report.erase_counts.is_empty() {
@@ -114,7 +122,7 @@ fn by_kind(
 }
 
 fn throughput(report: &Report<'_>, time: &Axis) -> String {
-    let all = by_kind(report, &[IoKind::Read, IoKind::Write, IoKind::Discard], |interval, kind| {
+    let all = by_kind(report, &[IoKind::Read, IoKind::Write], |interval, kind| {
         let moved = Sectors::new(interval.to.sectors[kind] - interval.from.sectors[kind]).bytes();
         rate(moved, interval.span()).map_or(0.0, |rate| rate.get() as f64 * 1e-6)
     });
@@ -133,11 +141,23 @@ fn latency_over_time(report: &Report<'_>, time: &Axis) -> String {
 
 fn amplification(report: &Report<'_>, time: &Axis) -> Option<String> {
     report.result.write_amplification()?;
-    let value =
-        |i: crate::series::Interval<'_>| (seconds(report, i.to), write_amplification(i.from, i.to).unwrap_or(f64::NAN));
-    let points: Vec<_> = report.result.series.intervals().map(value).collect();
+    // An interval in which next to nothing was written says next to nothing.
+    let slots = |counters: &Counters| counters.host_slots - counters.absorbed_slots.min(counters.host_slots);
+    let (mut from, mut points) = (&report.result.before, Vec::new());
+    let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
+    for interval in report.result.series.intervals() {
+        if slots(interval.to) >= slots(from) + enough {
+            points.push((seconds(report, interval.to), write_amplification(from, interval.to).unwrap_or(f64::NAN)));
+            from = interval.to;
+        }
+    }
     let y = Axis::over("write amplification", Scale::Linear, points.iter().map(|(_, y)| *y));
-    Some(lines("Write amplification over time", time, &y, &[Line { name: "per interval".into(), colour: 1, points }]))
+    Some(lines(
+        "Write amplification over time",
+        time,
+        &y,
+        &[Line { name: "write amplification".into(), colour: 1, points }],
+    ))
 }
 
 fn utilisation(report: &Report<'_>, time: &Axis) -> String {
@@ -184,7 +204,7 @@ fn stacked(report: &Report<'_>, label: &str, unit: &str, value: impl Fn(flash::b
 }
 
 fn causes(report: &Report<'_>) -> String {
-    stacked(report, "Pages by operation and cause", "pages", |tally| tally.pages as f64)
+    stacked(report, "Mapping units by operation and cause", "units", |tally| tally.slots as f64)
 }
 
 fn array_time(report: &Report<'_>) -> String {

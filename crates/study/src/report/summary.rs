@@ -46,6 +46,8 @@ pub struct Summary {
     pub kinds: BTreeMap<&'static str, KindSummary>,
     /// Units programmed per unit written.
     pub write_amplification: Option<f64>,
+    /// The same, by the cause of the program; its parts add up to it.
+    pub write_amplification_by: BTreeMap<&'static str, f64>,
     /// Mapping units written by the host.
     pub host_slots: u64,
     /// Of these, how many a buffer absorbed.
@@ -266,6 +268,9 @@ impl Summary {
                 .map(|each| (each.name(), kind(result.kind(each), result.span())))
                 .collect(),
             write_amplification: result.write_amplification(),
+            write_amplification_by: crate::run::write_amplification_by(&result.before, &result.after)
+                .into_iter()
+                .collect(),
             host_slots: counted.host_slots,
             absorbed_slots: counted.absorbed_slots,
             unmapped_slots: counted.unmapped_slots,

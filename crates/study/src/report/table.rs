@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use flash::backend::Cause;
 use flash::units::{Bytes, Energy, Rate, Span};
 
 use super::Summary;
@@ -14,6 +15,7 @@ const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 /// A time given in microseconds, with three digits that count and its natural unit.
 fn time(us: f64) -> String {
     let (value, unit) = match us {
+        us if us <= 0.0 => return "0".into(),
         us if us >= 1e6 => (us * 1e-6, "s"),
         us if us >= 1e3 => (us * 1e-3, "ms"),
         us if us >= 1.0 => (us, "us"),
@@ -116,7 +118,8 @@ fn flash(summary: &Summary) -> String {
     if summary.flash.is_empty() {
         return String::new();
     }
-    let rows = summary.flash.iter().map(|row| {
+    // Padding is no command of its own: it is in the write amplification.
+    let rows = summary.flash.iter().filter(|row| row.commands > 0).map(|row| {
         vec![
             row.op.to_owned(),
             row.cause.to_owned(),
@@ -133,11 +136,14 @@ fn flash(summary: &Summary) -> String {
 fn levels(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(waf) = summary.write_amplification {
-        let absorbed = match summary.absorbed_slots {
-            0 => String::new(),
-            slots => format!(", {} units absorbed by the buffer", count(slots as f64)),
-        };
-        lines.push(format!("write amplification {waf:.3}{absorbed}"));
+        let by = &summary.write_amplification_by;
+        let part = |cause: Cause| by.get(cause.name()).map(|waf| format!("{} {waf:.3}", cause.name()));
+        let parts: Vec<_> = Cause::ALL.into_iter().filter_map(part).collect();
+        let parts = if parts.len() > 1 { format!(" = {}", parts.join(" + ")) } else { String::new() };
+        lines.push(format!("write amplification {waf:.3}{parts}"));
+    }
+    if summary.absorbed_slots > 0 {
+        lines.push(format!("{} units absorbed by the buffer", count(summary.absorbed_slots as f64)));
     }
     if summary.unmapped_slots > 0 {
         let units = count(summary.unmapped_slots as f64);

@@ -47,6 +47,9 @@ pub(super) struct Collected {
     pub(super) inversions: u64,
     statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
+    /// Latencies of the requests that did not wait in the host queue: for them latency and service are one,
+    /// and each bin that is touched less is a cache miss less. They join the others at the end.
+    prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
 }
@@ -59,6 +62,7 @@ impl Default for Collected {
             inversions: 0,
             statuses: [0; 4],
             kinds: Default::default(),
+            prompt: Default::default(),
             first_arrival: Time::MAX,
             last_end: Time::ZERO,
         }
@@ -74,9 +78,14 @@ impl Collected {
         self.last_end = self.last_end.max(completion.end);
         let kind = &mut self.kinds[index(completion.io.kind)];
         let latency = completion.latency();
-        kind.latency.record(latency);
-        kind.queue_wait.record(completion.queue_wait());
-        kind.service.record(completion.service());
+        let queue_wait = completion.queue_wait();
+        if queue_wait.is_zero() {
+            self.prompt[index(completion.io.kind)].record(latency);
+        } else {
+            kind.latency.record(latency);
+            kind.queue_wait.record(queue_wait);
+            kind.service.record(completion.service());
+        }
         kind.sectors += completion.io.sectors;
         kind.commands += u64::from(completion.commands);
         kind.flash_wait_ps += u128::from(completion.flash_wait.as_ps());
@@ -128,7 +137,13 @@ impl RunResult {
         settled: Option<Counters>,
         series: Series,
     ) -> Self {
-        let Collected { submitted, completed, inversions, statuses, kinds, first_arrival, last_end } = collected;
+        let Collected { submitted, completed, inversions, statuses, mut kinds, prompt, first_arrival, last_end } =
+            collected;
+        for (kind, prompt) in kinds.iter_mut().zip(&prompt) {
+            kind.latency.merge(prompt);
+            kind.service.merge(prompt);
+            kind.queue_wait.record_many(Span::ZERO, prompt.count());
+        }
         Self {
             pacing,
             submitted,
@@ -203,8 +218,22 @@ pub(crate) fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
 pub(crate) fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     let flash = to.flash.since(&from.flash);
     let written = flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots;
+    host_slots(from, to).map(|host| written as f64 / host as f64)
+}
+
+/// Its parts, by the cause of the programs: those that are not zero.
+pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
+    let flash = to.flash.since(&from.flash);
+    let Some(host) = host_slots(from, to) else { return Vec::new() };
+    let part = |cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots;
+    let parts = Cause::ALL.into_iter().map(|cause| (cause.name(), part(cause)));
+    parts.filter(|(_, slots)| *slots > 0).map(|(name, slots)| (name, slots as f64 / host as f64)).collect()
+}
+
+/// Units that the host wrote and no buffer absorbed, if any.
+fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
     let host = (to.host_slots - from.host_slots).checked_sub(to.absorbed_slots - from.absorbed_slots)?;
-    (host > 0).then(|| written as f64 / host as f64)
+    (host > 0).then_some(host)
 }
 
 /// What was counted between two snapshots of one device. What is a level and not a count (free and

@@ -110,22 +110,22 @@ impl TraceStats {
         }
     }
 
-    /// The counts that are not zero, as sentences; blank lines, comments and headers are no news.
+    /// The counts that are not zero, each with what it counts; blank lines, comments and headers are no news.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let worst = Span::from_ps(self.worst_inversion_ps);
         let all = [
-            (self.inversions, format!("requests were stamped out of order, by up to {worst}, and sorted")),
-            (self.wrapped_stamps, "stamps had wrapped around, and were put right".into()),
-            (self.restamped, "requests had a stamp known to be wrong".into()),
-            (self.empty, "requests of no length were left out".into()),
-            (self.other_events, "other events were passed over".into()),
-            (self.other_volumes, "requests of other volumes were left out".into()),
-            (self.shortened_gaps, "idle gaps were shortened".into()),
-            (self.wrapped_addresses, "requests beyond the capacity were wrapped around".into()),
-            (self.moved_addresses, "wrapped requests were moved down to end at the capacity".into()),
-            (self.split_requests, "requests were cut in pieces by compaction".into()),
+            (self.inversions, format!("stamps out of order, by up to {worst}, sorted")),
+            (self.wrapped_stamps, "stamps that had wrapped around, put right".into()),
+            (self.restamped, "stamps known to be wrong, put right".into()),
+            (self.empty, "requests of no length, left out".into()),
+            (self.other_events, "other events, passed over".into()),
+            (self.other_volumes, "requests of other volumes, left out".into()),
+            (self.shortened_gaps, "idle gaps, shortened".into()),
+            (self.wrapped_addresses, "requests beyond the capacity, wrapped around".into()),
+            (self.moved_addresses, "wrapped requests, moved down to end at the capacity".into()),
+            (self.split_requests, "requests cut in pieces by compaction".into()),
         ];
-        all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect()
+        all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what}: {count}")).collect()
     }
 }
