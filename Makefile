@@ -33,9 +33,9 @@ bench: ## Measure the simulator's speed
 .PHONY: soak
 soak: ## Break random devices for SOAK seconds on all cores, then every property with many cases (REPLAY=seed repeats a failure)
 ifdef REPLAY
-	$(CARGO) run --release -p testkit --bin soak -- replay $(REPLAY)
+	$(CARGO) run --profile soak -p testkit --bin soak -- replay $(REPLAY)
 else
-	$(CARGO) run --release -p testkit --bin soak -- $(SOAK)
+	$(CARGO) run --profile soak -p testkit --bin soak -- $(SOAK)
 	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
 endif
 
