@@ -202,8 +202,12 @@ impl Swarm {
                 run.cut();
             }
         }
+        // Background work comes to rest once nobody asks for anything.
+        let mut steps = 0;
         while run.ssd.next_event().is_some() {
             run.step();
+            steps += 1;
+            assert!(steps < 1_000_000, "the device never comes to rest");
         }
         assert!(run.under_way.is_empty(), "requests that never complete: {:?}", run.under_way.keys());
         run.ssd.check();

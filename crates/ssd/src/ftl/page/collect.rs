@@ -38,6 +38,7 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         pool: u32,
     ) {
+        self.drop_stale(flash, pool);
         let mut no_room = false;
         while self.pools[pool as usize].gc.copies < self.gc.parallel {
             let room = self.copy_room(pool);
@@ -59,6 +60,31 @@ impl PageFtl {
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
         if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless {
             self.give_up(flash, owners, pool);
+        }
+    }
+
+    /// Lets go of what has been gathered and become garbage since: it need not be copied, and it must not keep
+    /// its superblock from being erased.
+    fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let (blocks, geometry) = (&mut self.blocks, &self.geometry);
+        let gc = &mut self.pools[pool as usize].gc;
+        let before = gc.gathered.len();
+        gc.gathered.retain(|psn| {
+            let valid = blocks.is_valid(*psn);
+            if !valid {
+                blocks.unpin(geometry.locate(*psn).0);
+            }
+            valid
+        });
+        if gc.gathered.len() == before {
+            return;
+        }
+        let mut i = 0;
+        while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
+            self.settle(flash, victim.superblock);
+            // Settling takes a victim that is done out of the list.
+            let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
+            i += usize::from(here == Some(victim.superblock));
         }
     }
 
@@ -124,7 +150,9 @@ impl PageFtl {
         let promised = free + gc.erases + gc.victims.len() as u32;
         let stalled = gc.copies == 0 && gc.erases == 0 && !gc.gathered.is_empty();
         let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
-        if !gc.active || enough || !self.victims.is_worthwhile(pool) {
+        // With a writer waiting, another victim's units are a better filling than padding.
+        let worthwhile = self.victims.is_worthwhile(pool) || (stalled && !chosen.waiting.is_empty());
+        if !gc.active || enough || !worthwhile {
             return false;
         }
         // Without a free superblock the cheapest victim is the only safe one.
