@@ -61,7 +61,8 @@ mod tests {
 
     #[test]
     fn prose_is_passed_over_up_to_the_column_names() {
-        let text = "Some words, 1 of them a number.\n\nstart ; sector; length ; op ;  replay_delay=0\n   0.5 ;  8 ; 16 ;RA ; 0.0\n  1.0 ; 8 ; 1 ; W ; 0.0 ; 0.0\n";
+        let text = "Some words, 1 of them a number.\n\nstart ; sector; length ; op ;  replay_delay=0\n\
+                    \x20  0.5 ;  8 ; 16 ;RA ; 0.0\n  1.0 ; 8 ; 1 ; W ; 0.0 ; 0.0\n";
         assert_eq!(detected(text), Some(Format::Blkreplay));
         let (records, context) = read(Format::Blkreplay, text);
         assert_eq!(records.len(), 2);

@@ -37,7 +37,7 @@ impl Compression {
 }
 
 /// The plain bytes of `file`. Files of several members, as parallel compressors write them, are read whole.
-pub(crate) fn open(mut file: File) -> io::Result<(Compression, Box<dyn Read>)> {
+pub(crate) fn open(mut file: File) -> io::Result<(Compression, Box<dyn Read + Send>)> {
     let mut magic = [0; 6];
     let mut got = 0;
     while got < magic.len() {
@@ -48,7 +48,7 @@ pub(crate) fn open(mut file: File) -> io::Result<(Compression, Box<dyn Read>)> {
     }
     file.seek(SeekFrom::Start(0))?;
     let compression = Compression::of(&magic[..got]);
-    let plain: Box<dyn Read> = match compression {
+    let plain: Box<dyn Read + Send> = match compression {
         Compression::None => Box::new(file),
         Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(file))),
         Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(BufReader::new(file))),

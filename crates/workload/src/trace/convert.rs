@@ -17,6 +17,7 @@ use parquet::schema::parser::parse_message_type;
 use super::parquet::{PACING, SCHEMA, pacing_text};
 use super::pass::{Pass, Timed};
 use super::record::Context;
+use super::seal::Sealer;
 use super::{TraceOptions, TraceStats};
 use crate::SourceError;
 
@@ -95,7 +96,8 @@ fn write(
         .build();
     let schema = parse_message_type(SCHEMA).map_err(failed)?;
     let mut writer =
-        SerializedFileWriter::new(BufWriter::new(file), Arc::new(schema), Arc::new(properties)).map_err(failed)?;
+        SerializedFileWriter::new(Sealer::new(BufWriter::new(file)), Arc::new(schema), Arc::new(properties))
+            .map_err(failed)?;
     let mut rows = Vec::with_capacity(ROWS);
     loop {
         rows.clear();
@@ -113,12 +115,16 @@ fn write(
         write_group(&mut group, &rows, &names).map_err(failed)?;
         group.close().map_err(failed)?;
     }
-    let file = writer.into_inner().map_err(failed)?;
+    // What the writer still holds of the rows must be summed before the footer is held back.
+    writer.flush().map_err(|e| unwritable(to, &e.to_string()))?;
+    writer.inner_mut().hold();
+    let sealer = writer.into_inner().map_err(failed)?;
+    let file = sealer.seal().map_err(|e| unwritable(to, &e.to_string()))?;
     let file = file.into_inner().map_err(|e| unwritable(to, &e.to_string()))?;
     file.sync_all().map_err(|e| unwritable(to, &e.to_string()))
 }
 
-type Group<'a> = SerializedRowGroupWriter<'a, BufWriter<File>>;
+type Group<'a> = SerializedRowGroupWriter<'a, Sealer<BufWriter<File>>>;
 
 /// Writes the columns in the order of the schema.
 fn write_group(group: &mut Group<'_>, rows: &[Timed], names: &[ByteArray]) -> Result<(), ParquetError> {
@@ -165,7 +171,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn what_is_written_is_read(
-            requests in prop::collection::vec((0_u64..3, 0_u64..1 << 40, 1_u64..10_000, any::<bool>(), 0_u64..10), 1..200)
+            requests in prop::collection::vec(
+                (0_u64..3, 0_u64..1 << 40, 1_u64..10_000, any::<bool>(), 0_u64..10), 1..200
+            )
         ) {
             let mut text = String::new();
             for (n, (step, start, sectors, write, asu)) in requests.iter().enumerate() {
@@ -184,6 +192,21 @@ mod tests {
             prop_assert_eq!(before.footprint, after.footprint);
             let source = open(&to, &options).unwrap();
             prop_assert_eq!((source.format(), source.len_hint()), (Format::Parquet, Some(requests.len() as u64)));
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(100))]
+        #[test]
+        fn one_wrong_byte_is_always_refused(at in any::<prop::sample::Index>(), change in 1_u8..) {
+            let from = file(b"0,0,512,w,1.0\n1,8,4096,r,1.5\n0,16,512,w,1.75\n");
+            let dir = tempfile::tempdir().unwrap();
+            let to = dir.path().join("t.parquet");
+            convert(from.path(), &to, &TraceOptions::default()).unwrap();
+            let mut bytes = std::fs::read(&to).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= change;
+            prop_assert!(open(file(&bytes).path(), &TraceOptions::default()).is_err());
         }
     }
 

@@ -45,22 +45,38 @@ macro_rules! formats {
 
 // Order matters to detection only: the sure signs (magic numbers, headers) come before the shapes of lines.
 formats! {
-    Parquet, "parquet", "Flashloom's own columns: at_ps, kind, lba, sectors, volume", parquet::looks, parquet::open;
-    Blktrace, "blktrace", "blktrace binary, one CPU's file, either byte order", blktrace::looks, blktrace::open;
-    Vscsi, "vscsi", "CloudPhysics vscsi binary, versions 1 and 2", vscsi::looks, vscsi::open;
-    Iolog, "iolog", "fio iolog, versions 2 (no times: closed loop) and 3 (us)", iolog::looks, text::open::<iolog::Iolog>;
-    Blkreplay, "blkreplay", "blkreplay .load: `s ; sector ; sectors ; op ; ...`", blkreplay::looks, text::open::<blkreplay::Blkreplay>;
-    CloudPhysics, "cloudphysics", "CloudPhysics CSV: version,us,SCSI opcode,bytes,sector", cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>;
-    Systor, "systor", "SYSTOR'17 CSV: s,response,R|W,LUN,byte,bytes", systor::looks, text::open::<systor::Systor>;
-    Msr, "msr", "MSR Cambridge CSV: file time,host,disk,Read|Write,byte,bytes,response", msr::looks, text::open::<msr::Msr>;
-    Spc, "spc", "SPC-1: ASU,sector,bytes,r|w,s", spc::looks, text::open::<spc::Spc>;
-    Tencent, "tencent", "Tencent CBS CSV: s,sector,sectors,0 read|1 write,volume", tencent::looks, text::open::<tencent::Tencent>;
-    Blkparse, "blkparse", "the text that blkparse prints", blkparse::looks, text::open::<blkparse::Blkparse>;
-    Nexus5, "nexus5", "Nexus 5 log: sector sectors bytes type arrival(s) ...", nexus5::looks, text::open::<nexus5::Nexus5>;
-    Disksim, "disksim", "DiskSim ASCII: ms device sector sectors flags (bit 0: read)", disksim::looks_disksim, text::open::<disksim::Disksim<1_000_000_000, 1>>;
-    Mqsim, "mqsim", "MQSim ASCII: ns device sector sectors 0 write|1 read", disksim::looks_mqsim, text::open::<disksim::Disksim<1_000, 1>>;
-    Ssdsim, "ssdsim", "SSDsim ASCII, the same as mqsim; never detected", never, text::open::<disksim::Disksim<1_000, 1>>;
-    DisksimPages, "disksim-pages", "DiskSim ASCII with sizes in 4 KiB pages; never detected", never, text::open::<disksim::Disksim<1_000_000_000, 8>>;
+    Parquet, "parquet", "Flashloom's own columns: at_ps, kind, lba, sectors, volume",
+        parquet::looks, parquet::open;
+    Blktrace, "blktrace", "blktrace binary, one CPU's file, either byte order",
+        blktrace::looks, blktrace::open;
+    Vscsi, "vscsi", "CloudPhysics vscsi binary, versions 1 and 2",
+        vscsi::looks, vscsi::open;
+    Iolog, "iolog", "fio iolog, versions 2 (no times: closed loop) and 3 (us)",
+        iolog::looks, text::open::<iolog::Iolog>;
+    Blkreplay, "blkreplay", "blkreplay .load: `s ; sector ; sectors ; op ; ...`",
+        blkreplay::looks, text::open::<blkreplay::Blkreplay>;
+    CloudPhysics, "cloudphysics", "CloudPhysics CSV: version,us,SCSI opcode,bytes,sector",
+        cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>;
+    Systor, "systor", "SYSTOR'17 CSV: s,response,R|W,LUN,byte,bytes",
+        systor::looks, text::open::<systor::Systor>;
+    Msr, "msr", "MSR Cambridge CSV: file time,host,disk,Read|Write,byte,bytes,response",
+        msr::looks, text::open::<msr::Msr>;
+    Spc, "spc", "SPC-1: ASU,sector,bytes,r|w,s",
+        spc::looks, text::open::<spc::Spc>;
+    Tencent, "tencent", "Tencent CBS CSV: s,sector,sectors,0 read|1 write,volume",
+        tencent::looks, text::open::<tencent::Tencent>;
+    Blkparse, "blkparse", "the text that blkparse prints",
+        blkparse::looks, text::open::<blkparse::Blkparse>;
+    Nexus5, "nexus5", "Nexus 5 log: sector sectors bytes type arrival(s) ...",
+        nexus5::looks, text::open::<nexus5::Nexus5>;
+    Disksim, "disksim", "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
+        disksim::looks_disksim, text::open::<disksim::Disksim<1_000_000_000, 1>>;
+    Mqsim, "mqsim", "MQSim ASCII: ns device sector sectors 0 write|1 read",
+        disksim::looks_mqsim, text::open::<disksim::Disksim<1_000, 1>>;
+    Ssdsim, "ssdsim", "SSDsim ASCII, the same as mqsim; never detected",
+        never, text::open::<disksim::Disksim<1_000, 1>>;
+    DisksimPages, "disksim-pages", "DiskSim ASCII with sizes in 4 KiB pages; never detected",
+        never, text::open::<disksim::Disksim<1_000_000_000, 8>>;
 }
 
 /// For formats that no file can be told to be: they have to be named.

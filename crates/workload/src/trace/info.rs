@@ -343,7 +343,8 @@ mod tests {
                 };
                 let again = touched.add(volume, &io, usize::from(write));
                 let set = &mut sets[usize::from(write)];
-                let old = (start / 8..(start + sectors).div_ceil(8)).filter(|unit| !set.insert((volume, *unit))).count();
+                let units = start / 8..(start + sectors).div_ceil(8);
+                let old = units.filter(|unit| !set.insert((volume, *unit))).count();
                 prop_assert_eq!(again, old as u64);
                 updates += if write { again } else { 0 };
             }

@@ -17,7 +17,7 @@ const LONGEST_LINE: usize = 64 << 10;
 /// An open trace file, decompressed.
 pub(crate) struct Input {
     path: PathBuf,
-    plain: Box<dyn Read>,
+    plain: Box<dyn Read + Send>,
     compression: Compression,
     buffer: Vec<u8>,
     start: usize,

@@ -9,7 +9,8 @@
 //! | `volume`  | string, may be left out | the volume, as the source named it        |
 //!
 //! Columns are found by name; others are ignored, and so any tool may write such a file. The key
-//! `flashloom.pacing` (`open` or `closed:DEPTH`) keeps how the source asked to be issued.
+//! `flashloom.pacing` (`open` or `closed:DEPTH`) keeps how the source asked to be issued. Files of ours carry
+//! a [checksum](super::seal), which is compared before anything is decoded.
 
 use std::fs::File;
 
@@ -23,6 +24,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use super::format::Head;
 use super::input::{Input, open_file};
 use super::record::{Context, Record, Records, Skip};
+use super::seal::{self, Seal};
 use super::text::{Fault, sectors_extent};
 use super::{Format, TraceOptions};
 use crate::{Pacing, SourceError};
@@ -36,6 +38,7 @@ pub(crate) const SCHEMA: &str = "message trace {
 }";
 /// The key under which the pacing is kept.
 pub(crate) const PACING: &str = "flashloom.pacing";
+const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
 /// Rows decoded at once.
 const BATCH: usize = 8192;
 
@@ -130,9 +133,12 @@ pub(crate) fn open(
     if input.is_compressed() {
         return Err(refuse("Parquet cannot be read through another compression".into(), "unpack the file first"));
     }
-    let reader = SerializedFileReader::new(open_file(&path)?).map_err(|e| {
-        refuse(format!("the Parquet data is damaged or cut short ({e})"), "write or fetch the file again")
-    })?;
+    let damaged = |why: String| refuse(format!("the Parquet data is damaged or cut short ({why})"), REMEDY);
+    let seal = seal::check(open_file(&path)?).map_err(|e| damaged(e.to_string()))?;
+    if seal == Seal::Broken {
+        return Err(damaged("its checksum is not that of its bytes".into()));
+    }
+    let reader = SerializedFileReader::new(open_file(&path)?).map_err(|e| damaged(e.to_string()))?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let find = |name: &str, physical: PhysicalType| {
         let at = (0..schema.num_columns()).find(|n| schema.column(*n).path().string() == name)?;
@@ -159,11 +165,11 @@ pub(crate) fn open(
         volume: find("volume", PhysicalType::BYTE_ARRAY),
     };
     let keys = reader.metadata().file_metadata().key_value_metadata();
-    let pacing = keys
-        .and_then(|keys| keys.iter().find(|key| key.key == PACING))
-        .and_then(|key| key.value.as_deref())
-        .and_then(parse_pacing)
-        .unwrap_or(Pacing::Open);
+    let own = keys.and_then(|keys| keys.iter().find(|key| key.key == PACING));
+    if own.is_some() && seal == Seal::None {
+        return Err(damaged("its checksum is missing".into()));
+    }
+    let pacing = own.and_then(|key| key.value.as_deref()).and_then(parse_pacing).unwrap_or(Pacing::Open);
     Ok(Box::new(Parquet { path, reader, columns, pacing, group: 0, open: None, row: 0 }))
 }
 
@@ -257,7 +263,7 @@ impl Records for Parquet {
                 Ok(Some(Err(skip))) => context.stats.pass_over(skip),
                 Err(fault) => {
                     let message = format!("row {}: {}", self.row, fault.message());
-                    return Err(SourceError::new(message, "write or fetch the file again").in_file(&self.path));
+                    return Err(SourceError::new(message, REMEDY).in_file(&self.path));
                 }
             }
         }

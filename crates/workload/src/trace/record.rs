@@ -24,7 +24,7 @@ pub(crate) struct Record {
 }
 
 /// A file in some format: it yields records in the order of the file.
-pub(crate) trait Records {
+pub(crate) trait Records: Send {
     /// The next request, `None` at the end.
     fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError>;
 

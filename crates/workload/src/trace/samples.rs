@@ -85,8 +85,6 @@ const SAMPLES: [Sample; 27] = [
 fn options(sample: &Sample) -> TraceOptions {
     TraceOptions {
         format: sample.named.then_some(sample.format),
-        // SYSTOR's stamps go back by the response time, Tencent's by their whole seconds.
-        tolerance: Span::from_secs(5),
         gap_limit: sample.path.contains("Booting").then(|| Span::from_secs(10)),
         ..TraceOptions::default()
     }

@@ -41,6 +41,12 @@ fn defaults() -> TraceOptions {
 }
 
 #[test]
+fn a_source_may_be_handed_to_another_thread() {
+    fn is_send<T: Send>() {}
+    is_send::<TraceSource>();
+}
+
+#[test]
 fn an_empty_trace_is_an_error() {
     assert_eq!(error("", &defaults()).message, "the file is empty");
     assert!(error("# only\n\n# comments\n", &defaults()).message.contains("only blank lines and comments"));
@@ -233,7 +239,10 @@ proptest! {
     }
 
     #[test]
-    fn noise_is_refused_by_every_format(bytes in prop::collection::vec(any::<u8>(), 0..400), which in 0..Format::ALL.len()) {
+    fn noise_is_read_or_refused_by_every_format(
+        bytes in prop::collection::vec(any::<u8>(), 0..400),
+        which in 0..Format::ALL.len(),
+    ) {
         let options = TraceOptions { format: Some(Format::ALL[which]), ..defaults() };
         let _ = read(&bytes, &options);
         let _ = read(&bytes, &defaults());

@@ -33,7 +33,7 @@ pub(crate) enum Parsed {
 }
 
 /// A format in which a line is at most one request.
-pub(crate) trait LineFormat: Sized + 'static {
+pub(crate) trait LineFormat: Sized + Send + 'static {
     /// The fields of a line, for messages.
     const LAYOUT: &'static str;
 

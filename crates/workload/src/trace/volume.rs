@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use flash::units::{Lba, Sectors};
+use flash::units::{Bytes, Lba, ParseUnitError, Sectors};
+
+use crate::SourceError;
 
 /// What becomes of a trace of several volumes, each of which has its own sector zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +17,29 @@ pub enum VolumeRule {
     Overlay,
     /// The n-th volume to appear starts at n times this; a request that leaves its stretch is an error.
     Stride(Sectors),
+}
+
+impl std::str::FromStr for VolumeRule {
+    type Err = SourceError;
+
+    /// `single`, `overlay`, or `stride:SIZE` with the size in whole sectors (`stride:32GiB`).
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        let refuse = |what: &str| {
+            SourceError::new(format!("`{text}` is no rule for volumes: {what}"), "say single, overlay or stride:32GiB")
+        };
+        match text.split_once(':') {
+            None if text == "single" => Ok(Self::Single),
+            None if text == "overlay" => Ok(Self::Overlay),
+            Some(("stride", size)) => {
+                let size: Bytes = size.parse().map_err(|e: ParseUnitError| refuse(&e.to_string()))?;
+                match size.sectors() {
+                    Some(stride) if !stride.is_zero() => Ok(Self::Stride(stride)),
+                    _ => Err(refuse("the stride is no whole number of 512-byte sectors above zero")),
+                }
+            }
+            _ => Err(refuse("it is not known")),
+        }
+    }
 }
 
 /// The names of the volumes in the order of their appearance.
@@ -116,6 +141,15 @@ mod tests {
         assert_eq!([b"a", b"b", b"a", b"b"].map(|key| volumes.id(key)), [0, 1, 0, 1]);
         assert!(!volumes.wants(0) && volumes.wants(1));
         assert_eq!(volumes.listing(), "a, b");
+    }
+
+    #[test]
+    fn rules_are_parsed_with_units() {
+        assert_eq!("overlay".parse(), Ok(VolumeRule::Overlay));
+        assert_eq!("stride:1MiB".parse(), Ok(VolumeRule::Stride(Sectors::new(2048))));
+        for bad in ["", "stride", "stride:0B", "stride:1", "stride:700B", "double"] {
+            assert!(bad.parse::<VolumeRule>().is_err(), "{bad}");
+        }
     }
 
     #[test]
