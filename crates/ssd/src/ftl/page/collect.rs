@@ -68,7 +68,6 @@ impl PageFtl {
     fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
-        let before = gc.gathered.len();
         gc.gathered.retain(|psn| {
             let valid = blocks.is_valid(*psn);
             if !valid {
@@ -76,9 +75,7 @@ impl PageFtl {
             }
             valid
         });
-        if gc.gathered.len() == before {
-            return;
-        }
+        // A victim may have lost its last unit to a newer write, with nobody there to notice.
         let mut i = 0;
         while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
             self.settle(flash, victim.superblock);
@@ -292,7 +289,8 @@ impl PageFtl {
         let end = self.geometry.superblock_slots();
         let gc = &mut self.pools[pool as usize].gc;
         let Some(i) = gc.victims.iter().position(|victim| victim.superblock == superblock) else { return };
-        if gc.victims[i].cursor < end || self.blocks.is_pinned(superblock) || self.blocks.has_programs(superblock) {
+        let looked_at = gc.victims[i].cursor == end || self.blocks.valid(superblock) == 0;
+        if !looked_at || self.blocks.is_pinned(superblock) || self.blocks.has_programs(superblock) {
             return;
         }
         if self.blocks.valid(superblock) > 0 {
