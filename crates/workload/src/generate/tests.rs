@@ -443,24 +443,3 @@ proptest! {
         }
     }
 }
-
-/// `cargo test --release -p workload speed -- --ignored --nocapture`
-#[test]
-#[ignore = "a measurement, not a check"]
-#[allow(clippy::disallowed_methods)]
-fn speed() {
-    for (name, address) in [
-        ("uniform", "{ pattern = \"uniform\" }"),
-        ("sequential", "{ pattern = \"sequential\" }"),
-        ("zipf", "{ pattern = \"zipf\", theta = 0.99 }"),
-        ("shuffled", "{ pattern = \"shuffled\" }"),
-    ] {
-        let text = stream(&format!("reads = \"100%\"\nsizes = [{{ size = \"4KiB\" }}]\naddress = {address}"));
-        let mut generator = generator(&text.replace("requests = 1000", "requests = 20_000_000"), 1);
-        let (start, mut sum) = (std::time::Instant::now(), 0u64);
-        while let Some(arrival) = generator.next().unwrap() {
-            sum = sum.wrapping_add(arrival.io.start.get());
-        }
-        println!("{name}: {:.1} M requests/s ({sum})", 20.0 / start.elapsed().as_secs_f64());
-    }
-}
