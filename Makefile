@@ -14,6 +14,7 @@ help: ## Say what there is
 
 .PHONY: demo
 demo: ## Run the demonstration disk on a recorded workload and check every byte (results in out/demo)
+	@mkdir -p out
 	$(CARGO) run --release -p cli -- run devices/demo.toml workloads/recorded/programs.parquet --precondition fill --verify --out out/demo
 
 .PHONY: test

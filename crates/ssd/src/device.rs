@@ -61,8 +61,6 @@ pub struct Ssd<S, O = ()> {
     /// False while recovery is under way.
     pub(crate) ready: bool,
     pub(crate) powered: bool,
-    /// Steps of preconditioning that drew random numbers.
-    pub(crate) preconditionings: u32,
     pub(crate) counts: Counts,
 }
 
@@ -120,7 +118,6 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             completions: Vec::new(),
             ready: true,
             powered: true,
-            preconditionings: 0,
             counts: Counts::default(),
             now: Time::ZERO,
             events: EventQueue::default(),

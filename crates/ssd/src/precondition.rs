@@ -56,7 +56,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             }
             Precondition::RandomOverwrite(times) => {
                 let total = (units as f64 * times).round() as u64;
-                let mut rng = self.next_precondition_stream();
+                let mut rng = self.precondition_stream();
                 let mut source = || Lpn::new(rng.below(units) as u32);
                 self.write_untimed(total, &mut source, &mut done, &mut |done| progress(done, total));
             }
@@ -75,14 +75,14 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64 }
     }
 
-    /// A stream for each step, so that two steps in turn do not overwrite the same units.
-    fn next_precondition_stream(&mut self) -> Rng {
-        self.preconditionings += 1;
-        Rng::stream(self.seed, &format!("precondition.{}", self.preconditionings))
+    /// A stream for each step, so that two steps in turn do not overwrite the same units. It is named by the
+    /// latest write on the media, so that a step does the same on a drive and on a snapshot of it.
+    fn precondition_stream(&self) -> Rng {
+        Rng::stream(self.seed, &format!("precondition.{}", self.ftl.latest_version()))
     }
 
     fn overwrite_until_steady(&mut self, units: u64, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
-        let mut rng = self.next_precondition_stream();
+        let mut rng = self.precondition_stream();
         let mut source = || Lpn::new(rng.below(units) as u32);
         let window = (units / 10).max(1);
         let mut recent: Vec<f64> = Vec::new();

@@ -121,6 +121,11 @@ impl PageFtl {
         self.pools.iter().map(|pool| pool.free.len() as u64).sum()
     }
 
+    /// The version of the latest write.
+    pub(crate) const fn latest_version(&self) -> u32 {
+        self.version
+    }
+
     /// The version for the next request: all its units share it.
     ///
     /// # Panics
