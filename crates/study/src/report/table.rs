@@ -147,8 +147,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     if summary.unmapped_slots > 0 {
         let units = count(summary.unmapped_slots as f64);
-        lines
-            .push(format!("{units} units read held nothing (never written, or discarded) and cost no flash time"));
+        lines.push(format!("{units} units read held nothing (never written, or discarded) and cost no flash time"));
     }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
