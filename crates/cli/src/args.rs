@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use flash::units::{Sectors, Span};
+use ssd::Precondition;
 use workload::Pacing;
 use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
 
-use crate::options::{Precondition, event, extent, format, positive};
+use crate::options::{event, extent, format, positive};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -253,8 +254,9 @@ pub(crate) enum Schema {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "State of the disk")]
 pub(crate) struct StateArgs {
-    /// Bring the disk into a state first, without simulating time: fill, random:xN (overwrite N
-    /// capacities at random) or steady; several are done in turn
+    /// Bring the disk into a state first, without simulating time: fill, preload:PIECE:EXTENT (write the
+    /// first EXTENT bytes as requests of PIECE bytes), random:xN (overwrite N capacities at random) or
+    /// steady; several are done in turn
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
 
@@ -310,7 +312,7 @@ mod tests {
         let args = parsed(&["--depth", "32", "--precondition", "fill,random:x2", "--set", "a.b=1", "--set", "c=2"])
             .expect("sound");
         assert_eq!(args.issue.pacing(), Some(Pacing::Closed { depth: 32 }));
-        assert_eq!(args.state.precondition, [Precondition::Fill, Precondition::Random { times: 2.0 }]);
+        assert_eq!(args.state.precondition, [Precondition::Fill, Precondition::RandomOverwrite(2.0)]);
         assert_eq!(args.set, ["a.b=1", "c=2"]);
         assert_eq!(parsed(&["--open"]).expect("sound").issue.pacing(), Some(Pacing::Open));
         for wrong in [

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use flash::backend::Units;
 use flash::units::{Bytes, Rate, SECTOR, Span};
 use ssd::Resolved;
+use study::catalogue::Device;
 
-use crate::device::{Device, device};
+use crate::device::device;
 use crate::exit::{Failure, print};
 
 /// Looks at every file, and prints what each comes to; the faults of all that have some come last.

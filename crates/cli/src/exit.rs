@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
+use study::catalogue::WorkloadError;
 use study::config::Faults;
 use study::reconcile::Unreconciled;
 use study::report::{StageError, sweep};
@@ -51,6 +52,12 @@ impl fmt::Display for Failure {
 impl From<Faults> for Failure {
     fn from(faults: Faults) -> Self {
         Self::Input(faults.to_string())
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        Self::Input(error.to_string())
     }
 }
 

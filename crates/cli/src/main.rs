@@ -4,7 +4,6 @@
 //! done; 2, the input is at fault; 101, Flashloom is; 130, it was interrupted.
 
 mod args;
-mod assemble;
 mod check;
 mod device;
 mod exit;

@@ -1,7 +1,6 @@
 //! Values of options that are more than a number or a name.
 
 use std::fmt;
-use std::str::FromStr;
 
 use workload::trace::{Event, ExtentRule, Format};
 
@@ -16,58 +15,6 @@ impl fmt::Display for BadValue {
 }
 
 impl std::error::Error for BadValue {}
-
-/// One step of bringing a disk into a state before a run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Precondition {
-    /// Write everything once, in order.
-    Fill,
-    /// Overwrite at random.
-    Random {
-        /// How many capacities.
-        times: f64,
-    },
-    /// Overwrite at random until write amplification no longer changes.
-    Steady,
-}
-
-impl fmt::Display for Precondition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Fill => f.write_str("fill"),
-            Self::Random { times } => write!(f, "random:x{times}"),
-            Self::Steady => f.write_str("steady"),
-        }
-    }
-}
-
-impl From<Precondition> for ssd::Precondition {
-    fn from(step: Precondition) -> Self {
-        match step {
-            Precondition::Fill => Self::Fill,
-            Precondition::Random { times } => Self::RandomOverwrite(times),
-            Precondition::Steady => Self::Steady,
-        }
-    }
-}
-
-impl FromStr for Precondition {
-    type Err = BadValue;
-
-    fn from_str(text: &str) -> Result<Self, BadValue> {
-        let wrong = || {
-            BadValue(format!("`{text}` is no way to prepare a disk: write fill, random:xN (e.g. random:x2) or steady"))
-        };
-        match text {
-            "fill" => Ok(Self::Fill),
-            "steady" => Ok(Self::Steady),
-            _ => {
-                let times = text.strip_prefix("random:x").and_then(|times| positive(times).ok()).ok_or_else(wrong)?;
-                Ok(Self::Random { times })
-            }
-        }
-    }
-}
 
 /// The rule of this name.
 pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
@@ -106,11 +53,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_read() {
-        assert_eq!("random:x0.5".parse(), Ok(Precondition::Random { times: 0.5 }));
-        assert_eq!("steady".parse(), Ok(Precondition::Steady));
-        for wrong in ["", "random", "random:2", "random:x0", "random:xinf", "random:x-1", "Fill"] {
-            assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
+    fn numbers_above_zero_are_read() {
+        assert_eq!(positive("0.5"), Ok(0.5));
+        for wrong in ["", "0", "-1", "inf", "NaN", "x"] {
+            assert!(positive(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -1,11 +1,12 @@
 //! The state a disk is in before the run: new, as it was kept in a file, preconditioned.
 
+use flash::fault::Fault;
 use flash::nand::Sector;
 use ssd::Ssd;
 use study::snapshot::load;
 
 use crate::args::RunArgs;
-use crate::device::Device;
+use study::catalogue::Device;
 use crate::exit::Failure;
 use crate::progress::Bar;
 
@@ -16,8 +17,11 @@ pub(crate) fn prepare<S: Sector>(device: &Device, args: &RunArgs) -> Result<Ssd<
         None => Ssd::new(&device.resolved, args.seed),
     };
     for step in &args.state.precondition {
+        if let Some(Fault { message, remedy, .. }) = step.fault(&device.resolved) {
+            return Err(Failure::Input(format!("--precondition {step}: {message}; {remedy}")));
+        }
         let bar = Bar::steps(&format!("precondition {step}"), args.output.quiet);
-        drive.precondition((*step).into(), &mut |done, total| bar.step(done, total));
+        drive.precondition(*step, &mut |done, total| bar.step(done, total));
     }
     Ok(drive)
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use flash::backend::{Account, Op};
 use flash::nand::{Sector, Stamp};
 use flash::units::{Energy, Sectors, Span};
 use ssd::{Drive, Ssd};
+use study::catalogue::{self, Device, Stage, Workload};
+use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::reconcile::reconcile;
 use study::report::{About, OutDir, Report, RequestFile, Summary, table};
@@ -13,8 +14,7 @@ use study::run::{RunResult, Runner};
 use study::snapshot::SnapshotFile;
 
 use crate::args::RunArgs;
-use crate::assemble::{Stage, Workload, workload};
-use crate::device::{Device, device};
+use crate::device::device;
 use crate::exit::{Failure, print};
 use crate::prepare::prepare;
 use crate::progress::Bar;
@@ -22,34 +22,12 @@ use crate::progress::Bar;
 /// How long background work may go on after the last request, so that the books can be balanced.
 const SETTLE: Span = Span::from_secs(60);
 
-/// What a disk tells about itself after a run, besides its counters.
-pub(crate) trait Inspect {
-    /// Erase count of every block.
-    fn erase_counts(&self) -> Vec<u32>;
-
-    /// What the commands of an account took, by operation.
-    fn energy(&self, account: &Account) -> Vec<(String, Energy)>;
-}
-
-impl<S: Sector> Inspect for Ssd<S> {
-    fn erase_counts(&self) -> Vec<u32> {
-        self.erase_counts()
-    }
-
-    fn energy(&self, account: &Account) -> Vec<(String, Energy)> {
-        let of = |op: Op| {
-            let mut alone = Account::default();
-            account.rows().filter(|row| row.0 == op).for_each(|(op, cause, tally)| *alone.at(op, cause) = tally);
-            (op.name().to_owned(), self.energy(&alone))
-        };
-        Op::ALL.into_iter().map(of).filter(|(_, energy)| energy.as_joules() > 0.0).collect()
-    }
-}
-
 /// Does what `flashloom run` is asked.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let device = device(&args.device, &args.set)?;
-    let workload = workload(&args.workload, &args.trace, device.capacity(), args.seed)?;
+    let capacity = device.capacity();
+    let options = args.trace.options(Some(capacity));
+    let workload = catalogue::workload(&args.workload)?.open(&options, capacity, args.seed)?;
     if args.verify {
         // Preconditioning writes zeros, so that a disk with a past reads like a new one.
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));

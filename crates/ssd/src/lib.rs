@@ -25,7 +25,7 @@ pub use drive::Drive;
 pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
 pub use ftl::victim::VictimSpec;
 pub use power::Recovery;
-pub use precondition::{Precondition, Preconditioned};
+pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use request::{Completion, Request, Status, Tag};
 pub use spec::{
     BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, Resolved, ResolvedBuffer,

@@ -1,25 +1,59 @@
 //! Bringing a drive into a used state: the same FTL, with time switched off.
 
+mod text;
+
 use flash::backend::{Observer, Op};
 use flash::engine::Rng;
 use flash::nand::Sector;
-use flash::units::Lpn;
+use flash::fault::Fault;
+use flash::units::{Bytes, Lpn, Sectors};
 
-use crate::Ssd;
 use crate::device::Counts;
 use crate::ftl::Unit;
 use crate::ftl::full_mask;
+use crate::{Resolved, Ssd};
+
+pub use text::ParsePreconditionError;
 
 /// One step of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Precondition {
     /// Writes every mapping unit once, in the order of their addresses.
     Fill,
+    /// Writes the beginning of the drive once, in the order of its addresses, as requests of one size: what a
+    /// workload finds when it reads what it has not written itself.
+    Preload {
+        /// The size of a request; rounded up to mapping units.
+        piece: Bytes,
+        /// How much is written; rounded up to mapping units.
+        extent: Bytes,
+    },
     /// Overwrites random units, so many times the capacity.
     RandomOverwrite(f64),
     /// Overwrites random units until write amplification has settled: until three tenths of the capacity
     /// in a row agree within 2 %, at most ten times the capacity.
     Steady,
+}
+
+impl Precondition {
+    /// What is wrong with this step for such a drive, if anything.
+    #[must_use]
+    pub fn fault(&self, drive: &Resolved) -> Option<Fault> {
+        let fault = |message: String, remedy: &str| Some(Fault::new("precondition", message, remedy));
+        match self {
+            Self::Preload { piece, .. } if piece.get() == 0 => {
+                fault("requests of 0 bytes write nothing".into(), "give them a size, e.g. 26KiB")
+            }
+            Self::Preload { extent, .. } if *extent > drive.capacity().bytes() => {
+                let capacity = drive.capacity().bytes();
+                fault(format!("{extent} are to be written on a drive of {capacity}"), "write less, or use a larger drive")
+            }
+            Self::RandomOverwrite(times) if !(times.is_finite() && *times > 0.0) => {
+                fault(format!("{times} capacities are to be overwritten"), "give a number above zero")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What preconditioning came to.
@@ -37,28 +71,28 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// its counters are zero.
     ///
     /// # Panics
-    /// If requests are under way.
+    /// If requests are under way, or the step has a [fault](Precondition::fault) on this drive.
     pub fn precondition(&mut self, step: Precondition, progress: &mut dyn FnMut(u64, u64)) -> Preconditioned {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
+        assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
         self.backend.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());
+        let request = self.backend.slots_per_command() as usize;
         let mut done = 0;
         match step {
-            Precondition::Fill => {
-                let mut next = 0;
-                let mut source = || {
-                    next += 1;
-                    Lpn::new(next - 1)
-                };
-                self.write_untimed(units, &mut source, &mut done, &mut |done| progress(done, units));
+            Precondition::Fill => self.write_in_order(units, request, &mut done, progress),
+            Precondition::Preload { piece, extent } => {
+                let unit = Sectors::new(u64::from(self.resolved.geometry.sectors)).bytes().get();
+                let (piece, extent) = (piece.get().div_ceil(unit), extent.get().div_ceil(unit));
+                self.write_in_order(extent, piece as usize, &mut done, progress);
             }
             Precondition::RandomOverwrite(times) => {
                 let total = (units as f64 * times).round() as u64;
                 let mut rng = self.precondition_stream();
                 let mut source = || Lpn::new(rng.below(units) as u32);
-                self.write_untimed(total, &mut source, &mut done, &mut |done| progress(done, total));
+                self.write_untimed(total, request, &mut source, &mut done, &mut |done| progress(done, total));
             }
             Precondition::Steady => self.overwrite_until_steady(units, &mut done, progress),
         }
@@ -81,14 +115,30 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         Rng::stream(self.seed, &format!("precondition.{}", self.ftl.latest_version()))
     }
 
+    /// Writes the first `count` units as requests of `request` units.
+    fn write_in_order(
+        &mut self,
+        count: u64,
+        request: usize,
+        done: &mut u64,
+        progress: &mut dyn FnMut(u64, u64),
+    ) {
+        let mut next = 0;
+        let mut source = || {
+            next += 1;
+            Lpn::new(next - 1)
+        };
+        self.write_untimed(count, request, &mut source, done, &mut |done| progress(done, count));
+    }
+
     fn overwrite_until_steady(&mut self, units: u64, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
         let mut rng = self.precondition_stream();
         let mut source = || Lpn::new(rng.below(units) as u32);
-        let window = (units / 10).max(1);
+        let (window, request) = ((units / 10).max(1), self.backend.slots_per_command() as usize);
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
             let before = self.programmed();
-            self.write_untimed(window, &mut source, done, &mut |done| progress(done, units * 10));
+            self.write_untimed(window, request, &mut source, done, &mut |done| progress(done, units * 10));
             recent.push((self.programmed() - before) as f64 / window as f64);
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
@@ -104,21 +154,22 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         account.op(Op::Program).slots + account.op(Op::CopyBack).slots
     }
 
-    /// Writes `count` units that `source` names, a program's worth at a time.
+    /// Writes `count` units that `source` names, as requests of `request` units.
     fn write_untimed(
         &mut self,
         count: u64,
+        request: usize,
         source: &mut dyn FnMut() -> Lpn,
         done: &mut u64,
         progress: &mut dyn FnMut(u64),
     ) {
         let mask = full_mask(self.resolved.geometry.sectors);
-        let mut batch: Vec<Lpn> = Vec::with_capacity(self.backend.slots_per_command() as usize);
+        let mut batch: Vec<Lpn> = Vec::with_capacity(request);
         let mut left = count;
         while left > 0 {
             batch.clear();
             // A unit occurs once in a batch: all of a batch have one version.
-            while batch.len() < batch.capacity() && left > 0 {
+            while batch.len() < request && left > 0 {
                 let lpn = source();
                 if !batch.contains(&lpn) {
                     batch.push(lpn);
@@ -134,9 +185,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             }
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
+            let before = *done >> 16;
             *done += batch.len() as u64;
             self.pump();
-            if (*done).is_multiple_of(1 << 16) {
+            if *done >> 16 > before {
                 progress(*done);
             }
         }

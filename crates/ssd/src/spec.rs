@@ -63,6 +63,10 @@ pub struct FlashSpec {
     /// Data rate of one 8-bit lane; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_rate: Option<Rate>,
+    /// Raw size of the whole array, from which the blocks in a plane follow; instead of `blocks`. It stays
+    /// the same however many channels and chips it is spread over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
     /// Blocks in a plane; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,

@@ -5,8 +5,10 @@
 //! [`report`] turns the result into a table, JSON, Parquet and a page to look at. [`config`] reads
 //! the files that describe devices and workloads and reports all of their faults at once.
 
+pub mod catalogue;
 pub mod config;
 pub mod histogram;
+pub mod inspect;
 pub mod oracle;
 pub mod reconcile;
 pub mod report;

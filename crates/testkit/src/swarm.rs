@@ -106,6 +106,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             gang: pick(rng, &[1, 1, 2]),
             width: 8,
             lane_rate: None,
+            size: None,
             blocks: None,
             pages: None,
             planes: None,

@@ -6,6 +6,7 @@
 mod fault;
 pub mod fio;
 pub mod generate;
+pub mod script;
 mod source;
 pub mod trace;
 

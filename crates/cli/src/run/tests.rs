@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Args, FromArgMatches};
+use flash::backend::{Account, Op};
 use flash::io::IoKind;
 use flash::units::{Sectors, Time};
 use ssd::{Completion, Counters, Request};

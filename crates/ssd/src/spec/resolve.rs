@@ -110,6 +110,7 @@ impl Spec {
         let mut spec = self.clone();
         spec.flash.part = None;
         spec.flash.custom_part = Some(part.clone());
+        spec.flash.size = None;
         Ok(Resolved {
             backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
             ftl: self.ftl.clone(),
@@ -197,10 +198,13 @@ impl Spec {
             }
         };
         let flash = &self.flash;
-        part.geometry.blocks_per_plane = flash.blocks.unwrap_or(part.geometry.blocks_per_plane);
         part.geometry.pages_per_block = flash.pages.unwrap_or(part.geometry.pages_per_block);
         part.geometry.planes_per_die = flash.planes.unwrap_or(part.geometry.planes_per_die);
         part.geometry.dies_per_chip = flash.dies.unwrap_or(part.geometry.dies_per_chip);
+        part.geometry.blocks_per_plane = match flash.size {
+            Some(size) => self.blocks_of(size, &part, faults)?,
+            None => flash.blocks.unwrap_or(part.geometry.blocks_per_plane),
+        };
         part.bus.rate = flash.lane_rate.unwrap_or(part.bus.rate);
         if faults.0.is_empty() {
             for error in part.validate() {
@@ -208,6 +212,25 @@ impl Spec {
             }
         }
         Some(part)
+    }
+
+    /// Blocks in each plane of an array of this raw size.
+    fn blocks_of(&self, size: Bytes, part: &Part, faults: &mut Faults) -> Option<u32> {
+        if self.flash.blocks.is_some() {
+            faults.add("flash.size", "stands beside flash.blocks", "keep one of the two");
+            return None;
+        }
+        let shape = &part.geometry;
+        let planes = [self.flash.channels, self.flash.chips, self.flash.gang, shape.dies_per_chip, shape.planes_per_die];
+        // One more block in each plane makes the array larger by so much.
+        let row = planes.into_iter().map(u64::from).fold(shape.block().get(), u64::saturating_mul);
+        let blocks = size.get().checked_div(row).filter(|blocks| *blocks > 0 && size.get().is_multiple_of(row));
+        let blocks = blocks.and_then(|blocks| u32::try_from(blocks).ok());
+        if blocks.is_none() {
+            let message = format!("{size} is not a whole number of blocks in each plane");
+            faults.add("flash.size", message, format!("use a multiple of {}", Bytes::new(row)));
+        }
+        blocks
     }
 
     fn geometry(&self, part: &Part, faults: &mut Faults) -> Option<Geometry> {

@@ -1,0 +1,92 @@
+//! A step of preconditioning as text: on the command line and in studies.
+
+use std::fmt;
+use std::str::FromStr;
+
+use flash::units::Bytes;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use super::Precondition;
+
+/// A text that is no step of preconditioning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsePreconditionError(String);
+
+impl fmt::Display for ParsePreconditionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = self;
+        write!(
+            f,
+            "`{text}` is no way to prepare a disk: write fill, preload:PIECE:EXTENT (e.g. preload:26KiB:2GiB), \
+             random:xN (e.g. random:x2) or steady"
+        )
+    }
+}
+
+impl std::error::Error for ParsePreconditionError {}
+
+impl fmt::Display for Precondition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fill => f.write_str("fill"),
+            Self::Preload { piece, extent } => write!(f, "preload:{piece}:{extent}"),
+            Self::RandomOverwrite(times) => write!(f, "random:x{times}"),
+            Self::Steady => f.write_str("steady"),
+        }
+    }
+}
+
+impl FromStr for Precondition {
+    type Err = ParsePreconditionError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parts: Vec<&str> = text.split(':').collect();
+        let step = match parts[..] {
+            ["fill"] => Some(Self::Fill),
+            ["steady"] => Some(Self::Steady),
+            ["preload", piece, extent] => preload(piece, extent),
+            ["random", times] => times.strip_prefix('x').and_then(|times| times.parse().ok()).and_then(random),
+            _ => None,
+        };
+        step.ok_or_else(|| ParsePreconditionError(text.to_owned()))
+    }
+}
+
+fn preload(piece: &str, extent: &str) -> Option<Precondition> {
+    let (piece, extent): (Bytes, Bytes) = (piece.parse().ok()?, extent.parse().ok()?);
+    (!piece.is_zero() && !extent.is_zero()).then_some(Precondition::Preload { piece, extent })
+}
+
+fn random(times: f64) -> Option<Precondition> {
+    (times > 0.0 && times.is_finite()).then_some(Precondition::RandomOverwrite(times))
+}
+
+impl<'de> Deserialize<'de> for Precondition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Precondition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_read_as_they_are_written() {
+        for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "steady"] {
+            assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
+        }
+        for wrong in
+            ["", "random", "random:2", "random:x0", "random:xinf", "random:x-1", "Fill", "preload", "preload:0B:1GiB",
+             "preload:26:2GiB", "preload:26KiB"]
+        {
+            assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! A workload written out, request by request: for closed forms, worked examples and small experiments.
+
+use flash::fault::Fault;
+use flash::io::{Io, IoKind};
+use flash::units::{Bytes, Lba, Sectors, Span, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Arrival, Pacing, Source, SourceError};
+
+/// A list of requests.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptSpec {
+    /// What the workload is called in reports.
+    pub name: String,
+    /// What it stands for and where its numbers come from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Keep so many requests outstanding, whatever their times of arrival say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Go through the list so many times.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub repeat: u32,
+    /// Time from the beginning of one pass to that of the next.
+    #[serde(default)]
+    pub every: Span,
+    /// The requests, in the order of their arrival.
+    #[serde(rename = "request")]
+    pub requests: Vec<ScriptRequest>,
+}
+
+/// One request of a script.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScriptRequest {
+    /// When it arrives, counted from the beginning of its pass.
+    #[serde(default)]
+    pub at: Span,
+    /// What is asked.
+    pub kind: ScriptKind,
+    /// Where it begins, in bytes from the beginning of the disk.
+    #[serde(default)]
+    pub start: Bytes,
+    /// How much of it.
+    #[serde(default)]
+    pub size: Bytes,
+}
+
+/// What a request of a script asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScriptKind {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Make durable what was written.
+    Flush,
+    /// Forget.
+    Discard,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn is_one(repeat: &u32) -> bool {
+    *repeat == 1
+}
+
+/// A [`ScriptSpec`] on its way to a disk.
+#[derive(Clone, Debug)]
+pub struct Script {
+    requests: Vec<Arrival>,
+    pacing: Pacing,
+    repeat: u64,
+    every: Span,
+    /// Requests yielded so far.
+    next: u64,
+}
+
+impl ScriptRequest {
+    fn io(&self, path: &str, capacity: Sectors, faults: &mut Vec<Fault>) -> Io {
+        if self.kind == ScriptKind::Flush {
+            if !self.size.is_zero() || !self.start.is_zero() {
+                faults.push(Fault::new(path, "a flush has neither start nor size", "leave them out"));
+            }
+            return Io::FLUSH;
+        }
+        let kind = match self.kind {
+            ScriptKind::Read => IoKind::Read,
+            ScriptKind::Write => IoKind::Write,
+            _ => IoKind::Discard,
+        };
+        let (Some(start), Some(size)) = (self.start.sectors(), self.size.sectors().filter(|size| !size.is_zero())) else {
+            let message = format!("{} from {} are not whole sectors", self.size, self.start);
+            faults.push(Fault::new(path, message, "use multiples of 512B, and a size above zero"));
+            return Io::FLUSH;
+        };
+        let io = Io { kind, start: Lba::new(start.get()), sectors: size };
+        if start.get().checked_add(size.get()).is_none_or(|end| end > capacity.get()) {
+            let message = format!("{} from {} end beyond the disk's {}", self.size, self.start, capacity.bytes());
+            faults.push(Fault::new(path, message, "use a lower address, or a larger disk"));
+        }
+        io
+    }
+}
+
+impl Script {
+    /// The script for a disk of `capacity`.
+    ///
+    /// # Errors
+    /// All its faults.
+    pub fn new(spec: &ScriptSpec, capacity: Sectors) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut requests = Vec::with_capacity(spec.requests.len());
+        let mut last = Span::ZERO;
+        for (i, request) in spec.requests.iter().enumerate() {
+            let path = format!("request[{i}]");
+            if request.at < last {
+                let message = format!("arrives at {}, after one of {last}", request.at);
+                faults.push(Fault::new(path.clone() + ".at", message, "list the requests in the order of their arrival"));
+            }
+            last = last.max(request.at);
+            requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });
+        }
+        if requests.is_empty() || spec.repeat == 0 {
+            faults.push(Fault::new("request", "nothing is ever asked", "list a request, and repeat it at least once"));
+        }
+        if spec.depth == Some(0) {
+            faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
+        }
+        if spec.repeat > 1 && spec.every < last {
+            let message = format!("a pass begins {} after another, which takes {last}", spec.every);
+            faults.push(Fault::new("every", message, "let the passes follow each other further apart"));
+        }
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let pacing = spec.depth.map_or(Pacing::Open, |depth| Pacing::Closed { depth });
+        Ok(Self { requests, pacing, repeat: u64::from(spec.repeat), every: spec.every, next: 0 })
+    }
+}
+
+impl Source for Script {
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+        let (pass, index) = (self.next / self.requests.len() as u64, self.next % self.requests.len() as u64);
+        if pass == self.repeat {
+            return Ok(None);
+        }
+        self.next += 1;
+        let Arrival { at, io } = self.requests[index as usize];
+        Ok(Some(Arrival { at: at + self.every * pass, io }))
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.pacing
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        Some(self.repeat * self.requests.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(text: &str) -> Result<Script, Vec<Fault>> {
+        Script::new(&toml::from_str(text).expect("TOML"), Sectors::new(16))
+    }
+
+    #[test]
+    fn requests_come_in_order_pass_after_pass() {
+        let text = "name = \"s\"\nrepeat = 2\nevery = \"1ms\"\n[[request]]\nkind = \"write\"\nsize = \"2KiB\"\n\
+                    [[request]]\nat = \"5us\"\nkind = \"read\"\nstart = \"4KiB\"\nsize = \"4KiB\"\n[[request]]\nat = \"5us\"\nkind = \"flush\"\n";
+        let mut script = script(text).expect("sound");
+        let mut all = Vec::new();
+        while let Some(Arrival { at, io }) = script.next().expect("no file") {
+            all.push((at.as_ps() / 1_000_000, io.kind, io.start.get(), io.sectors.get()));
+        }
+        let pass = [(0, IoKind::Write, 0, 4), (5, IoKind::Read, 8, 8), (5, IoKind::Flush, 0, 0)];
+        let again = pass.map(|(at, kind, start, sectors)| (at + 1_000, kind, start, sectors));
+        assert_eq!(all, [pass, again].concat());
+        assert_eq!((script.len_hint(), script.pacing()), (Some(6), Pacing::Open));
+    }
+
+    #[test]
+    fn every_fault_is_found() {
+        let text = "name = \"s\"\ndepth = 0\nrepeat = 2\n[[request]]\nat = \"9us\"\nkind = \"write\"\nsize = \"1000B\"\n\
+                    [[request]]\nkind = \"read\"\nstart = \"8KiB\"\nsize = \"512B\"\n[[request]]\nkind = \"flush\"\nsize = \"1KiB\"\n";
+        let paths: Vec<_> = script(text).expect_err("faulty").into_iter().map(|fault| fault.path).collect();
+        let wanted = ["request[0]", "request[1].at", "request[1]", "request[2].at", "request[2]", "depth", "every"];
+        assert_eq!(paths, wanted);
+    }
+}
