@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -23,6 +24,26 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a workload on a disk and say what came of it
     Run(Box<RunArgs>),
+    /// Run studies: many runs along axes, and what is expected of them
+    Study {
+        /// Study files, or names of studies that come with Flashloom
+        #[arg(required = true, value_name = "STUDY")]
+        studies: Vec<PathBuf>,
+        #[command(flatten)]
+        lab: LabArgs,
+    },
+    /// Run all studies of a paper and print its claims beside what is measured
+    Reproduce {
+        /// The paper; see `flashloom studies`
+        paper: String,
+        #[command(flatten)]
+        lab: LabArgs,
+    },
+    /// List the studies that come with Flashloom, or print one
+    Studies {
+        /// Print this one
+        name: Option<String>,
+    },
     /// Check device files and say what they come to
     Check {
         /// Device files, or names of devices that come with Flashloom
@@ -91,6 +112,26 @@ pub(crate) struct RunArgs {
     /// Override a key of the device file, e.g. flash.channels=8
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+/// How studies are run, and what is kept of them.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LabArgs {
+    /// Run so many points at once; as many as there are cores by default. The results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Print JSON instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    /// Write the results into a directory: study.json, claims.txt, and the points of each study as Parquet
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Show no progress
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 /// How requests are issued.
@@ -248,6 +289,10 @@ pub(crate) enum Schema {
     Device,
     /// A generated workload
     Workload,
+    /// A workload written out request by request
+    Script,
+    /// A study
+    Study,
 }
 
 /// The state of the disk before the run and after it.

@@ -6,11 +6,15 @@ use std::process::ExitCode;
 
 use study::catalogue::WorkloadError;
 use study::config::Faults;
+use study::lab::LabError;
 use study::reconcile::Unreconciled;
 use study::report::{StageError, sweep};
 use study::run::RunError;
 use study::snapshot::LoadError;
 use workload::SourceError;
+
+/// Exit code for a study whose expectations do not hold.
+const UNEXPECTED: u8 = 1;
 
 /// Exit code for faults of the input.
 const INPUT: u8 = 2;
@@ -26,6 +30,8 @@ const INTERRUPTED: u8 = 130;
 pub(crate) enum Failure {
     /// The input is at fault, or a place that cannot be written.
     Input(String),
+    /// A study found something other than it expected.
+    Unexpected(String),
     /// Flashloom is at fault.
     Bug {
         /// What happened.
@@ -39,6 +45,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(message) => write!(f, "error: {message}"),
+            Self::Unexpected(message) => f.write_str(message),
             Self::Bug { message, replay } => {
                 write!(
                     f,
@@ -93,9 +100,22 @@ impl Failure {
         Self::Bug { message: error.to_string(), replay: replay.to_owned() }
     }
 
+    /// A study that did not get to its end.
+    pub(crate) fn lab(error: &LabError) -> Self {
+        let replay = || "the study named there".to_owned();
+        match error {
+            LabError::Run(inner, _) if matches!(**inner, RunError::Mismatch(_)) => {
+                Self::Bug { message: error.to_string(), replay: replay() }
+            }
+            LabError::Books(..) => Self::Bug { message: error.to_string(), replay: replay() },
+            error => Self::Input(error.to_string()),
+        }
+    }
+
     pub(crate) const fn code(&self) -> u8 {
         match self {
             Self::Input(_) => INPUT,
+            Self::Unexpected(_) => UNEXPECTED,
             Self::Bug { .. } => BUG,
         }
     }

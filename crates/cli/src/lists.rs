@@ -4,7 +4,9 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flash::nand::Part;
+use study::plan::{self, StudySpec};
 use workload::generate::{GeneratorSpec, builtin};
+use workload::script::ScriptSpec;
 
 use crate::args::Schema;
 use crate::exit::{Failure, print};
@@ -47,11 +49,29 @@ pub(crate) fn devices(name: Option<&str>, results: &mut dyn Write) -> Result<(),
     print(results, &text)
 }
 
+/// Prints the names of the studies, or the text of one.
+pub(crate) fn studies(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
+    let Some(name) = name else {
+        let mut text = String::new();
+        for (name, file) in plan::builtin() {
+            let about = file.parse::<toml::Table>().ok();
+            let about = about.as_ref().and_then(|table| table.get("description")?.as_str()).unwrap_or_default();
+            let _ = writeln!(text, "{name:<26}{about}");
+        }
+        return print(results, &text);
+    };
+    let found = plan::builtin().iter().find(|(other, _)| *other == name);
+    let (_, text) = found.ok_or_else(|| unknown(name, "study", "studies"))?;
+    print(results, text)
+}
+
 /// Prints a JSON schema.
 pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure> {
     let schema = match of {
         Schema::Device => schemars::schema_for!(ssd::Spec),
         Schema::Workload => schemars::schema_for!(GeneratorSpec),
+        Schema::Script => schemars::schema_for!(ScriptSpec),
+        Schema::Study => schemars::schema_for!(StudySpec),
     };
     print(results, &format!("{:#}\n", schema.as_value()))
 }
@@ -81,7 +101,7 @@ mod tests {
         for name in names {
             assert!(printed(|out| devices(Some(name), out)).contains(&format!("name = \"{name}\"")), "{name}");
         }
-        for of in [Schema::Workload, Schema::Device] {
+        for of in [Schema::Workload, Schema::Script, Schema::Device, Schema::Study] {
             assert!(printed(|out| schema(of, out)).contains("\"properties\""));
         }
     }

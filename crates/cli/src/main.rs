@@ -1,7 +1,8 @@
 //! The `flashloom` command: it reads files, runs what they describe and says what came of it.
 //!
 //! Results go to the standard output, everything else to the standard error. Exit codes: 0, it is
-//! done; 2, the input is at fault; 101, Flashloom is; 130, it was interrupted.
+//! done; 1, a study found something other than it expected, for no reason that it knows; 2, the input is at
+//! fault; 101, Flashloom is; 130, it was interrupted.
 
 mod args;
 mod check;
@@ -12,6 +13,7 @@ mod options;
 mod prepare;
 mod progress;
 mod run;
+mod studies;
 mod trace;
 
 use std::io;
@@ -30,6 +32,9 @@ fn main() -> std::process::ExitCode {
             exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
         }
         Command::Run(args) => run::run(&args, &mut io::stdout()),
+        Command::Study { studies, lab } => studies::study(&studies, &lab, &mut io::stdout()),
+        Command::Reproduce { paper, lab } => studies::reproduce(&paper, &lab, &mut io::stdout()),
+        Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
         Command::Check { devices, set } => check::check(&devices, &set, &mut io::stdout()),

@@ -7,9 +7,13 @@
 
 pub mod catalogue;
 pub mod config;
+pub mod expect;
 pub mod histogram;
 pub mod inspect;
+pub mod lab;
+pub mod metric;
 pub mod oracle;
+pub mod plan;
 pub mod reconcile;
 pub mod report;
 pub mod run;

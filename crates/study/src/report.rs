@@ -9,12 +9,15 @@ mod stage;
 mod summary;
 mod table;
 
+pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
 pub use out::OutDir;
+pub(crate) use out::STUDY_MARK;
 pub use page::page;
 pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{Delayed, Energies, Erases, FlashRow, KindSummary, Latencies, Summary, Utilisation};
+pub(crate) use table::{grid, wrapped};
 pub use table::table;
 
 use flash::units::Energy;

@@ -61,6 +61,8 @@ pub struct Media<S> {
     unreadable: BTreeSet<u32>,
     faults: Faults,
     births: u64,
+    /// Blocks that are bad: kept, because it is asked for at every point of a time series.
+    bad: u64,
 }
 
 /// What reading a slot gave.
@@ -82,6 +84,7 @@ impl<S: Sector> Media<S> {
         Self {
             endurance,
             one_shot,
+            bad: blocks.iter().filter(|block| block.bad).count() as u64,
             spares: vec![0; geometry.slot_count() as usize],
             blocks,
             payload,
@@ -124,14 +127,16 @@ impl<S: Sector> Media<S> {
 
     /// Blocks that are bad themselves.
     #[must_use]
-    pub fn bad_blocks(&self) -> u64 {
-        self.blocks.iter().filter(|block| block.bad).count() as u64
+    pub const fn bad_blocks(&self) -> u64 {
+        self.bad
     }
 
     /// Marks a superblock bad, for good.
     pub fn retire(&mut self, superblock: SuperblockId) {
         for plane in 0..self.geometry.stripe {
-            self.block_mut(superblock, plane).bad = true;
+            let block = self.block_mut(superblock, plane);
+            let new = !std::mem::replace(&mut block.bad, true);
+            self.bad += u64::from(new);
         }
     }
 

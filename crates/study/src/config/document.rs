@@ -3,7 +3,7 @@
 //! A deserializer stops at the first fault. To report all of them, the key that is at fault is noted,
 //! taken out, and the rest is tried again, until nothing is left to complain about.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,8 +25,8 @@ pub struct Document {
     path: PathBuf,
     source: String,
     table: Table,
-    /// Keys that come from the command line.
-    overridden: BTreeSet<String>,
+    /// Keys that were set otherwise, with the file that did; `None` for the command line.
+    overridden: BTreeMap<String, Option<PathBuf>>,
 }
 
 /// Reads `path` into a `T`.
@@ -81,7 +81,7 @@ impl Document {
             return Err(Faults(faults));
         }
         let table = source.parse::<Table>().map_err(|error| fault(&error))?;
-        Ok(Self { path: path.to_owned(), source, table, overridden: BTreeSet::new() })
+        Ok(Self { path: path.to_owned(), source, table, overridden: BTreeMap::new() })
     }
 
     /// Sets one value, as in `ftl.gc.threshold=5%`; the value is TOML, or else text.
@@ -113,8 +113,16 @@ impl Document {
         let slot = make(&mut self.table, &steps)
             .ok_or_else(|| fault(key, "leads through something that is not a table".into(), "check the key"))?;
         *slot = value;
-        self.overridden.insert(key.to_owned());
+        self.overridden.insert(key.to_owned(), None);
         Ok(())
+    }
+
+    /// Sets every value of `changes`, which stand in another file: tables are merged, everything else is
+    /// replaced.
+    pub fn merge(&mut self, changes: &Table, from: &Path) {
+        merge(&mut self.table, changes, &mut Vec::new(), &mut |key| {
+            self.overridden.insert(key, Some(from.to_owned()));
+        });
     }
 
     /// The file it came from.
@@ -133,11 +141,11 @@ impl Document {
     #[must_use]
     pub fn fault(&self, key: &str, message: impl Into<String>, remedy: impl Into<String>) -> Fault {
         let steps = split(key);
-        let set = |set: &String| key == set || key.starts_with(&format!("{set}."));
-        let given = self.overridden.iter().any(set);
+        let set = |set: &str| key == set || key.starts_with(&format!("{set}."));
+        let given = self.overridden.iter().find(|(other, _)| set(other)).map(|(_, from)| from.clone());
         Fault {
-            path: (!given).then(|| self.path.clone()),
-            line: if given { None } else { line_of(&self.source, &steps) },
+            line: if given.is_some() { None } else { line_of(&self.source, &steps) },
+            path: given.unwrap_or_else(|| Some(self.path.clone())),
             key: key.to_owned(),
             message: message.into(),
             remedy: remedy.into(),
@@ -315,6 +323,21 @@ fn take_out(root: &mut Value, steps: &[Step]) -> bool {
             true
         }
         _ => false,
+    }
+}
+
+/// Puts `changes` into `table` and names every key that is set.
+fn merge(table: &mut Table, changes: &Table, way: &mut Vec<Step>, set: &mut dyn FnMut(String)) {
+    for (name, change) in changes {
+        way.push(Step::Key(name.clone()));
+        match (table.get_mut(name), change) {
+            (Some(Value::Table(inner)), Value::Table(changes)) => merge(inner, changes, way, set),
+            _ => {
+                table.insert(name.clone(), change.clone());
+                set(joined(way));
+            }
+        }
+        way.pop();
     }
 }
 

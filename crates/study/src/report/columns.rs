@@ -1,5 +1,6 @@
 //! Parquet files of the distributions of a run and of its course.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -18,13 +19,13 @@ use super::summary::{mean, share, shares};
 use crate::run::{RunResult, rate, since, write_amplification};
 
 /// The values of one column.
-pub(super) enum Column {
+pub(crate) enum Column {
     /// Unsigned whole numbers.
     Count(Vec<u64>),
     /// Numbers, some of which may be missing.
     Number(Vec<Option<f64>>),
-    /// Texts from a short list.
-    Text(Vec<&'static str>),
+    /// Texts.
+    Text(Vec<Cow<'static, str>>),
 }
 
 /// A Parquet file that is written one group of rows at a time.
@@ -74,7 +75,7 @@ impl<W: Write + Send> Rows<W> {
                     writer.typed::<DoubleType>().write_batch(&present, Some(&levels), None)?;
                 }
                 Column::Text(values) => {
-                    let values: Vec<ByteArray> = values.iter().map(|value| ByteArray::from(*value)).collect();
+                    let values: Vec<ByteArray> = values.iter().map(|value| ByteArray::from(value.as_ref())).collect();
                     writer.typed::<ByteArrayType>().write_batch(&values, None, None)?;
                 }
             }
@@ -90,7 +91,7 @@ impl<W: Write + Send> Rows<W> {
     }
 }
 
-fn whole(out: impl Write + Send, about: &About, columns: &[(&str, Column)]) -> Result<()> {
+pub(crate) fn whole(out: impl Write + Send, about: &About, columns: &[(&str, Column)]) -> Result<()> {
     let mut rows = Rows::create(out, about, columns)?;
     rows.write(columns.iter().map(|(_, column)| column))?;
     rows.finish()
@@ -108,8 +109,8 @@ pub fn write_histograms(out: impl Write + Send, about: &About, result: &RunResul
         for (metric, histogram) in [("latency", &of.latency), ("queue_wait", &of.queue_wait), ("service", &of.service)]
         {
             for bin in histogram.bins() {
-                kinds.push(kind.name());
-                metrics.push(metric);
+                kinds.push(kind.name().into());
+                metrics.push(metric.into());
                 edges.push(bin.up_to.as_ps());
                 counts.push(bin.count);
             }
@@ -194,6 +195,12 @@ pub fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -
 }
 
 impl Column {
+    /// The values, which are gone from here.
+    pub(crate) fn take(&mut self) -> Self {
+        let empty = self.empty();
+        std::mem::replace(self, empty)
+    }
+
     /// A column of the same type without values.
     const fn empty(&self) -> Self {
         match self {

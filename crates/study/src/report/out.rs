@@ -7,8 +7,11 @@ use std::path::{Path, PathBuf};
 use super::stage::{Stage, StageError};
 use super::{Report, Summary, page, table, write_erases, write_histograms, write_series};
 
-/// The file by which a directory is known to hold a result.
+/// The file by which a directory is known to hold the result of a run.
 const MARK: &str = "summary.json";
+
+/// The same for studies.
+pub(crate) const STUDY_MARK: &str = "study.json";
 
 /// The page to look at.
 const PAGE: &str = "report.html";
@@ -36,7 +39,7 @@ impl OutDir {
         }
         if let Ok(mut entries) = fs::read_dir(path)
             && entries.next().is_some()
-            && !path.join(MARK).is_file()
+            && ![MARK, STUDY_MARK].iter().any(|mark| path.join(mark).is_file())
         {
             return Err(taken("holds something that is not a result"));
         }
@@ -70,15 +73,28 @@ impl OutDir {
     /// If something cannot be written; then nothing is left behind.
     pub fn finish(self, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, StageError> {
         let path = self.stage.path().to_owned();
-        let failed = |error: io::Error| StageError::io(&path, &error);
-        let page = self.fill(stages).map_err(failed)?;
+        let page = self.fill(stages).map_err(|error| StageError::io(&path, &error))?;
+        self.rename()?;
+        Ok(path.join(page))
+    }
+
+    /// The same for whatever `fill` writes into the folder it is given.
+    ///
+    /// # Errors
+    /// If something cannot be written; then nothing is left behind.
+    pub(crate) fn finish_with(self, fill: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), StageError> {
+        fill(self.stage.temporary()).map_err(|error| StageError::io(self.stage.path(), &error))?;
+        self.rename()
+    }
+
+    fn rename(self) -> Result<(), StageError> {
+        let path = self.stage.path().to_owned();
         if path.is_dir() {
             // Aside first: between the two names there is at most an instant without a result.
             let old = Stage::new(&path.with_extension("old"))?;
-            fs::rename(&path, old.temporary()).map_err(failed)?;
+            fs::rename(&path, old.temporary()).map_err(|error| StageError::io(&path, &error))?;
         }
-        self.stage.finish()?;
-        Ok(path.join(page))
+        self.stage.finish()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, LineStyle, Table, TableStyle};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use flash::backend::Cause;
 use flash::units::{Bytes, Energy, Rate, Span};
 
@@ -52,13 +52,24 @@ fn of(latencies: &Latencies, key: &str) -> String {
 }
 
 /// A table whose first column is text and whose others are numbers.
-fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
+pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_header(header.to_vec());
     table.add_rows(rows);
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((u16::from(i > 0), 1));
         column.set_cell_alignment(if i < text_columns { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
+}
+
+/// A table of texts that are broken where they are long.
+pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(style()).set_header(header.to_vec()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(110).add_rows(rows);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(i > 0), 1));
     }
     table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
 }

@@ -280,7 +280,8 @@ impl<S: Sector> Media<S> {
         if tap.word()? != sum || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
             return Err(SnapshotError::Damaged);
         }
-        Ok(Self { geometry, endurance, one_shot, blocks, spares, payload, unreadable, faults, births })
+        let bad = blocks.iter().filter(|block| block.bad).count() as u64;
+        Ok(Self { geometry, endurance, one_shot, blocks, spares, payload, unreadable, faults, births, bad })
     }
 }
 
@@ -376,7 +377,7 @@ mod tests {
         let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");
         assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
         assert_eq!((&loaded.payload, &loaded.unreadable), (&media.payload, &media.unreadable));
-        assert_eq!(loaded.births, media.births);
+        assert_eq!((loaded.births, loaded.bad), (media.births, media.bad));
         assert_eq!(saved(&loaded), saved(&media));
     }
 

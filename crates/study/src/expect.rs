@@ -1,0 +1,287 @@
+//! What a study expects of its outcome.
+//!
+//! An expectation names a metric, the points it looks at, and one condition. Its condition is judged in
+//! every combination of the axes that it does not name; it holds if it holds in all of them.
+
+mod judge;
+mod values;
+
+use flash::fault::Fault;
+use flash::units::Ratio;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::metric::{Metric, Unit};
+use crate::plan::{Assignment, Label};
+
+pub use judge::Judgement;
+pub use values::Values;
+
+/// One expectation: a metric and one of the conditions.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectSpec {
+    /// The number it is about.
+    pub metric: Metric,
+    /// Only these points; all if missing.
+    #[serde(default, rename = "where", skip_serializing_if = "Assignment::is_empty")]
+    pub filter: Assignment,
+    /// Look at the number divided by the one at the same point with these labels instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per: Option<Assignment>,
+    /// What the paper says, short, for the table.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub paper: String,
+    /// Why it is known not to hold. It is judged all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<String>,
+    /// The number lies in a range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<Within>,
+    /// The number at one point relates so to that at another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<RatioOf>,
+    /// The number rises or falls along an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub monotonic: Option<Monotonic>,
+    /// The number changes up to a point of an axis, and no longer beyond it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saturates: Option<Saturates>,
+    /// The number keeps to one side of a bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounded: Option<Bounded>,
+    /// The numbers are all alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub equal: Option<Equal>,
+    /// The numbers are in this order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Ascending>,
+}
+
+/// A bound: a number, or a text with a unit (`"1.2ms"`).
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Bound {
+    /// Without a unit.
+    Number(f64),
+    /// With one.
+    Text(String),
+}
+
+/// `within`: from the first to the second bound, or a value with a tolerance.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Within {
+    /// The bounds, both included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[Bound; 2]>,
+    /// The value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<Bound>,
+    /// How far it may be off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<Ratio>,
+}
+
+/// `ratio`: the number at `at`, divided by that at `to`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RatioOf {
+    /// Of which point.
+    pub at: Assignment,
+    /// To which point.
+    pub to: Assignment,
+    /// The bounds of the quotient, both included.
+    pub between: [f64; 2],
+}
+
+/// Which way a number goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Direction {
+    /// Up.
+    Rises,
+    /// Down.
+    Falls,
+}
+
+/// `monotonic`: from point to point of an axis.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Monotonic {
+    /// The axis.
+    pub along: String,
+    /// The way it goes.
+    pub direction: Direction,
+    /// How much a step may go the other way.
+    #[serde(default)]
+    pub slack: Ratio,
+}
+
+/// `saturates`: the number no longer changes beyond a point of an axis.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Saturates {
+    /// The axis.
+    pub along: String,
+    /// The point.
+    pub from: Label,
+    /// How far the numbers beyond it may be from the number there.
+    pub within: Ratio,
+    /// How much the number there differs at least from the first one.
+    #[serde(default)]
+    pub before: Ratio,
+}
+
+/// `bounded`: at least, at most, or both.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Bounded {
+    /// The lower bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<Bound>,
+    /// The upper bound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<Bound>,
+}
+
+/// `equal`: the largest number exceeds the least by no more than a share.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Equal {
+    /// Compare the points of this axis with each other; all points if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub along: Option<String>,
+    /// The share.
+    pub within: Ratio,
+}
+
+/// `order`: each number exceeds the one before it.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ascending {
+    /// The points, the one with the least number first.
+    pub of: Vec<Assignment>,
+    /// By how much at least.
+    #[serde(default)]
+    pub by: Ratio,
+}
+
+/// The condition of an expectation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Condition<'a> {
+    Within(&'a Within),
+    Ratio(&'a RatioOf),
+    Monotonic(&'a Monotonic),
+    Saturates(&'a Saturates),
+    Bounded(&'a Bounded),
+    Equal(&'a Equal),
+    Order(&'a Ascending),
+}
+
+impl Bound {
+    /// The number it stands for where `unit` is counted.
+    pub(crate) fn number(&self, unit: Unit) -> Option<f64> {
+        match self {
+            // A bare number for something that has a unit could mean anything.
+            Self::Number(_) if matches!(unit, Unit::Time | Unit::Rate | Unit::PerSecond) => None,
+            Self::Number(number) => Some(*number),
+            Self::Text(text) => unit.parse(text),
+        }
+    }
+}
+
+impl Within {
+    /// Its bounds where `unit` is counted.
+    pub(crate) fn bounds(&self, unit: Unit) -> Option<(f64, f64)> {
+        match (&self.between, &self.value, self.tolerance) {
+            (Some([low, high]), None, None) => Some((low.number(unit)?, high.number(unit)?)),
+            (None, Some(value), Some(tolerance)) => {
+                let (value, tolerance) = (value.number(unit)?, tolerance.get());
+                Some((value * (1.0 - tolerance), value * (1.0 + tolerance)))
+            }
+            _ => None,
+        }
+        .filter(|(low, high)| low <= high)
+    }
+}
+
+impl ExpectSpec {
+    /// Its condition; `None` if it has none or several.
+    pub(crate) fn condition(&self) -> Option<Condition<'_>> {
+        let all = [
+            self.within.as_ref().map(Condition::Within),
+            self.ratio.as_ref().map(Condition::Ratio),
+            self.monotonic.as_ref().map(Condition::Monotonic),
+            self.saturates.as_ref().map(Condition::Saturates),
+            self.bounded.as_ref().map(Condition::Bounded),
+            self.equal.as_ref().map(Condition::Equal),
+            self.order.as_ref().map(Condition::Order),
+        ];
+        let mut given = all.into_iter().flatten();
+        given.next().filter(|_| given.next().is_none())
+    }
+
+    /// What its numbers count.
+    pub(crate) const fn unit(&self) -> Unit {
+        if self.per.is_some() { Unit::Plain } else { self.metric.unit() }
+    }
+
+    /// All assignments of labels in it, each with its key.
+    pub(crate) fn assignments(&self) -> Vec<(String, &Assignment)> {
+        let mut all = vec![("where".to_owned(), &self.filter)];
+        all.extend(self.per.iter().map(|per| ("per".to_owned(), per)));
+        if let Some(RatioOf { at, to, .. }) = &self.ratio {
+            all.extend([("ratio.at".to_owned(), at), ("ratio.to".to_owned(), to)]);
+        }
+        if let Some(order) = &self.order {
+            all.extend(order.of.iter().enumerate().map(|(i, of)| (format!("order.of[{i}]"), of)));
+        }
+        all
+    }
+
+    /// What is wrong with it, apart from unknown labels.
+    pub(crate) fn faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut axis = |key: &str, name: &str, label: Option<&Label>| {
+            let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
+                faults.push(Fault::new(key, format!("there is no axis `{name}`"), "name one of the study's axes"));
+                return;
+            };
+            if let Some(label) = label.filter(|label| !labels.contains(label)) {
+                let message = format!("the axis `{name}` has no point `{label}`");
+                faults.push(Fault::new(key, message, "name one of its points"));
+            }
+        };
+        let unit = self.unit();
+        match self.condition() {
+            None => {
+                let remedy = "give one of within, ratio, monotonic, saturates, bounded, equal, order";
+                faults.push(Fault::new("metric", "there is not exactly one condition for it", remedy));
+            }
+            Some(Condition::Monotonic(monotonic)) => axis("monotonic.along", &monotonic.along, None),
+            Some(Condition::Saturates(saturates)) => axis("saturates.from", &saturates.along, Some(&saturates.from)),
+            Some(Condition::Equal(Equal { along: Some(along), .. })) => axis("equal.along", along, None),
+            Some(Condition::Equal(_)) => {}
+            Some(Condition::Within(within)) if within.bounds(unit).is_none() => {
+                let remedy = format!("give between = [low, high] or value and tolerance, written as {}", unit.example());
+                faults.push(Fault::new("within", "is no range of this metric", remedy));
+            }
+            Some(Condition::Bounded(bounded)) => {
+                let bounds: Vec<_> = bounded.least.iter().chain(&bounded.most).collect();
+                if bounds.is_empty() || bounds.iter().any(|bound| bound.number(unit).is_none()) {
+                    let remedy = format!("give least or most, written as {}", unit.example());
+                    faults.push(Fault::new("bounded", "is no bound of this metric", remedy));
+                }
+            }
+            Some(Condition::Ratio(ratio)) if ratio.between[0] > ratio.between[1] => {
+                faults.push(Fault::new("ratio.between", "its first bound is the larger one", "swap them"));
+            }
+            Some(Condition::Order(order)) if order.of.len() < 2 => {
+                faults.push(Fault::new("order.of", "there is nothing to compare", "name at least two points"));
+            }
+            Some(Condition::Within(_) | Condition::Ratio(_) | Condition::Order(_)) => {}
+        }
+        faults
+    }
+}

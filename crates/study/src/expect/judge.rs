@@ -1,0 +1,167 @@
+//! Whether an expectation holds.
+
+use super::values::Group;
+use super::{Condition, Direction, ExpectSpec, Values};
+use crate::metric::{Unit, digits};
+
+/// What an expectation came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement {
+    /// Whether it holds.
+    pub holds: bool,
+    /// What was measured, short.
+    pub measured: String,
+    /// Where it does not hold: one sentence each.
+    pub offenders: Vec<String>,
+}
+
+/// A change as people say it: a share of the old value, or a factor if it is large.
+fn change(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 2.0 => format!("x{}", digits(ratio)),
+        ratio if (ratio - 1.0).abs() < 0.0995 => format!("{:+.1}%", (ratio - 1.0) * 100.0),
+        ratio => format!("{:+.0}%", (ratio - 1.0) * 100.0),
+    }
+}
+
+/// The extremes of some values, or the only one.
+fn range(values: impl IntoIterator<Item = f64>, show: impl Fn(f64) -> String) -> String {
+    let (least, most) = values.into_iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
+    let (low, high) = (show(least), show(most));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+/// The judgement over groups that are each judged by `holds`; `show` is what is said of a group that
+/// does not hold.
+fn over(
+    groups: &[Group],
+    measured: impl FnOnce() -> String,
+    holds: impl Fn(&Group) -> bool,
+    show: impl Fn(&Group) -> String,
+) -> Judgement {
+    // An expectation of nothing must not hold.
+    let nothing = |group: &Group| group.values.is_empty() || !group.values.iter().all(|value| value.is_finite());
+    if groups.is_empty() || groups.iter().any(nothing) {
+        let offenders = vec!["there is no such number at these points".to_owned()];
+        return Judgement { holds: false, measured: "nothing".into(), offenders };
+    }
+    let offenders: Vec<String> = groups
+        .iter()
+        .filter(|group| !holds(group))
+        .map(|group| {
+            let place = if group.name.is_empty() { String::new() } else { format!("{}: ", group.name) };
+            format!("{place}{}", show(group))
+        })
+        .collect();
+    Judgement { holds: offenders.is_empty(), measured: measured(), offenders }
+}
+
+fn list(group: &Group, unit: Unit) -> String {
+    group.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(", ")
+}
+
+impl ExpectSpec {
+    /// Judges it by the values of its metric.
+    ///
+    /// # Panics
+    /// If it has [faults](ExpectSpec::faults).
+    #[must_use]
+    pub fn judge(&self, values: &Values<'_>) -> Judgement {
+        let values = values.select(&self.filter, self.per.as_ref());
+        let unit = values.unit();
+        match self.condition().expect("it was checked to have one") {
+            Condition::Within(within) => {
+                let (low, high) = within.bounds(unit).expect("they were checked");
+                let holds = |group: &Group| group.values.iter().all(|value| (low..=high).contains(value));
+                over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
+            }
+            Condition::Bounded(bounded) => {
+                let bound = |bound: &super::Bound| bound.number(unit).expect("it was checked");
+                let (least, most) = (bounded.least.as_ref().map(bound), bounded.most.as_ref().map(bound));
+                let holds = |group: &Group| {
+                    let inside = |v: &f64| least.is_none_or(|least| *v >= least) && most.is_none_or(|most| *v <= most);
+                    group.values.iter().all(inside)
+                };
+                over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
+            }
+            Condition::Ratio(ratio) => {
+                let groups = values.tuples(&[&ratio.at, &ratio.to]);
+                let of = |group: &Group| group.values[0] / group.values[1];
+                let [low, high] = ratio.between;
+                let holds = |group: &Group| (low..=high).contains(&of(group));
+                let show = |group: &Group| {
+                    format!("{} ({} to {})", change(of(group)), unit.show(group.values[1]), unit.show(group.values[0]))
+                };
+                over(&groups, || range(groups.iter().map(of), change), holds, show)
+            }
+            Condition::Monotonic(monotonic) => {
+                let groups = values.along(&monotonic.along);
+                let slack = monotonic.slack.get();
+                let step = |pair: &[f64]| pair[1] / pair[0];
+                // One value goes nowhere.
+                let holds = |group: &Group| {
+                    group.values.len() > 1 && group.values.windows(2).all(|pair| match monotonic.direction {
+                        Direction::Falls => step(pair) <= 1.0 + slack,
+                        Direction::Rises => step(pair) >= 1.0 - slack,
+                    })
+                };
+                let measured = || match &groups[..] {
+                    [one] => list(one, unit),
+                    all => {
+                        let steps = all.iter().flat_map(|group| group.values.windows(2).map(step));
+                        format!("steps {}", range(steps, change))
+                    }
+                };
+                over(&groups, measured, holds, |group| list(group, unit))
+            }
+            Condition::Saturates(saturates) => {
+                let groups = values.along(&saturates.along);
+                let at = |group: &Group| group.labels.iter().position(|label| *label == saturates.from);
+                let before = |group: &Group| at(group).map(|at| group.values[at] / group.values[0]);
+                let beyond = |group: &Group| {
+                    let at = at(group)?;
+                    // The value farthest from the one where it saturates.
+                    let ratios = group.values[at + 1..].iter().map(|value| value / group.values[at]);
+                    ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
+                };
+                let holds = |group: &Group| {
+                    let settled = beyond(group).is_some_and(|ratio| (ratio - 1.0).abs() <= saturates.within.get());
+                    settled && before(group).is_some_and(|ratio| (ratio - 1.0).abs() >= saturates.before.get())
+                };
+                let said = |all: &[Group]| {
+                    let up_to = range(all.iter().filter_map(before), change);
+                    format!("{up_to} up to {}, {} beyond", saturates.from, range(all.iter().filter_map(beyond), change))
+                };
+                over(&groups, || said(&groups), holds, |group| list(group, unit))
+            }
+            Condition::Equal(equal) => {
+                let groups = match &equal.along {
+                    Some(axis) => values.along(axis),
+                    None => {
+                        vec![Group { name: String::new(), labels: Vec::new(), values: values.all().collect() }]
+                    }
+                };
+                let spread = |group: &Group| {
+                    let (least, most) = group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+                    // Nothing at all is equal as well.
+                    if most == least { 0.0 } else { most / least - 1.0 }
+                };
+                let holds = |group: &Group| group.values.len() > 1 && spread(group) <= equal.within.get();
+                let measured = || format!("within {}", range(groups.iter().map(spread), |s| format!("{:.1}%", s * 100.0)));
+                over(&groups, measured, holds, |group| list(group, unit))
+            }
+            Condition::Order(order) => {
+                let groups = values.tuples(&order.of.iter().collect::<Vec<_>>());
+                let holds = |group: &Group| group.values.windows(2).all(|pair| pair[1] > pair[0] * (1.0 + order.by.get()));
+                let measured = || match &groups[..] {
+                    [one] => one.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(" < "),
+                    all => {
+                        let steps = all.iter().flat_map(|group| group.values.windows(2).map(|pair| pair[1] / pair[0]));
+                        format!("steps {}", range(steps, change))
+                    }
+                };
+                over(&groups, measured, holds, |group| list(group, unit))
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Runs the points of a study on all cores.
+
+mod claims;
+mod files;
+
+use std::fmt;
+use std::num::NonZeroUsize;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use flash::units::Span;
+use ssd::Ssd;
+use workload::Pacing;
+use workload::trace::TraceOptions;
+
+use crate::catalogue::WorkloadError;
+use crate::expect::Values;
+use crate::inspect::Inspect;
+use crate::metric::Metric;
+use crate::oracle::Blank;
+use crate::plan::{Label, Plan, Point};
+use crate::reconcile::{Unreconciled, reconcile};
+use crate::report::{About, Report, Summary};
+use crate::run::{RunError, Runner};
+
+pub use claims::{Claim, Finding, Verdict, claims, natural};
+pub use files::{claims_table, json, points_table, write_all, write_points};
+
+/// How long background work may go on after the last request, so that the books can be balanced.
+const SETTLE: Span = Span::from_secs(60);
+
+/// What came of a study.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The study.
+    pub plan: Plan,
+    /// For each of its points, the runs with each seed.
+    pub runs: Vec<Vec<Summary>>,
+}
+
+/// Why a study has no outcome.
+#[derive(Debug)]
+pub enum LabError {
+    /// A workload cannot be read.
+    Workload(WorkloadError),
+    /// A run did not get to its end.
+    Run(Box<RunError>, Place),
+    /// The books of a run do not balance: a fault of Flashloom.
+    Books(Box<Unreconciled>, Place),
+    /// A workload of several stages, which has several results.
+    Stages(Place),
+}
+
+/// Which run it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place(String);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for LabError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Workload(error) => error.fmt(f),
+            Self::Run(error, place) => write!(f, "{place}: {error}"),
+            Self::Books(error, place) => write!(f, "{place}: {error}"),
+            Self::Stages(place) => {
+                write!(f, "{place}: the workload has several stages; give one of them a file of its own")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LabError {}
+
+/// The program that runs a study, for its results.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// Version of the program.
+    pub version: String,
+    /// Commit of the program.
+    pub commit: String,
+}
+
+/// Runs a study with at most so many threads; on all cores if `None`. `progress` hears of runs done and
+/// runs to do. The outcome does not depend on the number of threads.
+///
+/// # Errors
+/// The first point that cannot be run.
+pub fn run(
+    plan: Plan,
+    program: &Program,
+    threads: Option<NonZeroUsize>,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Outcome, LabError> {
+    let seeds = &plan.spec.seeds;
+    let jobs: Vec<(usize, u64)> =
+        (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |seed| (point, *seed))).collect();
+    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(jobs.len());
+    let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let results: Vec<Mutex<Option<Result<Summary, LabError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((job, (point, seed))) = jobs.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
+            let result = one(&plan, &plan.points[*point], *seed, program);
+            if result.is_err() {
+                // The others need not begin anything else.
+                next.store(jobs.len(), Ordering::Relaxed);
+            }
+            *results[job].lock().expect("no holder panics") = Some(result);
+            progress(done.fetch_add(1, Ordering::Relaxed) as u64 + 1, jobs.len() as u64);
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+    let mut all = Vec::with_capacity(jobs.len());
+    for result in results {
+        // Whatever was not begun comes after the error that is the reason.
+        if let Some(result) = result.into_inner().expect("no holder panicked") {
+            all.push(result?);
+        }
+    }
+    let runs = all.chunks(seeds.len()).map(<[Summary]>::to_vec).collect();
+    Ok(Outcome { plan, runs })
+}
+
+/// One run.
+fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, LabError> {
+    let resolved = &point.device.resolved;
+    let place = || {
+        let labels = crate::plan::describe(&plan.axes, &point.labels);
+        Place(format!("study {}, {labels}, seed {seed}", plan.spec.name))
+    };
+    let capacity = resolved.capacity();
+    let spec = &point.run;
+    let options = TraceOptions {
+        skip: spec.skip.unwrap_or(0),
+        extent: spec.extent_rule().expect("it was checked"),
+        volume: spec.volume.clone(),
+        volumes: spec.volume_rule().expect("it was checked"),
+        ..TraceOptions::default()
+    };
+    let mut workload = point.workload.open(&options, capacity, seed).map_err(LabError::Workload)?;
+    let [stage] = &mut workload.stages[..] else { return Err(LabError::Stages(place())) };
+    let mut drive: Ssd<()> = Ssd::new(resolved, seed);
+    for step in &spec.precondition {
+        drive.precondition(*step, &mut |_, _| {});
+    }
+    let mut runner = Runner::new().settle(SETTLE);
+    if let Some(depth) = spec.depth {
+        runner = runner.pacing(Pacing::Closed { depth });
+    }
+    if let Some(limit) = spec.limit {
+        runner = runner.limit(limit);
+    }
+    if let Some(factor) = spec.time_scale {
+        runner = runner.time_scale(factor);
+    }
+    let result = runner
+        .run(&mut drive, &mut *stage.source, &mut Blank)
+        .map_err(|error| LabError::Run(Box::new(error), place()))?;
+    reconcile(&result).map_err(|error| LabError::Books(Box::new(error), place()))?;
+    let config = toml::Table::from_iter([
+        ("device".to_owned(), toml::Value::Table(point.device.config())),
+        ("workload".to_owned(), toml::Value::Table(workload.config.clone())),
+    ]);
+    let about = About {
+        version: program.version.clone(),
+        commit: program.commit.clone(),
+        seed,
+        device: point.device.name.clone(),
+        workload: stage.name.clone(),
+        config,
+    };
+    let energy = Inspect::energy(&drive, &result.counters().flash);
+    let report = Report {
+        about: &about,
+        result: &result,
+        erase_counts: &drive.erase_counts(),
+        energy: &energy,
+        verified: None,
+        notes: &stage.source.notes(),
+    };
+    Ok(Summary::new(&report))
+}
+
+impl Outcome {
+    /// The mean of a metric over the seeds, at the point with this number.
+    #[must_use]
+    pub fn value(&self, point: usize, metric: &Metric) -> Option<f64> {
+        let values: Option<Vec<f64>> = self.runs[point].iter().map(|summary| metric.of(summary)).collect();
+        values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
+    }
+
+    /// A metric at all points.
+    #[must_use]
+    pub fn values(&self, metric: &Metric) -> Values<'_> {
+        let at = |(i, point): (usize, &Point)| (point.labels.clone(), self.value(i, metric));
+        Values::new(&self.plan.axes, metric.unit(), self.plan.points.iter().enumerate().map(at))
+    }
+
+    /// The names of the axes.
+    pub fn axes(&self) -> impl Iterator<Item = &str> {
+        self.plan.axes.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The labels of the point with this number.
+    #[must_use]
+    pub fn labels(&self, point: usize) -> &[Label] {
+        &self.plan.points[point].labels
+    }
+}

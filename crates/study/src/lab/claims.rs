@@ -1,0 +1,150 @@
+//! What the claims of studies came to: each beside what was measured.
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+
+use super::Outcome;
+use crate::expect::Judgement;
+
+/// How an expectation came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// As claimed.
+    Holds,
+    /// Otherwise, for a reason that is known.
+    Differs,
+    /// Otherwise.
+    Fails,
+}
+
+impl Verdict {
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Holds => "holds",
+            Self::Differs => "differs",
+            Self::Fails => "FAILS",
+        }
+    }
+}
+
+/// What one expectation came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The study it was measured in.
+    pub study: String,
+    /// The metric it is about.
+    pub metric: String,
+    /// What the paper says.
+    pub paper: String,
+    /// What was measured.
+    pub measured: String,
+    /// How it came out.
+    pub verdict: Verdict,
+    /// Why it is known to differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Where it does not hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub offenders: Vec<String>,
+}
+
+/// What one claim came to, over all studies that test it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Claim {
+    /// Its name.
+    pub id: String,
+    /// What it says.
+    pub says: String,
+    /// Where.
+    pub source: String,
+    /// What a reader should know.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// Its expectations.
+    pub findings: Vec<Finding>,
+}
+
+impl Claim {
+    /// The worst verdict of its expectations.
+    #[must_use]
+    pub fn verdict(&self) -> Verdict {
+        let worst = |verdict| self.findings.iter().any(|finding| finding.verdict == verdict);
+        match () {
+            () if worst(Verdict::Fails) => Verdict::Fails,
+            () if worst(Verdict::Differs) => Verdict::Differs,
+            () => Verdict::Holds,
+        }
+    }
+}
+
+/// The claims of some studies, in the natural order of their names; one that several studies test is one.
+#[must_use]
+pub fn claims(outcomes: &[Outcome]) -> Vec<Claim> {
+    let mut all: Vec<Claim> = Vec::new();
+    for outcome in outcomes {
+        for spec in &outcome.plan.spec.claims {
+            let findings = spec.expectations.iter().map(|expectation| {
+                let Judgement { holds, measured, offenders } = expectation.judge(&outcome.values(&expectation.metric));
+                let verdict = match &expectation.known {
+                    _ if holds => Verdict::Holds,
+                    Some(_) => Verdict::Differs,
+                    None => Verdict::Fails,
+                };
+                Finding {
+                    study: outcome.plan.spec.name.clone(),
+                    metric: expectation.metric.to_string(),
+                    paper: expectation.paper.clone(),
+                    measured,
+                    verdict,
+                    reason: expectation.known.clone(),
+                    offenders,
+                }
+            });
+            let findings: Vec<Finding> = findings.collect();
+            match all.iter_mut().find(|claim| claim.id == spec.id) {
+                Some(claim) => {
+                    claim.findings.extend(findings);
+                    if claim.note.is_empty() {
+                        claim.note.clone_from(&spec.note);
+                    }
+                }
+                None => all.push(Claim {
+                    id: spec.id.clone(),
+                    says: spec.says.clone(),
+                    source: spec.source.clone(),
+                    note: spec.note.clone(),
+                    findings,
+                }),
+            }
+        }
+    }
+    all.sort_by(|a, b| natural(&a.id, &b.id));
+    all
+}
+
+/// The order in which people count: DJ2 before DJ10.
+#[must_use]
+pub fn natural(a: &str, b: &str) -> Ordering {
+    let split = |text: &str| {
+        let digits = text.find(|c: char| c.is_ascii_digit()).unwrap_or(text.len());
+        let (name, number) = text.split_at(digits);
+        (name.to_owned(), number.parse::<u64>().unwrap_or(u64::MAX))
+    };
+    split(a).cmp(&split(b)).then_with(|| a.cmp(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_counted_as_people_do() {
+        let mut ids = ["DJ10", "DJ2", "HY1", "DJ1", "DJ"];
+        ids.sort_by(|a, b| natural(a, b));
+        assert_eq!(ids, ["DJ1", "DJ2", "DJ10", "DJ", "HY1"]);
+    }
+}

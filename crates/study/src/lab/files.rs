@@ -1,0 +1,189 @@
+//! The outcome of studies, for people and for programs.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use parquet::errors::Result;
+use serde::Serialize;
+
+use super::{Claim, Outcome, Program};
+use crate::metric::Metric;
+use crate::plan::Label;
+use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, grid, whole, wrapped};
+
+/// Version of the keys: raised when one changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-study-1";
+
+/// What every file of points has, besides the metrics of its study.
+const ALWAYS: [&str; 14] = [
+    "read.mean",
+    "read.p99",
+    "read.access",
+    "read.flash-wait",
+    "write.mean",
+    "write.p99",
+    "write.access",
+    "write.flash-wait",
+    "requests-per-s",
+    "read.rate",
+    "write.rate",
+    "waf",
+    "busy.channels",
+    "busy.dies",
+];
+
+/// The points as a table: their labels, and the metrics of the study.
+#[must_use]
+pub fn points_table(outcome: &Outcome) -> String {
+    let metrics = &outcome.plan.spec.metrics;
+    let header: Vec<String> =
+        outcome.axes().map(ToOwned::to_owned).chain(metrics.iter().map(ToString::to_string)).collect();
+    let header: Vec<&str> = header.iter().map(String::as_str).collect();
+    let rows = (0..outcome.plan.points.len()).map(|point| {
+        let labels = outcome.labels(point).iter().map(ToString::to_string);
+        let show = |metric: &Metric| outcome.value(point, metric).map_or_else(|| "-".into(), |v| metric.unit().show(v));
+        labels.chain(metrics.iter().map(show)).collect::<Vec<_>>()
+    });
+    grid(&header, rows, outcome.plan.axes.len())
+}
+
+/// Writes one row per run: the labels of its point, its seed, and metrics in base units (microseconds, bytes
+/// and requests per second, joules).
+///
+/// # Errors
+/// If the file cannot be written.
+///
+/// # Panics
+/// Never: the metrics that every file has exist.
+pub fn write_points(out: impl Write + Send, about: &About, outcome: &Outcome) -> Result<()> {
+    let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
+    let mut columns: Vec<(String, Column)> = Vec::new();
+    for (i, axis) in outcome.axes().enumerate() {
+        let labels = runs().map(|(point, _)| outcome.labels(point)[i].to_string().into()).collect();
+        columns.push((column_name(axis), Column::Text(labels)));
+    }
+    columns.push(("seed".into(), Column::Count(runs().map(|(_, run)| run.seed).collect())));
+    let always = ALWAYS.iter().map(|name| name.parse::<Metric>().expect("a constant, valid name"));
+    for metric in outcome.plan.spec.metrics.iter().cloned().chain(always) {
+        let name = column_name(&metric.to_string());
+        if columns.iter().all(|(other, _)| *other != name) {
+            columns.push((name, Column::Number(runs().map(|(_, run)| metric.of(run)).collect())));
+        }
+    }
+    let named: Vec<(&str, Column)> = columns.iter_mut().map(|(name, column)| (name.as_str(), column.take())).collect();
+    whole(out, about, &named)
+}
+
+/// Some studies and what became of their claims, under stable keys.
+#[derive(Serialize)]
+struct Everything<'a> {
+    schema: &'static str,
+    version: &'a str,
+    commit: &'a str,
+    claims: &'a [Claim],
+    studies: Vec<StudyResult<'a>>,
+}
+
+#[derive(Serialize)]
+struct StudyResult<'a> {
+    name: &'a str,
+    axes: Vec<&'a str>,
+    points: Vec<PointResult<'a>>,
+}
+
+#[derive(Serialize)]
+struct PointResult<'a> {
+    labels: &'a [Label],
+    runs: &'a [Summary],
+}
+
+/// Everything as JSON, indented, with a newline at its end.
+///
+/// # Panics
+/// Never: every value has a form in JSON.
+#[must_use]
+pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String {
+    let studies = outcomes.iter().map(|outcome| StudyResult {
+        name: &outcome.plan.spec.name,
+        axes: outcome.axes().collect(),
+        points: (outcome.runs.iter().enumerate())
+            .map(|(point, runs)| PointResult { labels: outcome.labels(point), runs })
+            .collect(),
+    });
+    let Program { version, commit } = program;
+    let everything = Everything { schema: SCHEMA, version, commit, claims, studies: studies.collect() };
+    serde_json::to_string_pretty(&everything).expect("numbers, texts and tables") + "\n"
+}
+
+/// Writes a directory with everything about some studies: `study.json`, `claims.txt`, and for each study
+/// its points as Parquet and the study itself as TOML.
+///
+/// # Errors
+/// If something cannot be written; then nothing is left behind.
+pub fn write_all(dir: OutDir, program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> std::result::Result<(), StageError> {
+    let fill = |folder: &Path| -> io::Result<()> {
+        fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
+        fs::write(folder.join("claims.txt"), claims_table(claims))?;
+        for outcome in outcomes {
+            let spec = &outcome.plan.spec;
+            let name: String = spec.name.chars().map(|c| if c == '/' { '-' } else { c }).collect();
+            let config = toml::Table::try_from(spec).map_err(io::Error::other)?;
+            fs::write(folder.join(format!("{name}.toml")), config.to_string())?;
+            let about = About {
+                version: program.version.clone(),
+                commit: program.commit.clone(),
+                seed: spec.seeds.first().copied().unwrap_or_default(),
+                device: spec.device.display().to_string(),
+                workload: spec.workload.display().to_string(),
+                config,
+            };
+            let file = BufWriter::new(File::create(folder.join(format!("{name}.parquet")))?);
+            write_points(file, &about, outcome).map_err(io::Error::other)?;
+        }
+        Ok(())
+    };
+    dir.finish_with(fill)
+}
+
+/// The claims as a table: what the paper says beside what was measured, and below it whatever has to be
+/// said about those that differ.
+#[must_use]
+pub fn claims_table(claims: &[Claim]) -> String {
+    let mut rows = Vec::new();
+    let mut notes = String::new();
+    for claim in claims {
+        let mut name = claim.id.as_str();
+        for finding in &claim.findings {
+            let said = if finding.paper.is_empty() { &claim.says } else { &finding.paper };
+            rows.push([name, said, &finding.measured, finding.verdict.name()].map(ToOwned::to_owned).to_vec());
+            name = "";
+        }
+        let mut said = Vec::new();
+        said.extend((!claim.note.is_empty()).then(|| claim.note.clone()));
+        for finding in claim.findings.iter().filter(|finding| !finding.offenders.is_empty()) {
+            said.extend(finding.reason.clone());
+            let shown = finding.offenders.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
+            said.push(format!("{} of {}: {shown}", finding.metric, finding.study));
+        }
+        if !said.is_empty() {
+            notes.push_str(&format!("\n{} ({}): {}\n", claim.id, claim.source, claim.says));
+            said.iter().for_each(|line| notes.push_str(&format!("  {line}\n")));
+        }
+    }
+    let count = |verdict| claims.iter().filter(|claim| claim.verdict() == verdict).count();
+    let [holds, differs, fails] = [super::Verdict::Holds, super::Verdict::Differs, super::Verdict::Fails].map(count);
+    let mut tally = format!("{} claims: {holds} hold", claims.len());
+    if differs > 0 {
+        tally.push_str(&format!(", {differs} differ for a reason given"));
+    }
+    if fails > 0 {
+        tally.push_str(&format!(", {fails} FAIL"));
+    }
+    format!("{}{tally}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows))
+}
+
+/// A name that every reader of Parquet takes.
+fn column_name(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}

@@ -1,0 +1,391 @@
+//! The numbers of a run by name, as studies and their expectations ask for them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use flash::units::{Energy, Rate, Span};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use workload::generate::RequestRate;
+
+use crate::report::{KindSummary, Latencies, Summary};
+
+/// What a number counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Microseconds.
+    Time,
+    /// Bytes per second.
+    Rate,
+    /// Requests per second.
+    PerSecond,
+    /// Joules.
+    Energy,
+    /// A share of something, 1 being all of it.
+    Share,
+    /// Things.
+    Count,
+    /// Nothing: a quotient.
+    Plain,
+}
+
+impl Unit {
+    /// The number that a text with this unit stands for.
+    #[must_use]
+    pub fn parse(self, text: &str) -> Option<f64> {
+        match self {
+            Self::Time => text.parse::<Span>().ok().map(Span::as_us_f64),
+            Self::Rate => text.parse::<Rate>().ok().map(|rate| rate.get() as f64),
+            Self::PerSecond => text.parse::<RequestRate>().ok().map(RequestRate::per_second),
+            Self::Share => text.parse::<flash::units::Ratio>().ok().map(flash::units::Ratio::get),
+            Self::Energy | Self::Count | Self::Plain => None,
+        }
+    }
+
+    /// How a number of this unit is written in a file.
+    #[must_use]
+    pub const fn example(self) -> &'static str {
+        match self {
+            Self::Time => "\"25us\"",
+            Self::Rate => "\"40MB/s\"",
+            Self::PerSecond => "\"1.2M/s\"",
+            Self::Share => "\"50%\" or 0.5",
+            Self::Energy | Self::Count | Self::Plain => "1.5",
+        }
+    }
+
+    /// A number of this unit, short.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        let scaled = |value: f64, unit: &str| {
+            let (value, prefix) = match value.abs() {
+                abs if abs >= 1e9 => (value * 1e-9, "G"),
+                abs if abs >= 1e6 => (value * 1e-6, "M"),
+                abs if abs >= 1e4 => (value * 1e-3, "k"),
+                _ => (value, ""),
+            };
+            format!("{}{prefix}{unit}", digits(value))
+        };
+        match self {
+            Self::Time => match value.abs() {
+                us if us >= 1e6 => format!("{}s", digits(value * 1e-6)),
+                us if us >= 1e3 => format!("{}ms", digits(value * 1e-3)),
+                _ => format!("{}us", digits(value)),
+            },
+            Self::Rate => scaled(value, "B/s"),
+            Self::PerSecond => scaled(value, "/s"),
+            Self::Energy => Energy::from_joules(value).to_string(),
+            Self::Share => format!("{:.1}%", value * 100.0),
+            Self::Count => scaled(value, ""),
+            Self::Plain => digits(value),
+        }
+    }
+}
+
+/// Three digits that count.
+pub(crate) fn digits(value: f64) -> String {
+    match value.abs() {
+        abs if abs >= 99.95 => format!("{value:.0}"),
+        abs if abs >= 9.995 => format!("{value:.1}"),
+        abs if abs >= 0.09995 || abs == 0.0 => format!("{value:.2}"),
+        _ => format!("{value:.4}"),
+    }
+}
+
+/// One number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Metric {
+    text: String,
+    top: Name,
+    bottom: Option<Name>,
+}
+
+/// A text that is no metric.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseMetricError(String);
+
+impl fmt::Display for ParseMetricError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not a metric: write one of {}", self.0, HELP.join(", "))
+    }
+}
+
+impl std::error::Error for ParseMetricError {}
+
+/// The forms a metric can take.
+pub const HELP: [&str; 11] = [
+    "mean (over all requests)",
+    "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
+     wait, service, flash-wait, access, requests, requests-per-s, rate",
+    "requests-per-s",
+    "simulated",
+    "waf",
+    "energy",
+    "erases.mean, erases.min, erases.max, erases.deviation",
+    "busy.link, busy.channels, busy.dies, busy.units (means over all of them)",
+    "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
+    "slots.OP or slots.OP.CAUSE",
+    "A / B for a quotient",
+];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Name {
+    Mean,
+    Kind(&'static str, Stat),
+    RequestsPerSecond,
+    Simulated,
+    Amplification,
+    Energy,
+    Erases(&'static str),
+    Busy(&'static str),
+    Commands(String, Option<String>),
+    Slots(String, Option<String>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stat {
+    Latency(&'static str),
+    Wait,
+    Service,
+    FlashWait,
+    Access,
+    Requests,
+    RequestsPerSecond,
+    Rate,
+}
+
+const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+const LATENCIES: [&str; 10] =
+    ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
+
+fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
+    all.iter().find(|other| **other == name).copied()
+}
+
+impl Name {
+    fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split('.').collect();
+        let flash = |op: &str, cause: Option<&str>| {
+            let known = flash::backend::Op::ALL.into_iter().any(|other| other.name() == op)
+                && cause.is_none_or(|cause| flash::backend::Cause::ALL.into_iter().any(|other| other.name() == cause));
+            known.then(|| (op.to_owned(), cause.map(ToOwned::to_owned)))
+        };
+        match parts[..] {
+            ["mean"] => Some(Self::Mean),
+            ["requests-per-s"] => Some(Self::RequestsPerSecond),
+            ["simulated"] => Some(Self::Simulated),
+            ["waf"] => Some(Self::Amplification),
+            ["energy"] => Some(Self::Energy),
+            ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
+            ["busy", what] => one_of(what, &["link", "channels", "dies", "units"]).map(Self::Busy),
+            ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
+            ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
+            ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
+            ["slots", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Slots(op, cause)),
+            [kind, stat] => {
+                let stat = match stat {
+                    "wait" => Stat::Wait,
+                    "service" => Stat::Service,
+                    "flash-wait" => Stat::FlashWait,
+                    "access" => Stat::Access,
+                    "requests" => Stat::Requests,
+                    "requests-per-s" => Stat::RequestsPerSecond,
+                    "rate" => Stat::Rate,
+                    _ => Stat::Latency(one_of(stat, &LATENCIES)?),
+                };
+                Some(Self::Kind(one_of(kind, &KINDS)?, stat))
+            }
+            _ => None,
+        }
+    }
+
+    const fn unit(&self) -> Unit {
+        match self {
+            Self::Mean
+            | Self::Simulated
+            | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => Unit::Time,
+            Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => Unit::Count,
+            Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
+            Self::Kind(_, Stat::Rate) => Unit::Rate,
+            Self::Amplification => Unit::Plain,
+            Self::Energy => Unit::Energy,
+            Self::Busy(_) => Unit::Share,
+        }
+    }
+
+    fn of(&self, summary: &Summary) -> Option<f64> {
+        let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
+        match self {
+            Self::Mean => {
+                let kinds = || summary.kinds.values();
+                let sum: f64 = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
+                let requests: u64 = kinds().map(|kind| kind.requests).sum();
+                (requests > 0).then(|| sum / requests as f64)
+            }
+            Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
+            Self::RequestsPerSecond => summary.requests_per_s,
+            Self::Simulated => Some(summary.simulated_s * 1e6),
+            Self::Amplification => summary.write_amplification,
+            Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
+            Self::Erases(stat) => summary.erases.as_ref().map(|erases| match *stat {
+                "min" => f64::from(erases.min),
+                "max" => f64::from(erases.max),
+                "deviation" => erases.deviation,
+                _ => erases.mean,
+            }),
+            Self::Busy(what) => {
+                let used = &summary.utilisation;
+                match *what {
+                    "link" => Some(used.link),
+                    "channels" => mean(&used.channels),
+                    "dies" => mean(&used.dies),
+                    _ => mean(&used.units),
+                }
+            }
+            Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
+            Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
+        }
+    }
+}
+
+fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&crate::report::FlashRow) -> u64) -> f64 {
+    let rows = summary.flash.iter().filter(|row| row.op == op && cause.is_none_or(|cause| row.cause == cause));
+    rows.map(of).sum::<u64>() as f64
+}
+
+impl Stat {
+    fn of(self, kind: &KindSummary) -> Option<f64> {
+        let of = |latencies: &Latencies, key: &str| latencies.get(key).copied();
+        match self {
+            Self::Latency(key) => of(&kind.latency_us, key),
+            Self::Wait => of(&kind.queue_wait_us, "mean"),
+            Self::Service => of(&kind.service_us, "mean"),
+            Self::FlashWait => Some(kind.flash_wait_mean_us),
+            Self::Access => of(&kind.service_us, "mean").map(|service| service - kind.flash_wait_mean_us),
+            Self::Requests => Some(kind.requests as f64),
+            Self::RequestsPerSecond => kind.requests_per_s,
+            Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),
+        }
+    }
+}
+
+impl Metric {
+    /// Its unit.
+    #[must_use]
+    pub const fn unit(&self) -> Unit {
+        if self.bottom.is_some() { Unit::Plain } else { self.top.unit() }
+    }
+
+    /// Its value in a run; `None` where the run has no such number, a read latency without reads for
+    /// example.
+    #[must_use]
+    pub fn of(&self, summary: &Summary) -> Option<f64> {
+        let top = self.top.of(summary)?;
+        match &self.bottom {
+            None => Some(top),
+            Some(bottom) => bottom.of(summary).filter(|bottom| *bottom != 0.0).map(|bottom| top / bottom),
+        }
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Metric {
+    type Err = ParseMetricError;
+
+    fn from_str(text: &str) -> Result<Self, ParseMetricError> {
+        let error = || ParseMetricError(text.to_owned());
+        let (top, bottom) = match text.split_once('/') {
+            Some((top, bottom)) => (top, Some(bottom)),
+            None => (text, None),
+        };
+        let name = |text: &str| Name::parse(text.trim()).ok_or_else(error);
+        Ok(Self { text: text.trim().to_owned(), top: name(top)?, bottom: bottom.map(name).transpose()? })
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl schemars::JsonSchema for Metric {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Metric".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "description": format!("A number of a run: {}.", HELP.join("; ")),
+            "examples": ["read.mean", "write.service / read.service"],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{About, Report};
+    use crate::testing::a_result;
+
+    fn summary() -> Summary {
+        let (about, result) = (About::default(), a_result());
+        Summary::new(&Report {
+            about: &about,
+            result: &result,
+            erase_counts: &[1, 3],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        })
+    }
+
+    fn of(text: &str) -> Option<f64> {
+        text.parse::<Metric>().expect(text).of(&summary())
+    }
+
+    #[test]
+    fn numbers_are_found_by_name() {
+        let summary = summary();
+        assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
+        assert_eq!(of("erases.mean"), Some(2.0));
+        assert_eq!(of("energy"), None);
+        assert_eq!(of("read.mean / read.mean"), Some(1.0));
+        let programs: u64 = summary.flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
+        assert_eq!(of("commands.program"), Some(programs as f64));
+        let (reads, writes) = (&summary.kinds["read"], &summary.kinds["write"]);
+        let mean = (reads.latency_us["mean"] * reads.requests as f64 + writes.latency_us["mean"] * writes.requests as f64)
+            / (reads.requests + writes.requests) as f64;
+        assert!((of("mean").expect("there") - mean).abs() < mean);
+    }
+
+    #[test]
+    fn what_is_no_metric_is_refused() {
+        for wrong in ["", "read", "read.median", "trim.mean", "commands.fly", "commands.erase.whim", "read.mean /", "a / b"] {
+            assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_read_and_shown_with_their_unit() {
+        assert_eq!(Unit::Time.parse("1.5ms"), Some(1500.0));
+        assert_eq!(Unit::Rate.parse("25MB/s"), Some(25e6));
+        assert_eq!(Unit::PerSecond.parse("1.2M/s"), Some(1.2e6));
+        assert_eq!(Unit::Count.parse("3"), None);
+        assert_eq!(Unit::Time.show(12_345.0), "12.3ms");
+        assert_eq!(Unit::Rate.show(9.2e9), "9.20GB/s");
+        assert_eq!(Unit::Share.show(0.173), "17.3%");
+        assert_eq!([digits(0.0412), digits(123.4), digits(0.5)], ["0.0412", "123", "0.50"]);
+    }
+}

@@ -1,0 +1,190 @@
+//! A study as it is described in a file: a device, a workload, axes along which they change, and what is
+//! claimed of the outcome.
+
+mod builtin;
+mod grid;
+mod label;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ssd::Precondition;
+use workload::trace::{ExtentRule, VolumeRule};
+
+pub use builtin::builtin;
+pub(crate) use grid::{describe, matches};
+pub use grid::{Plan, Point};
+pub use label::{Assignment, Label, OneOrMany};
+
+use crate::expect::ExpectSpec;
+use crate::metric::Metric;
+
+/// A study.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct StudySpec {
+    /// What it is called.
+    pub name: String,
+    /// What it asks.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Where the question comes from.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// The device: a file beside the study, or the name of one that comes with Flashloom.
+    pub device: PathBuf,
+    /// The workload: a file beside the study, or the name of one that comes with Flashloom.
+    pub workload: PathBuf,
+    /// Seeds; every point is run with each, and a metric is the mean over them.
+    #[serde(default = "zero")]
+    pub seeds: Vec<u64>,
+    /// How the workload is run.
+    #[serde(default)]
+    #[schemars(with = "RunSpec")]
+    pub run: toml::Table,
+    /// Keys of the device and of the workload that are set otherwise in all points: tables `device` and
+    /// `workload`.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub set: Changes,
+    /// The axes. The points of the study are all combinations.
+    #[serde(default, rename = "axis")]
+    pub axes: Vec<AxisSpec>,
+    /// If given, only the combinations that match one of these are run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub only: Vec<Assignment>,
+    /// What is shown of each point.
+    #[serde(default)]
+    pub metrics: Vec<Metric>,
+    /// What is claimed.
+    #[serde(default, rename = "claim")]
+    pub claims: Vec<ClaimSpec>,
+}
+
+/// Keys that are set otherwise: those of the device's file, of the workload's file, and of `[run]`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Changes {
+    /// Of the device.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub device: toml::Table,
+    /// Of the workload.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    pub workload: toml::Table,
+    /// Of the run.
+    #[serde(skip_serializing_if = "toml::Table::is_empty")]
+    #[schemars(with = "RunSpec")]
+    pub run: toml::Table,
+}
+
+impl Changes {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// How the workload of a study is run: the table `run`.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct RunSpec {
+    /// Bring the disk into a state first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`.
+    #[schemars(with = "Vec<String>")]
+    pub precondition: Vec<Precondition>,
+    /// Keep so many requests outstanding, whatever the workload says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// Multiply all times of arrival.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_scale: Option<f64>,
+    /// Stop after so many requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// Requests of a trace that are left out at its beginning.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip: Option<u64>,
+    /// What becomes of addresses of a trace beyond the disk: `error`, `wrap` or `compact`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extent: Option<String>,
+    /// Only the requests of this volume of a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<String>,
+    /// What becomes of several volumes of a trace: `single`, `overlay` or `stride:SIZE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<String>,
+}
+
+impl RunSpec {
+    /// The rule of `extent`; `None` if there is none of that name.
+    pub(crate) fn extent_rule(&self) -> Option<ExtentRule> {
+        match &self.extent {
+            None => Some(ExtentRule::default()),
+            Some(name) => ExtentRule::ALL.into_iter().find(|rule| rule.name() == name),
+        }
+    }
+
+    /// The rule of `volumes`; `None` if it is none.
+    pub(crate) fn volume_rule(&self) -> Option<VolumeRule> {
+        self.volumes.as_ref().map_or_else(|| Some(VolumeRule::default()), |text| text.parse().ok())
+    }
+}
+
+/// One axis.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AxisSpec {
+    /// What it is called.
+    pub name: String,
+    /// The key that takes each of `values`, e.g. `device.flash.chips`, `workload.requests`, `run.depth`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The values of `key`, which are the labels of the points as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Label>")]
+    pub values: Vec<toml::Value>,
+    /// Points that change more than one key; instead of `key` and `values`.
+    #[serde(default, rename = "point", skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<PointSpec>,
+}
+
+/// One point of an axis.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PointSpec {
+    /// What it is called.
+    pub at: Label,
+    /// Another device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<PathBuf>,
+    /// Another workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<PathBuf>,
+    /// Keys that are set otherwise.
+    #[serde(default, skip_serializing_if = "Changes::is_empty")]
+    pub set: Changes,
+}
+
+/// Something that is claimed of the outcome, and the expectations that it comes to.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimSpec {
+    /// Its name, e.g. `DJ1`.
+    pub id: String,
+    /// What is claimed.
+    pub says: String,
+    /// Where.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// What a reader of the verdict should know.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
+    /// The expectations; the claim holds if all of them do.
+    #[serde(rename = "expect")]
+    pub expectations: Vec<ExpectSpec>,
+}
+
+fn zero() -> Vec<u64> {
+    vec![0]
+}

@@ -1,0 +1,271 @@
+//! The points of a study: every combination of its axes, each a device, a workload and a way to run it.
+
+use std::path::{Path, PathBuf};
+
+use toml::{Table, Value};
+
+use super::{Assignment, Changes, Label, RunSpec, StudySpec};
+use crate::catalogue::{self, Device, WorkloadFile};
+use crate::config::{Document, Fault, Faults};
+
+/// More points than anyone waits for; a slip in an axis makes as many.
+const MOST_POINTS: usize = 100_000;
+
+/// One combination.
+#[derive(Clone, Debug)]
+pub struct Point {
+    /// Where it is: a label for each axis, in the order of the axes.
+    pub labels: Vec<Label>,
+    /// The device there.
+    pub device: Device,
+    /// The workload there.
+    pub workload: WorkloadFile,
+    /// How it is run.
+    pub run: RunSpec,
+}
+
+/// A study that can be run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// As it was described.
+    pub spec: StudySpec,
+    /// The names of its axes, each with the labels of its points.
+    pub axes: Vec<(String, Vec<Label>)>,
+    /// All points.
+    pub points: Vec<Point>,
+}
+
+/// What one point of an axis changes.
+struct Step {
+    label: Label,
+    device: Option<PathBuf>,
+    workload: Option<PathBuf>,
+    set: Changes,
+}
+
+impl Plan {
+    /// Makes a study of its file. Files that it names are looked for beside it.
+    ///
+    /// # Errors
+    /// All faults of the study, and those of its first faulty point.
+    pub fn new(document: &Document) -> Result<Self, Faults> {
+        let spec: StudySpec = document.decode()?;
+        let mut faults = Vec::new();
+        let axes: Vec<Vec<Step>> =
+            (0..spec.axes.len()).map(|i| steps(document, &spec, i, &mut faults)).collect();
+        let named: Vec<(String, Vec<Label>)> = spec
+            .axes
+            .iter()
+            .zip(&axes)
+            .map(|(axis, steps)| (axis.name.clone(), steps.iter().map(|step| step.label.clone()).collect()))
+            .collect();
+        for (i, assignment) in spec.only.iter().enumerate() {
+            check(document, &format!("only[{i}]"), assignment, &named, &mut faults);
+        }
+        for (i, claim) in spec.claims.iter().enumerate() {
+            if claim.expectations.is_empty() {
+                let key = format!("claim[{i}]");
+                faults.push(document.fault(&key, "expects nothing", "add a [[claim.expect]]"));
+            }
+            for (j, expectation) in claim.expectations.iter().enumerate() {
+                let key = format!("claim[{i}].expect[{j}]");
+                for (inside, assignment) in expectation.assignments() {
+                    check(document, &format!("{key}.{inside}"), assignment, &named, &mut faults);
+                }
+                faults.extend(
+                    expectation
+                        .faults(&named)
+                        .into_iter()
+                        .map(|fault| document.fault(&format!("{key}.{}", fault.path), fault.message, fault.remedy)),
+                );
+            }
+        }
+        if spec.seeds.is_empty() {
+            faults.push(document.fault("seeds", "nothing is run", "give at least one seed, or leave it out"));
+        }
+        let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
+        if count.is_none_or(|count| count > MOST_POINTS) {
+            faults.push(document.fault("axis", "makes too many points", "leave some out"));
+        }
+        if !faults.is_empty() {
+            return Err(Faults(faults));
+        }
+        let mut points = Vec::new();
+        let mut at = vec![0; axes.len()];
+        loop {
+            let steps: Vec<&Step> = axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
+            let labels: Vec<Label> = steps.iter().map(|step| step.label.clone()).collect();
+            let wanted = |only: &Assignment| matches(only, &named, &labels);
+            if spec.only.is_empty() || spec.only.iter().any(wanted) {
+                points.push(point(document, &spec, labels, &steps)?);
+            }
+            // The last axis turns fastest.
+            let Some(axis) = (0..axes.len()).rev().find(|axis| at[*axis] + 1 < axes[*axis].len()) else { break };
+            at[axis] += 1;
+            at[axis + 1..].fill(0);
+        }
+        if points.is_empty() {
+            return Err(document.fault("only", "matches no combination of the axes", "check its labels").into());
+        }
+        Ok(Self { spec, axes: named, points })
+    }
+}
+
+/// Whether the labels of a point are among those of an assignment.
+pub(crate) fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Label]) -> bool {
+    axes.iter()
+        .zip(labels)
+        .all(|((name, _), label)| assignment.get(name).is_none_or(|wanted| wanted.labels().contains(label)))
+}
+
+/// The points of the axis with this number.
+fn steps(document: &Document, spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> {
+    let axis = &spec.axes[number];
+    let at = |key: &str| format!("axis[{number}]{key}");
+    if spec.axes[..number].iter().any(|other| other.name == axis.name) {
+        faults.push(document.fault(&at(".name"), format!("`{}` occurs twice", axis.name), "rename one of them"));
+    }
+    let steps: Vec<Step> = match (&axis.key, axis.points.is_empty()) {
+        (Some(key), true) => {
+            let values = axis.values.iter().enumerate();
+            values.filter_map(|(i, value)| step(document, &at(""), key, i, value, faults)).collect()
+        }
+        (None, false) if axis.values.is_empty() => axis
+            .points
+            .iter()
+            .map(|point| Step {
+                label: point.at.clone(),
+                device: point.device.clone(),
+                workload: point.workload.clone(),
+                set: point.set.clone(),
+            })
+            .collect(),
+        _ => {
+            let message = "has neither key and values nor points, or both";
+            faults.push(document.fault(&at(""), message, "give `key` and `values`, or [[axis.point]]s"));
+            return Vec::new();
+        }
+    };
+    if steps.is_empty() {
+        faults.push(document.fault(&at(""), "has no point", "give it some"));
+    }
+    for (i, step) in steps.iter().enumerate() {
+        if steps[..i].iter().any(|other| other.label == step.label) {
+            faults.push(document.fault(&at(""), format!("has two points `{}`", step.label), "name them apart"));
+        }
+    }
+    steps
+}
+
+/// The point at which `key` has this value.
+fn step(document: &Document, axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
+    let Some(label) = Label::of(value) else {
+        let message = format!("`{value}` is no name of a point");
+        faults.push(document.fault(&format!("{axis}.values[{i}]"), message, "use [[axis.point]] with `at` and `set`"));
+        return None;
+    };
+    let mut parts: Vec<&str> = key.split('.').collect();
+    let root = parts.remove(0);
+    let mut changes = Changes::default();
+    let table = match root {
+        "device" => &mut changes.device,
+        "workload" => &mut changes.workload,
+        "run" => &mut changes.run,
+        _ => {
+            if i == 0 {
+                let message = format!("`{key}` begins with neither device, workload nor run");
+                faults.push(document.fault(&format!("{axis}.key"), message, "write e.g. device.flash.chips"));
+            }
+            return None;
+        }
+    };
+    let (last, way) = parts.split_last()?;
+    let mut inner = table;
+    for name in way {
+        let slot = inner.entry((*name).to_owned()).or_insert_with(|| Value::Table(Table::new()));
+        inner = slot.as_table_mut().expect("it was just made");
+    }
+    inner.insert((*last).to_owned(), value.clone());
+    Some(Step { label, device: None, workload: None, set: changes })
+}
+
+/// Finds the names in an assignment that no axis and no point have.
+fn check(
+    document: &Document,
+    key: &str,
+    assignment: &Assignment,
+    axes: &[(String, Vec<Label>)],
+    faults: &mut Vec<Fault>,
+) {
+    for (name, wanted) in assignment {
+        let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
+            let known: Vec<_> = axes.iter().map(|(name, _)| name.as_str()).collect();
+            let remedy = format!("the axes are {}", known.join(", "));
+            faults.push(document.fault(&format!("{key}.{name}"), "is no axis of this study", remedy));
+            continue;
+        };
+        for label in wanted.labels().iter().filter(|label| !labels.contains(label)) {
+            let known: Vec<_> = labels.iter().map(Label::as_str).collect();
+            let remedy = format!("its points are {}", known.join(", "));
+            faults.push(document.fault(&format!("{key}.{name}"), format!("has no point `{label}`"), remedy));
+        }
+    }
+}
+
+/// Where a file that the study names is: beside it, or in the catalogue.
+fn beside(document: &Document, path: &Path) -> PathBuf {
+    let there = document.path().parent().map(|folder| folder.join(path));
+    there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
+}
+
+fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&Step]) -> Result<Point, Faults> {
+    let last = |of: fn(&Step) -> Option<&PathBuf>, base: &PathBuf| {
+        let path = steps.iter().rev().find_map(|step| of(step)).unwrap_or(base);
+        beside(document, path)
+    };
+    let device_path = last(|step| step.device.as_ref(), &spec.device);
+    let workload_path = last(|step| step.workload.as_ref(), &spec.workload);
+    let changes = || std::iter::once(&spec.set).chain(steps.iter().map(|step| &step.set));
+
+    let mut device = catalogue::device(&device_path)?;
+    changes().for_each(|changes| device.merge(&changes.device, document.path()));
+    let device = catalogue::device_from(&device)?;
+
+    let mut workload = catalogue::workload(&workload_path)?;
+    for changes in changes().map(|changes| &changes.workload).filter(|changes| !changes.is_empty()) {
+        match &mut workload {
+            WorkloadFile::Described(document_of) => document_of.merge(changes, document.path()),
+            WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {
+                let message = format!("sets keys of {}, which has none", workload_path.display());
+                return Err(document.fault("set.workload", message, "set keys of generators only").into());
+            }
+        }
+    }
+
+    let mut run = Document::parse(document.path(), String::new())?;
+    run.merge(&spec.run, document.path());
+    changes().for_each(|changes| run.merge(&changes.run, document.path()));
+    let run: RunSpec = run.decode()?;
+    for step in &run.precondition {
+        if let Some(fault) = step.fault(&device.resolved) {
+            return Err(document.fault("run.precondition", fault.message, fault.remedy).into());
+        }
+    }
+    if run.extent_rule().is_none() || run.volume_rule().is_none() {
+        let message = "an unknown rule for addresses or volumes of traces";
+        return Err(document.fault("run", message, "see `flashloom run --help` for --extent and --volumes").into());
+    }
+    if run.depth == Some(0) {
+        return Err(document.fault("run.depth", "a closed loop of depth 0 never issues a request", "use 1 or more").into());
+    }
+    if run.time_scale.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
+        return Err(document.fault("run.time-scale", "does not scale time", "use a number above zero").into());
+    }
+    Ok(Point { labels, device, workload, run })
+}
+
+/// Where a point is, in words.
+pub(crate) fn describe(axes: &[(String, Vec<Label>)], labels: &[Label]) -> String {
+    let pairs = axes.iter().zip(labels).map(|((name, _), label)| format!("{name} {label}"));
+    pairs.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,89 @@
+//! Points of axes by name.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// What a point of an axis is called: a number, a text or a truth value in the file, its text here.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Label(String);
+
+impl Label {
+    /// The label that a value of an axis has; `None` for tables and arrays.
+    #[must_use]
+    pub fn of(value: &toml::Value) -> Option<Self> {
+        match value {
+            toml::Value::String(text) => Some(Self(text.clone())),
+            toml::Value::Table(_) | toml::Value::Array(_) => None,
+            other => Some(Self(other.to_string())),
+        }
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&str> for Label {
+    fn from(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Label {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = toml::Value::deserialize(deserializer)?;
+        Self::of(&value).ok_or_else(|| de::Error::custom(format!("`{value}` is no name of a point: write a number or a text")))
+    }
+}
+
+impl Serialize for Label {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl JsonSchema for Label {
+    fn schema_name() -> Cow<'static, str> {
+        "Label".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number", "boolean"], "description": "The name of a point of an axis." })
+    }
+}
+
+/// One label or several.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum OneOrMany {
+    /// One.
+    One(Label),
+    /// Any of these.
+    Many(Vec<Label>),
+}
+
+impl OneOrMany {
+    /// Those that are meant.
+    #[must_use]
+    pub fn labels(&self) -> &[Label] {
+        match self {
+            Self::One(label) => std::slice::from_ref(label),
+            Self::Many(labels) => labels,
+        }
+    }
+}
+
+/// Points of some axes, by the name of the axis: `{ banks = 4, bandwidth = ["50MB/s", "100MB/s"] }`.
+pub type Assignment = BTreeMap<String, OneOrMany>;
