@@ -359,10 +359,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         die.held = false;
         die.array = None;
         die.register = Some(handle);
-        self.request_bus(now, handle, Stage::DataOut, events);
+        // The command of the next page goes before the data of this one: behind it, the array would stand still
+        // while the data is sent.
         if self.timing.cache_read.is_some() {
             self.pipeline(now, handle, events);
         }
+        self.request_bus(now, handle, Stage::DataOut, events);
     }
 
     /// A page goes from the register into the array; in cache mode the register takes the next.
