@@ -370,7 +370,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A page goes from the register into the array; in cache mode the register takes the next.
     fn work_loaded<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let Some(copy) = self.timing.cache_program else { return self.work(now, handle, events) };
-        // The copy costs time only where cache mode is at work: a page follows or has gone before.
+        // The copy costs time only where it makes room for a page that follows.
         let die = &self.dies[self.commands[handle].die.index()];
         let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.work_delayed(now, handle, if follower { copy } else { Span::ZERO }, events);
