@@ -153,8 +153,8 @@ impl Bank {
             self.ask(until, from, shape);
             return Grant { until, ended: None };
         }
-        // The next operation begins as soon as this page is in the register, or when its command, which goes
-        // before this page's data, has been sent. It can be sent when this page has been.
+        // The next operation begins as soon as this page has left the array or, if it needs a command, when that has
+        // been sent, ahead of this page's data. The register that it leads to is free when this page's data has gone.
         let start = if shape.command.is_zero() { need.ready } else { from + shape.command };
         let sent = from + shape.command;
         let until = sent + data;
