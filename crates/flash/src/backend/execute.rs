@@ -359,16 +359,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         die.held = false;
         die.array = None;
         die.register = Some(handle);
-        self.request_bus(now, handle, Stage::DataOut, events);
+        // The command of the next page goes before the data of this one: behind it, the array would stand still
+        // while the data is sent.
         if self.timing.cache_read.is_some() {
             self.pipeline(now, handle, events);
         }
+        self.request_bus(now, handle, Stage::DataOut, events);
     }
 
     /// A page goes from the register into the array; in cache mode the register takes the next.
     fn work_loaded<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let Some(copy) = self.timing.cache_program else { return self.work(now, handle, events) };
-        // The copy costs time only where cache mode is at work: a page follows or has gone before.
+        // The copy costs time only where it makes room for a page that follows.
         let die = &self.dies[self.commands[handle].die.index()];
         let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.work_delayed(now, handle, if follower { copy } else { Span::ZERO }, events);

@@ -19,6 +19,7 @@ struct Shape {
     stripe: u32,
     rate: Rate,
     cache: bool,
+    command: Span,
     units: Units,
     arbitration: Arbitration,
 }
@@ -31,6 +32,7 @@ impl Default for Shape {
             stripe: 1,
             rate: Rate::new(25_000_000),
             cache: true,
+            command: Span::ZERO,
             units: Units::PerDie,
             arbitration: Arbitration::default(),
         }
@@ -39,7 +41,8 @@ impl Default for Shape {
 
 impl Shape {
     fn build(&self) -> Bench {
-        let part = Part::preset("dirik-2009").expect("a preset");
+        let mut part = Part::preset("dirik-2009").expect("a preset").clone();
+        part.bus.command = self.command;
         let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
         let geometry = geometry.expect("a small array");
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
@@ -144,6 +147,19 @@ fn multi_page_times_of_dirik_section_d() {
         close(write_read(mbps, true, 4).0, write);
         close(write_read(mbps, true, 13).1, long);
     }
+}
+
+#[test]
+fn a_command_does_not_keep_cache_mode_from_overlapping() {
+    // Each later page's command goes before the data of the page ahead, so that the array works while data is sent.
+    // At 100 MB/s the array decides: command and tR + copy for each of four pages, and the last page's data.
+    let mut bench = Shape { command: Span::from_us(1), rate: Rate::new(100_000_000), ..Shape::default() }.build();
+    bench.time(Op::Program, 4);
+    close(bench.time(Op::Read, 4), 4.0 * (1.0 + 25.0 + 3.0) + 20.48);
+    // At 25 MB/s the bus does: the first page's command and time, then commands and data without a gap.
+    let mut bench = Shape { command: Span::from_us(1), ..Shape::default() }.build();
+    bench.time(Op::Program, 4);
+    close(bench.time(Op::Read, 4), 1.0 + 28.0 + 3.0 + 4.0 * 81.92);
 }
 
 #[test]

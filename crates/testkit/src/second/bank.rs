@@ -1,0 +1,175 @@
+//! A bank: a queue of what requests want of it, and how far it is with the first.
+
+use std::collections::VecDeque;
+
+use flash::units::{Span, Time};
+
+use super::Shape;
+
+/// What one request wants of one bank: operations on some pages of a row each.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    request: usize,
+    came: Time,
+    write: bool,
+    /// Row and pages of each operation.
+    steps: Vec<(u64, u64)>,
+}
+
+impl Part {
+    pub(super) const fn new(request: usize, came: Time, write: bool) -> Self {
+        Self { request, came, write, steps: Vec::new() }
+    }
+
+    /// Adds a page of the bank: to the operation before, if that one is on the same row.
+    pub(super) fn add(&mut self, page: u64, shape: &Shape) {
+        let row = page / shape.gang;
+        match self.steps.last_mut() {
+            Some((last, pages)) if *last == row => *pages += 1,
+            _ => self.steps.push((row, 1)),
+        }
+    }
+
+    /// True if the operations `i` and `i + 1` overlap: cache mode works inside a block.
+    fn overlap(&self, i: usize, shape: &Shape) -> bool {
+        let block = |i: usize| self.steps.get(i).map(|(row, _)| row / shape.rows);
+        shape.cache.is_some() && block(i).is_some() && block(i) == block(i + 1)
+    }
+
+    /// tR of an operation, with the register copy if a neighbour overlaps it.
+    fn read(&self, i: usize, shape: &Shape) -> Span {
+        let streams = self.overlap(i, shape) || i.checked_sub(1).is_some_and(|before| self.overlap(before, shape));
+        shape.read + shape.cache.filter(|_| streams).unwrap_or_default()
+    }
+}
+
+/// What the first part in the queue needs the bus for next.
+#[derive(Clone, Copy, Debug)]
+struct Need {
+    /// Since when.
+    ready: Time,
+    /// When it began to wait for what made it ready: that decides between equals, and then who did so first.
+    since: Time,
+    number: u64,
+    /// It is only the command of a read.
+    command: bool,
+}
+
+/// A bank.
+#[derive(Clone, Debug)]
+pub(super) struct Bank {
+    queue: VecDeque<Part>,
+    /// The operation that the first part is at.
+    step: usize,
+    need: Option<Need>,
+    /// When the part before was done, and since when that was certain.
+    free: Time,
+    since: Time,
+    number: u64,
+    /// When the array is done with the operation before.
+    array: Time,
+}
+
+/// The bus was given to a bank.
+pub(super) struct Grant {
+    /// When it is free again.
+    pub(super) until: Time,
+    /// The request whose part that ends, and when.
+    pub(super) ended: Option<(usize, Time)>,
+}
+
+impl Bank {
+    pub(super) fn new(now: Time) -> Self {
+        Self { queue: VecDeque::new(), step: 0, need: None, free: now, since: now, number: 0, array: now }
+    }
+
+    /// Since when it needs the bus, or from when on it will, and since when that has been certain.
+    pub(super) fn need(&self) -> Option<(Time, Time, u64)> {
+        self.need.map(|need| (need.ready, need.since, need.number))
+    }
+
+    /// Takes a part. `number` counts everything that is done to banks.
+    pub(super) fn push(&mut self, part: Part, number: u64, shape: &Shape) {
+        self.queue.push_back(part);
+        if self.queue.len() == 1 {
+            self.number = number;
+            self.begin(shape);
+        }
+    }
+
+    /// The first part begins.
+    fn begin(&mut self, shape: &Shape) {
+        let Some(part) = self.queue.front() else { return };
+        let (start, since) = if part.came > self.free { (part.came, part.came) } else { (self.free, self.since) };
+        self.step = 0;
+        self.array = start;
+        self.ask(start, since, shape);
+    }
+
+    /// The operation `step` begins at `start` without any other under way.
+    fn ask(&mut self, start: Time, since: Time, shape: &Shape) {
+        let part = &self.queue[0];
+        let command = !part.write && !shape.command.is_zero();
+        self.need = Some(match part.write || command {
+            true => Need { ready: start, since, number: self.number, command },
+            false => Need { ready: start + part.read(self.step, shape), since: start, number: self.number, command },
+        });
+    }
+
+    /// The bus, free from `bus` on, is given to what needs it.
+    pub(super) fn grant(&mut self, bus: Time, number: u64, shape: &Shape) -> Grant {
+        self.number = number;
+        let need = self.need.take().expect("the bus is given to a bank that needs it");
+        let from = bus.max(need.ready);
+        let part = &self.queue[0];
+        if need.command {
+            let until = from + shape.command;
+            self.need = Some(Need { ready: until + part.read(self.step, shape), since: until, number, command: false });
+            return Grant { until, ended: None };
+        }
+        let data = shape.transfer * part.steps[self.step].1;
+        let overlap = part.overlap(self.step, shape);
+        let last = self.step + 1 == part.steps.len();
+        self.step += 1;
+        if part.write {
+            let until = from + shape.command + data;
+            let (start, since) = if until > self.array { (until, from) } else { (self.array, self.since) };
+            self.array = start + shape.program;
+            self.since = start;
+            if last {
+                return Grant { until, ended: Some(self.finish(self.array, start, shape)) };
+            }
+            match overlap {
+                true => self.ask(start, since, shape),
+                false => self.ask(self.array, start, shape),
+            }
+            return Grant { until, ended: None };
+        }
+        if !overlap {
+            let until = from + data;
+            if last {
+                return Grant { until, ended: Some(self.finish(until, from, shape)) };
+            }
+            self.ask(until, from, shape);
+            return Grant { until, ended: None };
+        }
+        // The next operation begins as soon as this page has left the array or, if it needs a command, when that has
+        // been sent, ahead of this page's data. The register that it leads to is free when this page's data has gone.
+        let start = if shape.command.is_zero() { need.ready } else { from + shape.command };
+        let sent = from + shape.command;
+        let until = sent + data;
+        let read = start + part.read(self.step, shape);
+        let (ready, since) = if read > until { (read, start) } else { (until, sent) };
+        self.need = Some(Need { ready, since, number, command: false });
+        Grant { until, ended: None }
+    }
+
+    /// The first part is done at `end`, which is certain since `since`.
+    fn finish(&mut self, end: Time, since: Time, shape: &Shape) -> (usize, Time) {
+        self.free = end;
+        self.since = since;
+        let part = self.queue.pop_front().expect("it was the first");
+        self.begin(shape);
+        (part.request, end)
+    }
+}

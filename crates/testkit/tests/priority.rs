@@ -1,0 +1,273 @@
+//! What read priority can give and what it must take: the conservation law, on one bank.
+//!
+//! One bank is one server. Whatever order it serves its requests in, as long as it interrupts none and never
+//! rests while one waits, the work it still has to do falls by a second each second and rises by S_i when request
+//! i comes: the same curve V(t) in any order. Request i adds S_i to it while it waits, for W_i, and on average
+//! S_i/2 while it is served, for S_i. So the area under V is the sum of S_i W_i + S_i^2/2, and as V and the S_i
+//! do not depend on the order, neither does the sum of S_i W_i: what reads gain, weighted with their service time,
+//! writes lose, weighted with theirs (Kleinrock's conservation law, on every path and not only on average). Times are
+//! whole picoseconds, so it holds exactly, with nothing to round.
+//!
+//! Dirik and Jacob's terms (dirik.md, D6): with one service time for all reads and one for all writes, and as many of
+//! one as of the other, dW_write S_write = -dW_read S_read; at 25 MB/s a read of 26 KB that comes a millisecond
+//! earlier costs a write 0.41 ms, at 100 MB/s 0.15 ms.
+//!
+//! With several banks on one bus it does not hold: how long a bank works on a request depends on who else wants
+//! the bus meanwhile, so the S_i change with the order, and a bank that waits for the bus holds work that it does not
+//! do. Over several buses without a common one it holds for each bank alone, but a read that several banks take part
+//! in ends with its last part. A link that costs time is a second server behind the bank.
+
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors, Span, Time};
+use proptest::prelude::*;
+use ssd::{Drive, Request, Spec, Ssd};
+
+/// Pages that are written before, and read.
+const OLD: u64 = 650;
+
+/// One bank.
+#[derive(Clone, Copy, Debug)]
+struct Bank {
+    mbps: u64,
+    cache: bool,
+    gang: u32,
+    /// Pages in a block.
+    pages: u32,
+}
+
+/// Pages of 2 KB, so that 65 of them are five requests of 26 KB.
+const SLOW: Bank = Bank { mbps: 25, cache: true, gang: 1, pages: 65 };
+
+/// A request, and how long before it the last one came.
+type Asked = (Span, IoKind, u64);
+
+/// What became of a request: its service time and its wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Served {
+    kind: IoKind,
+    arrival: Time,
+    service: Span,
+    wait: Span,
+}
+
+impl Bank {
+    fn drive(self, order: &str, written: u64) -> Ssd<()> {
+        let Self { mbps, cache, gang, pages } = self;
+        let blocks = 16 + 2 * (OLD + written * u64::from(gang)) / u64::from(pages * gang);
+        let text = format!(
+            "name = \"bank\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\ngang = {gang}\nblocks = {blocks}\n\
+             pages = {pages}\nlane-rate = \"{mbps}MB/s\"\ncache-mode = {cache}\nunits = \"per-die\"\n\
+             order = {{ commands = \"{order}\" }}\n[host]\nqueue-depth = 65536\nlink = \"none\"\n\
+             [ftl]\ncapacity = \"{}KiB\"\n",
+            2 * (OLD + written)
+        );
+        let spec: Spec = toml::from_str(&text).expect("a device");
+        Ssd::new(&spec.resolve().expect("a valid device"), 1)
+    }
+
+    /// Serves the requests in an order. Reads walk through what was written before in requests of 13 pages, writes go
+    /// where nothing has been, so that none waits for another at the host's side. Where the pages of a write go is
+    /// decided when it comes, so the order of service does not change it.
+    fn serve(self, order: &str, asked: &[Asked]) -> Vec<Served> {
+        let written = asked.iter().filter(|(_, kind, _)| *kind == IoKind::Write).map(|(.., pages)| pages).sum();
+        let mut drive = self.drive(order, written);
+        for page in (0..OLD).step_by(13) {
+            submit(&mut drive, Time::ZERO, 0, IoKind::Write, page, 13);
+        }
+        let mut completions = Vec::new();
+        drive.drain(&mut completions);
+        completions.clear();
+        let (mut at, mut old, mut fresh) = (drive.now(), 0, OLD);
+        for (tag, (gap, kind, pages)) in asked.iter().enumerate() {
+            at += *gap;
+            while drive.advance(at, &mut completions) < at {}
+            let next = if *kind == IoKind::Read { &mut old } else { &mut fresh };
+            let page = if *kind == IoKind::Read { *next % (OLD - 13) / 13 * 13 } else { *next };
+            *next += if *kind == IoKind::Read { 13 } else { *pages };
+            submit(&mut drive, at, tag, *kind, page, *pages);
+        }
+        drive.drain(&mut completions);
+        assert_eq!(completions.len(), asked.len());
+        assert_eq!(drive.counters().flash.op(flash::backend::Op::Erase).commands, 0, "nothing is collected");
+        // One server: a service begins when the one before ends, or when its request comes.
+        let mut served: Vec<_> = completions.iter().map(|completion| (completion.tag, None, completion)).collect();
+        let mut free = Time::ZERO;
+        for (_, served, completion) in &mut served {
+            let start = free.max(completion.arrival);
+            free = completion.end;
+            *served = Some(Served {
+                kind: completion.io.kind,
+                arrival: completion.arrival,
+                service: completion.end - start,
+                wait: start - completion.arrival,
+            });
+        }
+        served.sort_by_key(|(tag, ..)| *tag);
+        served.into_iter().filter_map(|(_, served, _)| served).collect()
+    }
+}
+
+fn submit(drive: &mut Ssd<()>, at: Time, tag: usize, kind: IoKind, page: u64, pages: u64) {
+    let io = Io { kind, start: Lba::new(page * 4), sectors: Sectors::new(pages * 4) };
+    let items = if kind == IoKind::Write { 4 * pages as usize } else { 0 };
+    drive.submit(at, Request { tag: tag as u64, io, data: vec![(); items] });
+}
+
+fn ps(span: Span) -> u128 {
+    u128::from(span.as_ps())
+}
+
+/// The sum of S_i W_i in square picoseconds.
+fn weighted_wait(served: &[Served]) -> u128 {
+    served.iter().map(|served| ps(served.service) * ps(served.wait)).sum()
+}
+
+/// Twice the area under V(t), from arrivals and service times alone.
+fn unfinished_work(served: &[Served]) -> u128 {
+    // Twice the area of a fall from `high` that lasts `time`.
+    let fall = |high: u128, time: u128| high * high - high.saturating_sub(time).pow(2);
+    let mut work = 0;
+    let mut area = 0;
+    let mut last = Time::ZERO;
+    for served in served {
+        let time = ps(served.arrival - last);
+        area += fall(work, time);
+        work = work.saturating_sub(time) + ps(served.service);
+        last = served.arrival;
+    }
+    area + fall(work, work)
+}
+
+/// Checks the law on one path in both orders, and returns them.
+fn conserve(bank: Bank, asked: &[Asked]) -> [Vec<Served>; 2] {
+    let both = ["fifo", "read-first"].map(|order| bank.serve(order, asked));
+    let services = |served: &[Served]| served.iter().map(|served| served.service).collect::<Vec<_>>();
+    assert_eq!(services(&both[0]), services(&both[1]), "a service takes the same in any order: {bank:?}");
+    assert_eq!(weighted_wait(&both[0]), weighted_wait(&both[1]), "the sum of S W is not conserved: {bank:?}");
+    for served in &both {
+        let squares: u128 = served.iter().map(|served| ps(served.service).pow(2)).sum();
+        assert_eq!(
+            2 * weighted_wait(served) + squares,
+            unfinished_work(served),
+            "the bank rested or hurried: {bank:?}"
+        );
+    }
+    both
+}
+
+/// The sum of the waits of a kind.
+fn waits(served: &[Served], kind: IoKind) -> u128 {
+    served.iter().filter(|served| served.kind == kind).map(|served| ps(served.wait)).sum()
+}
+
+fn exponential(rng: &mut Rng, mean: Span) -> Span {
+    Span::from_ps((-(1.0 - rng.unit()).ln() * mean.as_ps() as f64) as u64)
+}
+
+/// Half reads, half writes in random order, of `pages` pages each, or of 1 to 13 if that is none.
+fn halves(rng: &mut Rng, count: usize, pages: Option<u64>, mut gap: impl FnMut(&mut Rng) -> Span) -> Vec<Asked> {
+    let mut left = [count / 2, count / 2];
+    let mut draw = || {
+        let read = rng.below((left[0] + left[1]) as u64) < left[0] as u64;
+        left[usize::from(!read)] -= 1;
+        let kind = if read { IoKind::Read } else { IoKind::Write };
+        let pages = pages.unwrap_or_else(|| rng.below(13) + 1);
+        (gap(rng), kind, pages)
+    };
+    std::iter::repeat_with(&mut draw).take(count / 2 * 2).collect()
+}
+
+/// Bursts of 20 requests on average, `gap` apart on average, with a second between.
+fn bursts(gap: Span) -> impl FnMut(&mut Rng) -> Span {
+    move |rng| if rng.below(20) == 0 { exponential(rng, Span::from_secs(1)) } else { exponential(rng, gap) }
+}
+
+fn poisson(gap: Span) -> impl FnMut(&mut Rng) -> Span {
+    move |rng| exponential(rng, gap)
+}
+
+#[test]
+fn waits_weighted_with_service_are_conserved() {
+    for (turn, mbps) in [25, 100, 400].into_iter().enumerate() {
+        for (cache, gang) in [(true, 1), (false, 1), (true, 4), (false, 2)] {
+            let bank = Bank { mbps, cache, gang, pages: 64 };
+            let mut rng = Rng::stream(turn as u64, "priority");
+            conserve(bank, &halves(&mut rng, 600, None, bursts(Span::from_ms(1))));
+            // Heavy: the bank is busy nearly all the time.
+            let [fifo, first] = conserve(bank, &halves(&mut rng, 600, None, poisson(Span::from_us(700))));
+            assert!(waits(&first, IoKind::Read) < waits(&fifo, IoKind::Read), "reads gain: {bank:?}");
+            assert!(waits(&first, IoKind::Write) > waits(&fifo, IoKind::Write), "and writes lose: {bank:?}");
+        }
+    }
+}
+
+#[test]
+fn what_a_read_gains_costs_a_write_the_ratio_of_their_services() {
+    // dirik.md, D6: 26 KB at 25 and at 100 MB/s, in cache mode.
+    for (mbps, ratio) in [(25, 0.41), (100, 0.15)] {
+        let bank = Bank { mbps, ..SLOW };
+        let loads: [(&str, Vec<Asked>); 2] = {
+            let mut rng = Rng::stream(mbps, "priority.constant");
+            let heavy = halves(&mut rng, 1000, Some(13), poisson(Span::from_us(2100)));
+            [("bursts", halves(&mut rng, 1000, Some(13), bursts(Span::from_ms(1)))), ("Poisson", heavy)]
+        };
+        for (load, asked) in loads {
+            let [fifo, first] = conserve(bank, &asked);
+            let service = |kind| fifo.iter().find(|served| served.kind == kind).map(|served| served.service);
+            let (read, write) = (service(IoKind::Read).expect("reads"), service(IoKind::Write).expect("writes"));
+            for served in &fifo {
+                let constant = if served.kind == IoKind::Read { read } else { write };
+                assert_eq!(served.service, constant, "one service time for each kind");
+            }
+            assert!((read.as_us_f64() / write.as_us_f64() - ratio).abs() < 0.005, "{read} to {write}");
+            let gain = waits(&fifo, IoKind::Read) - waits(&first, IoKind::Read);
+            let loss = waits(&first, IoKind::Write) - waits(&fifo, IoKind::Write);
+            assert!(gain > 0, "{load}: reads gain");
+            assert_eq!(loss * ps(write), gain * ps(read), "{load} at {mbps} MB/s");
+            let us = |sum: u128| sum as f64 / 500.0 * 1e-6;
+            println!("{load} at {mbps} MB/s: reads gain {:.1} us, writes lose {:.1} us", us(gain), us(loss));
+        }
+    }
+}
+
+#[test]
+fn a_bank_that_rests_is_found_out() {
+    let us = Span::from_us;
+    let served = |at: u64, service, wait| Served {
+        kind: IoKind::Read,
+        arrival: Time::from_ps(at * 1_000_000),
+        service: us(service),
+        wait: us(wait),
+    };
+    let holds = |path: &[Served]| {
+        let squares: u128 = path.iter().map(|served| ps(served.service).pow(2)).sum();
+        2 * weighted_wait(path) + squares == unfinished_work(path)
+    };
+    // Three come within 20 us; the second and the third may change places.
+    assert!(holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 60)]));
+    assert!(holds(&[served(0, 50, 0), served(10, 30, 140), served(20, 100, 30)]));
+    // The bank rests for a microsecond before the last, or begins it a microsecond early.
+    assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 61)]));
+    assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 59)]));
+}
+
+proptest! {
+    #[test]
+    fn it_holds_for_any_arrivals_and_sizes(
+        asked in prop::collection::vec((0u64..3_000_000_000, any::<bool>(), 1u64..=13), 1..60),
+        mbps in prop::sample::select(vec![25u64, 50, 400]),
+        cache in any::<bool>(),
+        gang in 1u32..=4,
+    ) {
+        let asked: Vec<Asked> = asked
+            .into_iter()
+            .map(|(gap, read, pages)| {
+                // A third come together with the one before.
+                let gap = Span::from_ps(gap.saturating_sub(1_000_000_000));
+                (gap, if read { IoKind::Read } else { IoKind::Write }, pages)
+            })
+            .collect();
+        conserve(Bank { mbps, cache, gang, pages: 16 }, &asked);
+    }
+}
