@@ -6,9 +6,9 @@ use ssd::Ssd;
 use study::snapshot::load;
 
 use crate::args::RunArgs;
-use study::catalogue::Device;
 use crate::exit::Failure;
 use crate::progress::Bar;
+use study::catalogue::Device;
 
 /// Builds the disk and brings it into the state that is asked for.
 pub(crate) fn prepare<S: Sector>(device: &Device, args: &RunArgs) -> Result<Ssd<S>, Failure> {

@@ -4,8 +4,8 @@ mod text;
 
 use flash::backend::{Observer, Op};
 use flash::engine::Rng;
-use flash::nand::Sector;
 use flash::fault::Fault;
+use flash::nand::Sector;
 use flash::units::{Bytes, Lpn, Sectors};
 
 use crate::device::Counts;
@@ -46,7 +46,10 @@ impl Precondition {
             }
             Self::Preload { extent, .. } if *extent > drive.capacity().bytes() => {
                 let capacity = drive.capacity().bytes();
-                fault(format!("{extent} are to be written on a drive of {capacity}"), "write less, or use a larger drive")
+                fault(
+                    format!("{extent} are to be written on a drive of {capacity}"),
+                    "write less, or use a larger drive",
+                )
             }
             Self::RandomOverwrite(times) if !(times.is_finite() && *times > 0.0) => {
                 fault(format!("{times} capacities are to be overwritten"), "give a number above zero")
@@ -116,13 +119,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     }
 
     /// Writes the first `count` units as requests of `request` units.
-    fn write_in_order(
-        &mut self,
-        count: u64,
-        request: usize,
-        done: &mut u64,
-        progress: &mut dyn FnMut(u64, u64),
-    ) {
+    fn write_in_order(&mut self, count: u64, request: usize, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
         let mut next = 0;
         let mut source = || {
             next += 1;

@@ -264,7 +264,8 @@ impl ExpectSpec {
             Some(Condition::Equal(Equal { along: Some(along), .. })) => axis("equal.along", along, None),
             Some(Condition::Equal(_)) => {}
             Some(Condition::Within(within)) if within.bounds(unit).is_none() => {
-                let remedy = format!("give between = [low, high] or value and tolerance, written as {}", unit.example());
+                let remedy =
+                    format!("give between = [low, high] or value and tolerance, written as {}", unit.example());
                 faults.push(Fault::new("within", "is no range of this metric", remedy));
             }
             Some(Condition::Bounded(bounded)) => {
@@ -285,3 +286,6 @@ impl ExpectSpec {
         faults
     }
 }
+
+#[cfg(test)]
+mod tests;

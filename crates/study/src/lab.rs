@@ -216,3 +216,80 @@ impl Outcome {
         &self.plan.points[point].labels
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Document;
+
+    const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
+        run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
+        set = { device = { flash = { size = \"64MiB\" } }, \
+        workload = { stream = [{ reads = \"50%\", region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
+        metrics = [\"read.mean\", \"write.mean\"]\n\
+        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n\
+        [[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
+        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
+        [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
+        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n\
+        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
+
+    fn outcome(threads: usize) -> Outcome {
+        let document = Document::parse(Path::new("s.toml"), TEXT.to_owned()).expect("TOML");
+        let plan = Plan::new(&document).expect("sound");
+        run(plan, &Program::default(), NonZeroUsize::new(threads), &|_, _| {}).expect("it runs")
+    }
+
+    #[test]
+    fn the_outcome_does_not_depend_on_the_number_of_threads() {
+        let [one, three] = [1, 3].map(outcome);
+        assert_eq!(one.runs.len(), 3);
+        assert!(one.runs.iter().all(|runs| runs.len() == 2 && runs[0].event_hash != runs[1].event_hash));
+        assert_eq!(one.runs, three.runs);
+    }
+
+    #[test]
+    fn claims_are_judged_and_written_down() {
+        let outcomes = [outcome(2)];
+        let claims = claims(&outcomes);
+        let verdicts: Vec<_> = claims.iter().map(|claim| (claim.id.as_str(), claim.verdict())).collect();
+        assert_eq!(verdicts, [("B1", Verdict::Fails), ("B2", Verdict::Holds)]);
+        let each: Vec<_> = claims[0].findings.iter().map(|finding| finding.verdict).collect();
+        assert_eq!(each, [Verdict::Fails, Verdict::Differs]);
+        let text = claims_table(&claims);
+        for wanted in ["2 claims: 1 hold, 1 FAIL", "they do not", "B1 "] {
+            assert!(text.contains(wanted), "{text}");
+        }
+
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("out");
+        let out = crate::report::OutDir::create(&path).expect("writable");
+        write_all(out, &Program::default(), &outcomes, &claims).expect("written");
+        let mut names: Vec<_> =
+            std::fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["claims.txt", "s.parquet", "s.toml", "study.json"]);
+        let text = std::fs::read_to_string(path.join("study.json")).expect("there");
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(json["studies"][0]["points"][2]["labels"][0], "4");
+        assert_eq!(json["claims"][1]["findings"][0]["verdict"], "holds");
+        use parquet::file::reader::{FileReader, SerializedFileReader};
+        let file = std::fs::File::open(path.join("s.parquet")).expect("there");
+        let reader = SerializedFileReader::new(file).expect("Parquet");
+        assert_eq!(reader.metadata().file_metadata().num_rows(), 6);
+        assert!(reader.get_row_iter(None).expect("rows").all(|row| row.is_ok()));
+        // The study that was written is the study that was run.
+        let written = Document::read(&path.join("s.toml")).expect("TOML").decode::<crate::plan::StudySpec>();
+        assert_eq!(written.expect("sound"), outcomes[0].plan.spec);
+    }
+
+    #[test]
+    fn a_run_that_ends_early_says_where() {
+        let text = "name = \"s\"\ndevice = \"demo\"\nworkload = \"no-such-trace.csv\"\n";
+        let plan = Plan::new(&Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML")).expect("sound");
+        let error = run(plan, &Program::default(), None, &|_, _| {}).expect_err("there is no trace").to_string();
+        assert!(error.contains("no-such-trace.csv"), "{error}");
+    }
+}

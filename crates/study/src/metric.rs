@@ -154,8 +154,7 @@ enum Stat {
 }
 
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
-const LATENCIES: [&str; 10] =
-    ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
+const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
 fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
     all.iter().find(|other| **other == name).copied()
@@ -202,7 +201,9 @@ impl Name {
         match self {
             Self::Mean
             | Self::Simulated
-            | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => Unit::Time,
+            | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
+                Unit::Time
+            }
             Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => Unit::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
             Self::Kind(_, Stat::Rate) => Unit::Rate,
@@ -217,7 +218,8 @@ impl Name {
         match self {
             Self::Mean => {
                 let kinds = || summary.kinds.values();
-                let sum: f64 = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
+                let sum: f64 =
+                    kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
                 let requests: u64 = kinds().map(|kind| kind.requests).sum();
                 (requests > 0).then(|| sum / requests as f64)
             }
@@ -365,14 +367,17 @@ mod tests {
         let programs: u64 = summary.flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("commands.program"), Some(programs as f64));
         let (reads, writes) = (&summary.kinds["read"], &summary.kinds["write"]);
-        let mean = (reads.latency_us["mean"] * reads.requests as f64 + writes.latency_us["mean"] * writes.requests as f64)
+        let mean = (reads.latency_us["mean"] * reads.requests as f64
+            + writes.latency_us["mean"] * writes.requests as f64)
             / (reads.requests + writes.requests) as f64;
         assert!((of("mean").expect("there") - mean).abs() < mean);
     }
 
     #[test]
     fn what_is_no_metric_is_refused() {
-        for wrong in ["", "read", "read.median", "trim.mean", "commands.fly", "commands.erase.whim", "read.mean /", "a / b"] {
+        for wrong in
+            ["", "read", "read.median", "trim.mean", "commands.fly", "commands.erase.whim", "read.mean /", "a / b"]
+        {
             assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
         }
     }

@@ -14,8 +14,8 @@ use ssd::Precondition;
 use workload::trace::{ExtentRule, VolumeRule};
 
 pub use builtin::builtin;
-pub(crate) use grid::{describe, matches};
 pub use grid::{Plan, Point};
+pub(crate) use grid::{describe, matches};
 pub use label::{Assignment, Label, OneOrMany};
 
 use crate::expect::ExpectSpec;

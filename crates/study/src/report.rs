@@ -17,8 +17,8 @@ pub use page::page;
 pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{Delayed, Energies, Erases, FlashRow, KindSummary, Latencies, Summary, Utilisation};
-pub(crate) use table::{grid, wrapped};
 pub use table::table;
+pub(crate) use table::{grid, wrapped};
 
 use flash::units::Energy;
 

@@ -94,7 +94,8 @@ impl ScriptRequest {
             ScriptKind::Write => IoKind::Write,
             _ => IoKind::Discard,
         };
-        let (Some(start), Some(size)) = (self.start.sectors(), self.size.sectors().filter(|size| !size.is_zero())) else {
+        let (Some(start), Some(size)) = (self.start.sectors(), self.size.sectors().filter(|size| !size.is_zero()))
+        else {
             let message = format!("{} from {} are not whole sectors", self.size, self.start);
             faults.push(Fault::new(path, message, "use multiples of 512B, and a size above zero"));
             return Io::FLUSH;
@@ -121,7 +122,11 @@ impl Script {
             let path = format!("request[{i}]");
             if request.at < last {
                 let message = format!("arrives at {}, after one of {last}", request.at);
-                faults.push(Fault::new(path.clone() + ".at", message, "list the requests in the order of their arrival"));
+                faults.push(Fault::new(
+                    path.clone() + ".at",
+                    message,
+                    "list the requests in the order of their arrival",
+                ));
             }
             last = last.max(request.at);
             requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });

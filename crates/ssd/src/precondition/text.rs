@@ -82,10 +82,19 @@ mod tests {
         for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "steady"] {
             assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
         }
-        for wrong in
-            ["", "random", "random:2", "random:x0", "random:xinf", "random:x-1", "Fill", "preload", "preload:0B:1GiB",
-             "preload:26:2GiB", "preload:26KiB"]
-        {
+        for wrong in [
+            "",
+            "random",
+            "random:2",
+            "random:x0",
+            "random:xinf",
+            "random:x-1",
+            "Fill",
+            "preload",
+            "preload:0B:1GiB",
+            "preload:26:2GiB",
+            "preload:26KiB",
+        ] {
             assert!(wrong.parse::<Precondition>().is_err(), "{wrong}");
         }
     }

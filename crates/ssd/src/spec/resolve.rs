@@ -221,7 +221,8 @@ impl Spec {
             return None;
         }
         let shape = &part.geometry;
-        let planes = [self.flash.channels, self.flash.chips, self.flash.gang, shape.dies_per_chip, shape.planes_per_die];
+        let planes =
+            [self.flash.channels, self.flash.chips, self.flash.gang, shape.dies_per_chip, shape.planes_per_die];
         // One more block in each plane makes the array larger by so much.
         let row = planes.into_iter().map(u64::from).fold(shape.block().get(), u64::saturating_mul);
         let blocks = size.get().checked_div(row).filter(|blocks| *blocks > 0 && size.get().is_multiple_of(row));

@@ -100,10 +100,11 @@ impl ExpectSpec {
                 let step = |pair: &[f64]| pair[1] / pair[0];
                 // One value goes nowhere.
                 let holds = |group: &Group| {
-                    group.values.len() > 1 && group.values.windows(2).all(|pair| match monotonic.direction {
-                        Direction::Falls => step(pair) <= 1.0 + slack,
-                        Direction::Rises => step(pair) >= 1.0 - slack,
-                    })
+                    group.values.len() > 1
+                        && group.values.windows(2).all(|pair| match monotonic.direction {
+                            Direction::Falls => step(pair) <= 1.0 + slack,
+                            Direction::Rises => step(pair) >= 1.0 - slack,
+                        })
                 };
                 let measured = || match &groups[..] {
                     [one] => list(one, unit),
@@ -142,17 +143,20 @@ impl ExpectSpec {
                     }
                 };
                 let spread = |group: &Group| {
-                    let (least, most) = group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+                    let (least, most) =
+                        group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
                     // Nothing at all is equal as well.
                     if most == least { 0.0 } else { most / least - 1.0 }
                 };
                 let holds = |group: &Group| group.values.len() > 1 && spread(group) <= equal.within.get();
-                let measured = || format!("within {}", range(groups.iter().map(spread), |s| format!("{:.1}%", s * 100.0)));
+                let measured =
+                    || format!("within {}", range(groups.iter().map(spread), |s| format!("{:.1}%", s * 100.0)));
                 over(&groups, measured, holds, |group| list(group, unit))
             }
             Condition::Order(order) => {
                 let groups = values.tuples(&order.of.iter().collect::<Vec<_>>());
-                let holds = |group: &Group| group.values.windows(2).all(|pair| pair[1] > pair[0] * (1.0 + order.by.get()));
+                let holds =
+                    |group: &Group| group.values.windows(2).all(|pair| pair[1] > pair[0] * (1.0 + order.by.get()));
                 let measured = || match &groups[..] {
                     [one] => one.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(" < "),
                     all => {

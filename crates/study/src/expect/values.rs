@@ -62,10 +62,8 @@ impl<'a> Values<'a> {
     /// The labels of a point, with those of an assignment in their place.
     fn moved(&self, labels: &[Label], to: &Assignment) -> Vec<Label> {
         let pair = self.axes.iter().zip(labels);
-        pair.map(|((name, _), label)| {
-            to.get(name).and_then(|wanted| wanted.labels().first()).unwrap_or(label).clone()
-        })
-        .collect()
+        pair.map(|((name, _), label)| to.get(name).and_then(|wanted| wanted.labels().first()).unwrap_or(label).clone())
+            .collect()
     }
 
     /// For each combination of the axes that no assignment names: the values at all the assignments, in

@@ -121,7 +121,12 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
 ///
 /// # Errors
 /// If something cannot be written; then nothing is left behind.
-pub fn write_all(dir: OutDir, program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> std::result::Result<(), StageError> {
+pub fn write_all(
+    dir: OutDir,
+    program: &Program,
+    outcomes: &[Outcome],
+    claims: &[Claim],
+) -> std::result::Result<(), StageError> {
     let fill = |folder: &Path| -> io::Result<()> {
         fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
         fs::write(folder.join("claims.txt"), claims_table(claims))?;

@@ -1,7 +1,16 @@
 //! The studies that come with Flashloom.
 
 /// One file per study. A new study is a new file and a line here; its name begins with that of its paper.
-const BUILTIN: &[(&str, &str)] = &[];
+const BUILTIN: &[(&str, &str)] = &[
+    ("dirik/bus", include_str!("../../../../studies/dirik/bus.toml")),
+    ("dirik/channels", include_str!("../../../../studies/dirik/channels.toml")),
+    ("dirik/concurrency", include_str!("../../../../studies/dirik/concurrency.toml")),
+    ("dirik/fixed-bandwidth", include_str!("../../../../studies/dirik/fixed-bandwidth.toml")),
+    ("dirik/orthogonal", include_str!("../../../../studies/dirik/orthogonal.toml")),
+    ("dirik/pair", include_str!("../../../../studies/dirik/pair.toml")),
+    ("dirik/priority", include_str!("../../../../studies/dirik/priority.toml")),
+    ("dirik/single", include_str!("../../../../studies/dirik/single.toml")),
+];
 
 /// The name and the text of every study under `studies/`, by name.
 #[must_use]

@@ -51,8 +51,7 @@ impl Plan {
     pub fn new(document: &Document) -> Result<Self, Faults> {
         let spec: StudySpec = document.decode()?;
         let mut faults = Vec::new();
-        let axes: Vec<Vec<Step>> =
-            (0..spec.axes.len()).map(|i| steps(document, &spec, i, &mut faults)).collect();
+        let axes: Vec<Vec<Step>> = (0..spec.axes.len()).map(|i| steps(document, &spec, i, &mut faults)).collect();
         let named: Vec<(String, Vec<Label>)> = spec
             .axes
             .iter()
@@ -256,7 +255,9 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
         return Err(document.fault("run", message, "see `flashloom run --help` for --extent and --volumes").into());
     }
     if run.depth == Some(0) {
-        return Err(document.fault("run.depth", "a closed loop of depth 0 never issues a request", "use 1 or more").into());
+        return Err(document
+            .fault("run.depth", "a closed loop of depth 0 never issues a request", "use 1 or more")
+            .into());
     }
     if run.time_scale.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
         return Err(document.fault("run.time-scale", "does not scale time", "use a number above zero").into());
@@ -268,4 +269,103 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
 pub(crate) fn describe(axes: &[(String, Vec<Label>)], labels: &[Label]) -> String {
     let pairs = axes.iter().zip(labels).map(|((name, _), label)| format!("{name} {label}"));
     pairs.collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(text: &str) -> Result<Plan, Faults> {
+        Document::parse(Path::new("s.toml"), text.to_owned()).and_then(|document| Plan::new(&document))
+    }
+
+    const HEAD: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n";
+
+    #[test]
+    fn every_combination_is_a_point_with_its_keys_set() {
+        let text = format!(
+            "{HEAD}run = {{ precondition = [\"preload:26KiB:1MiB\"] }}\nset = {{ workload = {{ requests = 10 }} }}\n\
+             [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
+             [[axis]]\nname = \"run\"\n[[axis.point]]\nat = \"open\"\n[[axis.point]]\nat = \"deep\"\n\
+             set = {{ run = {{ depth = 4 }}, workload = {{ requests = 20 }} }}\n\
+             [[axis.point]]\nat = \"other\"\nworkload = \"dirik-single\"\ndevice = \"dirik-2x4\"\n"
+        );
+        let plan = plan(&text).expect("sound");
+        let shown: Vec<_> = plan
+            .points
+            .iter()
+            .map(|point| {
+                let spec = &point.device.resolved.spec;
+                let WorkloadFile::Described(workload) = &point.workload else { panic!("it is described") };
+                let requests = workload.table()["requests"].as_integer();
+                (describe(&plan.axes, &point.labels), spec.flash.channels, spec.flash.chips, requests, point.run.depth)
+            })
+            .collect();
+        let wanted = [
+            ("banks 1, run open", 1, 1, 10, None),
+            ("banks 1, run deep", 1, 1, 20, Some(4)),
+            ("banks 1, run other", 2, 1, 10, None),
+            ("banks 2, run open", 1, 2, 10, None),
+            ("banks 2, run deep", 1, 2, 20, Some(4)),
+            ("banks 2, run other", 2, 2, 10, None),
+        ];
+        assert_eq!(shown, wanted.map(|(name, c, b, r, d)| (name.to_owned(), c, b, Some(r), d)));
+        // The raw size stays what it was, whatever the number of banks.
+        assert!(plan.points.iter().all(|point| point.device.resolved.raw_capacity().get() == 32 << 30));
+    }
+
+    #[test]
+    fn only_some_combinations_are_run_if_asked() {
+        let text = format!(
+            "{HEAD}only = [{{ banks = 1 }}, {{ gang = [1, 4], banks = 2 }}]\n\
+             [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
+             [[axis]]\nname = \"gang\"\nkey = \"device.flash.gang\"\nvalues = [1, 2, 4]\n"
+        );
+        let points = plan(&text).expect("sound").points;
+        let labels: Vec<String> =
+            points.iter().map(|p| p.labels.iter().map(Label::as_str).collect::<Vec<_>>().join("x")).collect();
+        assert_eq!(labels, ["1x1", "1x2", "1x4", "2x1", "2x4"]);
+    }
+
+    #[test]
+    fn all_faults_of_a_study_are_found_at_their_lines() {
+        let text = format!(
+            "{HEAD}seeds = []\nonly = [{{ speed = 1 }}]\n\
+             [[axis]]\nname = \"a\"\nkey = \"disk.chips\"\nvalues = [1]\n\
+             [[axis]]\nname = \"a\"\nkey = \"device.flash.chips\"\nvalues = [1, 1]\n\
+             [[axis]]\nname = \"b\"\n\
+             [[claim]]\nid = \"X\"\nsays = \"x\"\nexpect = []\n\
+             [[claim]]\nid = \"Y\"\nsays = \"y\"\n[[claim.expect]]\nmetric = \"read.mean\"\nwhere = {{ a = 7 }}\nequal = {{ within = \"1%\", along = \"c\" }}\n"
+        );
+        let faults = plan(&text).expect_err("faulty").to_string();
+        for wanted in [
+            "s.toml:4: seeds: nothing is run",
+            "only[0].speed: is no axis of this study; the axes are a, a, b",
+            "s.toml:8: axis[0].key: `disk.chips` begins with neither device, workload nor run",
+            "s.toml:11: axis[1].name: `a` occurs twice",
+            "axis[1]: has two points `1`",
+            "axis[2]: has neither key and values nor points",
+            "claim[0]: expects nothing",
+            "claim[1].expect[0].where.a: has no point `7`",
+            "claim[1].expect[0].equal.along: there is no axis `c`",
+        ] {
+            assert!(faults.contains(wanted), "{wanted}:\n{faults}");
+        }
+    }
+
+    #[test]
+    fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
+        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1]\n";
+        let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
+        assert!(text.starts_with("s.toml: flash.chps: is not a known key"), "{text}");
+        for (line, wanted) in [
+            ("run = { depth = 0 }", "run.depth: a closed loop of depth 0"),
+            ("run = { extent = \"clip\" }", "run: an unknown rule"),
+            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
+            ("run = { precondition = [\"soak\"] }", "`soak` is no way to prepare a disk"),
+        ] {
+            let text = plan(&format!("{HEAD}{line}\n")).expect_err("faulty").to_string();
+            assert!(text.contains(wanted), "{line}: {text}");
+        }
+    }
 }

@@ -76,7 +76,8 @@ const fn outcome(status: Status) -> &'static str {
 
 fn columns(records: &[Record]) -> [(&'static str, Column); 12] {
     let counts = |of: fn(&Record) -> u64| Column::Count(records.iter().map(of).collect());
-    let texts = |of: fn(&Record) -> &'static str| Column::Text(records.iter().map(|record| of(record).into()).collect());
+    let texts =
+        |of: fn(&Record) -> &'static str| Column::Text(records.iter().map(|record| of(record).into()).collect());
     [
         ("request", counts(|r| r.tag)),
         ("kind", texts(|r| r.io.kind.name())),

@@ -2,6 +2,8 @@
 
 const BUILTIN: &[(&str, &str)] = &[
     ("database.fio", include_str!("../../../../workloads/database.fio")),
+    ("dirik-pair", include_str!("../../../../workloads/dirik-pair.toml")),
+    ("dirik-single", include_str!("../../../../workloads/dirik-single.toml")),
     ("dirik-wd", include_str!("../../../../workloads/dirik-wd.toml")),
     ("file-write-bursts", include_str!("../../../../workloads/file-write-bursts.toml")),
     ("fill-then-random.fio", include_str!("../../../../workloads/fill-then-random.fio")),
@@ -21,7 +23,8 @@ const BUILTIN: &[(&str, &str)] = &[
 ];
 
 /// The name and the text of every workload under `workloads/`, by name. A name that ends in `.fio` is
-/// a fio job file, for [`crate::fio::parse`]; the others are TOML, for
+/// a fio job file, for [`crate::fio::parse`]; the others are TOML: scripts if
+/// they list requests (see [`crate::script`]), and generators, for
 /// [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
 #[must_use]
 pub const fn builtin() -> &'static [(&'static str, &'static str)] {

@@ -1,0 +1,150 @@
+//! Every condition, held and broken.
+
+use super::*;
+use crate::config::Document;
+
+/// Response times of one and two disks of 1, 2, 4 and 8 banks.
+fn axes() -> Vec<(String, Vec<Label>)> {
+    let labels = |all: &[&str]| all.iter().map(|label| Label::from(*label)).collect();
+    vec![("disk".into(), labels(&["old", "new"])), ("banks".into(), labels(&["1", "2", "4", "8"]))]
+}
+
+const TIMES: [(&str, [f64; 4]); 2] = [("old", [16.0, 8.0, 4.0, 3.9]), ("new", [10.0, 4.0, 2.0, 2.1])];
+
+fn judge(expectation: &str) -> Judgement {
+    let axes = axes();
+    let points = TIMES.iter().flat_map(|(disk, times)| {
+        let label = |(banks, time): (&&str, &f64)| (vec![Label::from(*disk), Label::from(*banks)], Some(time * 1000.0));
+        ["1", "2", "4", "8"].iter().zip(times).map(label).collect::<Vec<_>>()
+    });
+    let spec = parse(expectation);
+    assert!(spec.faults(&axes).is_empty(), "{:?}", spec.faults(&axes));
+    spec.judge(&Values::new(&axes, spec.metric.unit(), points))
+}
+
+fn parse(expectation: &str) -> ExpectSpec {
+    let text = format!("metric = \"read.mean\"\n{expectation}");
+    Document::parse("e.toml".as_ref(), text).and_then(|document| document.decode()).expect("sound")
+}
+
+fn holds(expectation: &str, measured: &str) {
+    let judgement = judge(expectation);
+    assert!(judgement.holds, "{expectation}: {judgement:?}");
+    assert_eq!(judgement.measured, measured, "{expectation}");
+}
+
+fn fails(expectation: &str, offenders: &[&str]) {
+    let judgement = judge(expectation);
+    assert!(!judgement.holds, "{expectation}: {judgement:?}");
+    assert_eq!(judgement.offenders, offenders, "{expectation}");
+}
+
+#[test]
+fn a_range_is_kept_or_not() {
+    holds("where = { disk = \"new\" }\nwithin = { between = [\"2ms\", \"10ms\"] }", "2.00ms to 10.0ms");
+    holds("where = { disk = \"new\", banks = 4 }\nwithin = { value = \"2.1ms\", tolerance = \"5%\" }", "2.00ms");
+    fails("where = { banks = [1, 2] }\nwithin = { between = [\"0ms\", \"10ms\"] }", &["disk old, banks 1: 16.0ms"]);
+    holds("bounded = { most = \"16ms\" }", "2.00ms to 16.0ms");
+    fails("where = { disk = \"old\" }\nbounded = { least = \"4ms\" }", &["disk old, banks 8: 3.90ms"]);
+}
+
+#[test]
+fn a_ratio_is_taken_in_each_of_the_other_combinations() {
+    holds("ratio = { at = { banks = 2 }, to = { banks = 1 }, between = [0.4, 0.5] }", "-60% to -50%");
+    fails(
+        "ratio = { at = { banks = 2 }, to = { banks = 1 }, between = [0.45, 0.5] }",
+        &["disk new: -60% (10.0ms to 4.00ms)"],
+    );
+    holds(
+        "ratio = { at = { banks = 1, disk = \"old\" }, to = { banks = 8, disk = \"new\" }, between = [7, 8] }",
+        "x7.62",
+    );
+}
+
+#[test]
+fn numbers_go_one_way_or_settle() {
+    holds(
+        "where = { disk = \"old\" }\nmonotonic = { along = \"banks\", direction = \"falls\" }",
+        "16.0ms, 8.00ms, 4.00ms, 3.90ms",
+    );
+    fails("monotonic = { along = \"banks\", direction = \"falls\" }", &["disk new: 10.0ms, 4.00ms, 2.00ms, 2.10ms"]);
+    holds("monotonic = { along = \"banks\", direction = \"falls\", slack = \"5%\" }", "steps -60% to +5.0%");
+    fails(
+        "where = { disk = \"old\" }\nmonotonic = { along = \"banks\", direction = \"rises\" }",
+        &["disk old: 16.0ms, 8.00ms, 4.00ms, 3.90ms"],
+    );
+    holds(
+        "saturates = { along = \"banks\", from = 4, within = \"6%\", before = \"75%\" }",
+        "-80% to -75% up to 4, -2.5% to +5.0% beyond",
+    );
+    fails(
+        "saturates = { along = \"banks\", from = 4, within = \"3%\" }",
+        &["disk new: 10.0ms, 4.00ms, 2.00ms, 2.10ms"],
+    );
+    fails(
+        "where = { disk = \"old\" }\nsaturates = { along = \"banks\", from = 4, within = \"5%\", before = \"80%\" }",
+        &["disk old: 16.0ms, 8.00ms, 4.00ms, 3.90ms"],
+    );
+}
+
+#[test]
+fn numbers_are_alike_or_in_order() {
+    holds("where = { banks = [4, 8] }\nequal = { along = \"banks\", within = \"6%\" }", "within 2.6% to 5.0%");
+    fails("where = { banks = [4, 8] }\nequal = { within = \"5%\" }", &["2.00ms, 2.10ms, 4.00ms, 3.90ms"]);
+    holds("where = { banks = 8 }\norder = { of = [{ disk = \"new\" }, { disk = \"old\" }] }", "2.10ms < 3.90ms");
+    fails(
+        "order = { of = [{ disk = \"new\" }, { disk = \"old\" }], by = \"100%\" }",
+        &["banks 1: 10.0ms, 16.0ms", "banks 2: 4.00ms, 8.00ms", "banks 4: 2.00ms, 4.00ms", "banks 8: 2.10ms, 3.90ms"],
+    );
+}
+
+#[test]
+fn numbers_can_be_looked_at_relative_to_others() {
+    let per = "per = { banks = 1 }\nwhere = { banks = [2, 4, 8] }\n";
+    holds(&format!("{per}bounded = {{ most = 0.5 }}"), "0.20 to 0.50");
+    holds("per = { disk = \"old\" }\nwhere = { disk = \"new\" }\nwithin = { between = [0.4, 0.7] }", "0.50 to 0.62");
+}
+
+#[test]
+fn an_expectation_of_nothing_does_not_hold() {
+    let axes = axes();
+    let conditions = [
+        "bounded = { most = \"1s\" }",
+        "ratio = { at = { banks = 2 }, to = { banks = 1 }, between = [0, 9] }",
+        "monotonic = { along = \"banks\", direction = \"falls\" }",
+        "saturates = { along = \"banks\", from = 4, within = \"5%\" }",
+        "equal = { within = \"5%\" }",
+        "order = { of = [{ banks = 1 }, { banks = 2 }] }",
+    ];
+    for condition in conditions {
+        let spec = parse(condition);
+        assert!(!spec.judge(&Values::new(&axes, Unit::Time, Vec::new())).holds, "{condition}");
+        let one = (vec![Label::from("old"), Label::from("1")], Some(f64::NAN));
+        assert!(!spec.judge(&Values::new(&axes, Unit::Time, [one])).holds, "{condition}");
+    }
+    // One point goes nowhere and is like nothing.
+    let one = (vec![Label::from("old"), Label::from("1")], Some(1.0));
+    for condition in &conditions[2..5] {
+        assert!(!parse(condition).judge(&Values::new(&axes, Unit::Time, [one.clone()])).holds, "{condition}");
+    }
+}
+
+#[test]
+fn faults_of_expectations_are_found() {
+    let wrong = [
+        ("", "metric"),
+        ("equal = { within = \"5%\" }\nbounded = { most = \"1s\" }", "metric"),
+        ("within = { between = [2, 8] }", "within"),
+        ("within = { value = \"2ms\" }", "within"),
+        ("within = { between = [\"8ms\", \"2ms\"] }", "within"),
+        ("bounded = {}", "bounded"),
+        ("monotonic = { along = \"chips\", direction = \"falls\" }", "monotonic.along"),
+        ("saturates = { along = \"banks\", from = 3, within = \"5%\" }", "saturates.from"),
+        ("ratio = { at = { banks = 1 }, to = { banks = 2 }, between = [2, 1] }", "ratio.between"),
+        ("order = { of = [{ banks = 1 }] }", "order.of"),
+    ];
+    for (text, key) in wrong {
+        let faults = parse(text).faults(&axes());
+        assert_eq!(faults.iter().map(|fault| fault.path.as_str()).collect::<Vec<_>>(), [key], "{text}");
+    }
+}
