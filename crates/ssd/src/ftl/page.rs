@@ -11,6 +11,7 @@ mod map;
 mod mount;
 mod pool;
 mod read;
+mod rescue;
 mod wear;
 mod write;
 

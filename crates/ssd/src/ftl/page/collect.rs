@@ -58,7 +58,7 @@ impl PageFtl {
         let idle = chosen.gc.copies == 0 && chosen.gc.erases == 0 && chosen.in_flight == chosen.waiting.len() as u32;
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
-        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless {
+        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless && !self.rescue(flash, pool) {
             self.give_up(flash, owners, pool);
         }
     }
@@ -95,7 +95,7 @@ impl PageFtl {
     }
 
     /// Slots that the next program of copies takes.
-    fn copy_room(&self, pool: u32) -> u32 {
+    pub(super) fn copy_room(&self, pool: u32) -> u32 {
         match self.pools[pool as usize].open[Stream::Copies as usize] {
             Some(open) => self.program_end(open.next) - open.next,
             None => self.program_slots(),
@@ -103,7 +103,7 @@ impl PageFtl {
     }
 
     /// Picks valid slots until there are `room`. False if there are not so many.
-    fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
+    pub(super) fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
         loop {
             let gc = &mut self.pools[pool as usize].gc;
             if gc.gathered.len() >= room as usize {
@@ -179,7 +179,7 @@ impl PageFtl {
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
     }
 
-    /// Sends a list that copies what has been gathered. False if there is no room to copy to.
+    /// Sends a list that copies what has been gathered. False if the pool has no room to copy to.
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
         if self.pools[pool as usize].open(Stream::Copies).is_none() {
             if self.pools[pool as usize].free.len() == 0 {
@@ -188,9 +188,16 @@ impl PageFtl {
             let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
             self.open_superblock(pool, Stream::Copies, worn);
         }
-        let room = self.copy_room(pool) as usize;
+        self.copy_to(flash, pool, pool);
+        true
+    }
+
+    /// Sends a list that copies what has been gathered in a pool to the superblock that is open for copies `to`
+    /// another, or its own.
+    pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
+        let room = self.copy_room(to) as usize;
+        let open = self.pools[to as usize].open[Stream::Copies as usize].expect("the caller has opened one");
         let chosen = &mut self.pools[pool as usize];
-        let open = chosen.open[Stream::Copies as usize].expect("just opened");
         // Taken out while it is looked at, and put back for its memory.
         let mut all = std::mem::take(&mut chosen.gc.gathered);
         let gathered = &all[..room.min(all.len())];
@@ -199,17 +206,16 @@ impl PageFtl {
         chosen.gc.copies += 1;
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
-        let covered = if self.copies_back(gathered, open.next) {
+        let covered = if pool == to && self.copies_back(gathered, open.next) {
             self.copy_back_list(flash, list, cause, target, gathered)
         } else {
             self.copy_list(flash, list, cause, target, gathered)
         };
         self.blocks.begin_program(open.superblock);
-        self.advance(pool, Stream::Copies, covered);
+        self.advance(to, Stream::Copies, covered);
         all.drain(..room.min(all.len()));
         self.pools[pool as usize].gc.gathered = all;
         flash.submit(list);
-        true
     }
 
     /// Reads and one program. Returns the offset behind it.
@@ -320,7 +326,7 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let mut pool = None;
+        let mut pools = None;
         let mut next = flash.backend.list(list).first();
         while let Some(handle) = next {
             let command = flash.backend.command(handle);
@@ -330,8 +336,14 @@ impl PageFtl {
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
             let here = self.geometry.group_of(target.superblock);
-            pool = Some(here);
-            self.pools[here as usize].gc.copies -= 1;
+            // Copies stay in their pool, unless it was in need.
+            let (_, first) = flash.backend.slot(handle, 0);
+            let source = self.geometry.group_of(self.geometry.locate(first.psn).0);
+            pools = Some((here, source));
+            self.pools[source as usize].gc.copies -= 1;
+            if source != here {
+                self.end_refuge(here, count);
+            }
             if failed {
                 self.fail(here, target.superblock);
             }
@@ -353,9 +365,13 @@ impl PageFtl {
             }
         }
         flash.backend.release(list);
-        if let Some(pool) = pool {
+        if let Some((pool, source)) = pools {
             self.resume(flash, owners, pool);
             self.kick(flash, owners, pool);
+            if source != pool {
+                self.resume(flash, owners, source);
+                self.kick(flash, owners, source);
+            }
             self.house(flash, owners);
         }
     }
@@ -383,5 +399,9 @@ impl PageFtl {
         }
         self.resume(flash, owners, pool);
         self.kick(flash, owners, pool);
+        // Nothing else would tell those that wait for room.
+        if self.pools.iter().all(|pool| pool.in_flight == 0) {
+            self.house(flash, owners);
+        }
     }
 }

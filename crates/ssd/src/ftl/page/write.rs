@@ -29,7 +29,10 @@ impl PageFtl {
         match self.place(flash, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
             None if self.pools.iter().any(|pool| pool.in_flight > 0) => self.homeless.push_back(unit),
-            None => owners.write_refused(unit.owner),
+            None => {
+                self.homeless.push_back(unit);
+                self.house(flash, owners);
+            }
         }
     }
 
@@ -56,7 +59,8 @@ impl PageFtl {
         }
     }
 
-    /// Finds pools for the units that had none, now that older copies have become garbage.
+    /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
+    /// when nothing is under way any more that could make room.
     pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         if self.homeless.is_empty() {
             return;
@@ -67,7 +71,7 @@ impl PageFtl {
                     self.homeless.pop_front();
                     self.accept(flash, owners, pool, unit);
                 }
-                None if self.pools.iter().any(|pool| pool.in_flight > 0) => break,
+                None if self.pools.iter().any(|pool| pool.in_flight > 0) || self.revive(flash, owners) => break,
                 None => {
                     self.homeless.pop_front();
                     owners.write_refused(unit.owner);
