@@ -13,6 +13,7 @@ use super::blocks::State;
 use super::pool::Victim;
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owners};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Starts collecting in a pool if its free superblocks are few, or goes on.
@@ -119,7 +120,12 @@ impl PageFtl {
             let superblock = gc.victims[i].superblock;
             if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
                 gc.victims[i].cursor = offset + 1;
-                gc.gathered.push(self.geometry.slot(superblock, offset));
+                let psn = self.geometry.slot(superblock, offset);
+                if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
+                    self.drop_unit(flash, psn);
+                    continue;
+                }
+                gc.gathered.push(psn);
                 self.blocks.pin(superblock);
             } else {
                 gc.victims[i].cursor = end;
@@ -203,6 +209,7 @@ impl PageFtl {
         let gathered = &all[..room.min(all.len())];
         let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
+        let cause = if self.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
         chosen.gc.copies += 1;
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
@@ -230,6 +237,7 @@ impl PageFtl {
         let program = flash.backend.add_program(list, cause, target, Stream::Copies);
         let pool = self.geometry.group_of(target.superblock);
         self.pass_gate(flash, pool, Stream::Copies, program);
+        let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.next_version());
         let row = |psn| {
             let (superblock, offset) = self.geometry.locate(psn);
             (superblock, offset / self.geometry.row_slots())
@@ -242,7 +250,11 @@ impl PageFtl {
             };
             read = Some((command, row(*psn)));
             let from = flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
-            let to = flash.backend.push_slot(program, Slot { psn: *psn, ..Slot::default() });
+            let mut copy = Slot { psn: *psn, ..Slot::default() };
+            if let (Some(version), Spare::Data { lpn, .. }) = (newer, flash.backend.media().spare(*psn)) {
+                copy = Slot { lpn, version, expected: true, ..copy };
+            }
+            let to = flash.backend.push_slot(program, copy);
             flash.backend.forward(command, from, program, to);
         }
         if let Some(open) = self.pools[pool as usize].open(Stream::Copies) {

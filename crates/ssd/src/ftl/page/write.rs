@@ -9,6 +9,7 @@ use super::blocks::State;
 use super::pool::{Assembly, Open};
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owners, Unit, full_mask};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// A write request begins; its units follow.
@@ -194,7 +195,8 @@ impl PageFtl {
         if self.pools[pool as usize].open(Stream::Host).is_none() {
             // One free superblock is kept for garbage collection to copy into, more if it is at work.
             let free = self.pools[pool as usize].free.len();
-            if free <= 1 || !self.copies_fit(pool, free - 1, 0) {
+            let kept = free <= 1 || !self.copies_fit(pool, free - 1, 0);
+            if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
             self.open_superblock(pool, Stream::Host, false);
