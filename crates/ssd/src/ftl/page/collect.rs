@@ -59,7 +59,8 @@ impl PageFtl {
         let idle = chosen.gc.copies == 0 && chosen.gc.erases == 0 && chosen.in_flight == chosen.waiting.len() as u32;
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
-        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless && !self.rescue(flash, pool) {
+        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless && !self.rescue(flash, pool, false)
+        {
             self.give_up(flash, owners, pool);
         }
     }
@@ -411,6 +412,7 @@ impl PageFtl {
         }
         self.resume(flash, owners, pool);
         self.kick(flash, owners, pool);
+        self.revive(flash, owners, false);
         // Nothing else would tell those that wait for room.
         if self.pools.iter().all(|pool| pool.in_flight == 0) {
             self.house(flash, owners);

@@ -11,15 +11,21 @@ use super::PageFtl;
 use crate::ftl::{Flash, Owners};
 
 impl PageFtl {
-    /// Tries to help a pool of which nothing more would ever be heard. True if something is under way now.
-    pub(super) fn rescue<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
+    /// Tries to help a pool of which nothing more would ever be heard, at the `last` with all means. True if
+    /// something is under way now.
+    pub(super) fn rescue<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        last: bool,
+    ) -> bool {
         while let Some(empty) = self.victims.cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
             self.take_victim(pool, empty, Cause::Gc);
             self.settle(flash, empty);
         }
         let dry = self.pools[pool as usize].free.len() == 0
             && self.pools[pool as usize].open[Stream::Copies as usize].is_none();
-        self.is_collecting(pool) || (dry && self.take_refuge(flash, pool))
+        self.is_collecting(pool) || (dry && self.take_refuge(flash, pool, last))
     }
 
     /// True if a copy or an erase of the pool is under way, or an erase only waits for somebody who reads.
@@ -28,25 +34,29 @@ impl PageFtl {
         gc.copies > 0 || gc.erases > 0 || gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
     }
 
-    /// Before a write is refused: looks again at all pools, those included that were given up. What they hold may
-    /// have become garbage since, or another pool may have become a refuge. True if any pool is collecting.
+    /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at `all`
+    /// of them before a write is refused. What they hold may have become garbage since, or another pool may have
+    /// become a refuge. True if any pool is collecting.
     pub(super) fn revive<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
+        all: bool,
     ) -> bool {
         for pool in 0..self.pools.len() as u32 {
-            self.kick(flash, owners, pool);
-            if !self.is_collecting(pool) {
-                self.rescue(flash, pool);
+            if all || self.pools[pool as usize].stuck {
+                self.kick(flash, owners, pool);
+                if !self.is_collecting(pool) {
+                    self.rescue(flash, pool, all);
+                }
             }
         }
         (0..self.pools.len() as u32).any(|pool| self.is_collecting(pool))
     }
 
     /// Copies a program's worth of units to another pool.
-    fn take_refuge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
-        let Some(refuge) = self.refuge(pool) else { return false };
+    fn take_refuge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
+        let Some(refuge) = self.refuge(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
             let Some(victim) = self.victims.cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
@@ -67,8 +77,9 @@ impl PageFtl {
         true
     }
 
-    /// The pool with the most room, if one can take a program's worth of units and still help itself.
-    fn refuge(&self, pool: u32) -> Option<u32> {
+    /// The pool with the most room, if one can take a program's worth of units and still help itself. At the `last`
+    /// it may go above its limit: otherwise writes would be refused, and the pool in need gives back more than that.
+    fn refuge(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
         let room = |pool: &u32| {
             let pool = &self.pools[*pool as usize];
@@ -79,7 +90,7 @@ impl PageFtl {
             let open = self.pools[*other as usize].open[Stream::Copies as usize].is_some();
             // One is for its own collection, and one to be opened.
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
-            *other != pool && room(other) >= units && helps
+            *other != pool && (last || room(other) >= units) && helps
         };
         (0..self.pools.len() as u32).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
     }

@@ -72,7 +72,7 @@ impl PageFtl {
                     self.homeless.pop_front();
                     self.accept(flash, owners, pool, unit);
                 }
-                None if self.pools.iter().any(|pool| pool.in_flight > 0) || self.revive(flash, owners) => break,
+                None if self.pools.iter().any(|pool| pool.in_flight > 0) || self.revive(flash, owners, true) => break,
                 None => {
                     self.homeless.pop_front();
                     owners.write_refused(unit.owner);
