@@ -68,3 +68,20 @@ fn a_cut_at_every_moment_of_a_full_drive_even() {
 fn a_cut_at_every_moment_of_a_full_drive_odd() {
     apply("power cuts, full", 1, 2);
 }
+
+/// What the soak once found, with its longer scripts: a drive with garbage enough refused writes after a failure.
+#[test]
+fn what_was_found_before_is_not_found_again() {
+    for (name, setting, seed) in [
+        ("program failures", "buffered, AddressStriping channel-chip-die-plane", 440_022),
+        ("program failures", "CostBenefit, AddressStriping channel-chip-die-plane", 495_015),
+        ("erase failures", "Random, PageRoundRobin channel-chip-die-plane", 495_018),
+    ] {
+        let all = settings();
+        let setting = all.iter().find(|known| known.name == setting).expect("a setting of the suite");
+        let resolved = setting.spec.resolve().expect("valid");
+        let trial = Trial { resolved: &resolved, seed, effort: Effort::SOAK };
+        let result = check(name).expect("a check of the suite").run(&setting.name, &trial);
+        assert!(result.is_ok(), "{result:?}");
+    }
+}
