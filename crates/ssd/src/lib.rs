@@ -16,6 +16,7 @@ mod host;
 mod power;
 mod precondition;
 mod request;
+mod sabotage;
 mod serve;
 mod spec;
 
@@ -27,6 +28,7 @@ pub use ftl::victim::VictimSpec;
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use request::{Completion, Request, Status, Tag};
+pub use sabotage::Sabotage;
 pub use spec::{
     BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, Resolved, ResolvedBuffer,
     ResolvedHost, Spec, WearSpec, builtin,

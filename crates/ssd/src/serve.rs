@@ -11,6 +11,7 @@ use crate::clients::{Active, Clients};
 use crate::device::Event;
 use crate::ftl::{Unit, full_mask};
 use crate::host::{Direction, Extent};
+use crate::sabotage::Sabotage;
 use crate::{Completion, Request, Ssd, Status};
 
 impl<S: Sector, O: Observer> Ssd<S, O> {
@@ -175,6 +176,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// Takes what the buffer has of a unit; returns what it has not.
     fn read_buffer(&mut self, handle: Handle<Active<S>>, unit: u32, at: i32, mask: u64) -> u64 {
+        if self.resolved.planted.is(Sabotage::BufferMissed) {
+            return mask;
+        }
         let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return mask };
         let Some(found) = buffer.find(Lpn::new(unit)) else { return mask };
         if S::PRESENT && !found.zeros {
@@ -311,6 +315,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Without a buffer every acknowledged write is in flash already.
     fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
+        if self.resolved.planted.is(Sabotage::FlushLies) {
+            return self.served(handle);
+        }
         let epoch = buffer.begin_flush();
         self.flushes.push_back((epoch, handle));
         self.fill_buffer();

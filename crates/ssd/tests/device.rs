@@ -258,3 +258,30 @@ fn preconditioning_is_the_same_flash_without_the_time() {
     d.check();
     assert_eq!(one(&mut d, 1, io(IoKind::Read, 0, 4)).commands, 1, "everything is mapped");
 }
+
+#[test]
+fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
+    // Whichever program fails, that of the superblock kept for collection included: what is garbage is still
+    // collected, and no write is refused.
+    let run = |fail: &dyn Fn(&mut Ssd<Stamp>)| {
+        let mut spec = spec(
+            "[ftl]\nover-provisioning = \"55%\"\ngc = { start = 1, stop = 2, victim = { policy = \"random\" } }\n",
+        );
+        (spec.flash.chips, spec.flash.blocks, spec.flash.pages) = (2, Some(10), Some(4));
+        let mut d = Ssd::new(&spec.resolve().expect("valid"), 7);
+        fail(&mut d);
+        let units = d.capacity().get() / 4;
+        let mut rng = Rng::stream(5, "test");
+        for tag in 1..400 {
+            for _ in 0..4 {
+                submit(&mut d, tag, io(IoKind::Write, rng.below(units) * 4, 4));
+            }
+            assert!(finish(&mut d).iter().all(|write| write.status == Status::Done), "write {tag} is refused");
+        }
+        d.check();
+    };
+    for nth in 0..200 {
+        run(&|d| d.media_mut().faults_mut().fail_program(nth));
+        run(&|d| (nth..nth + 2).for_each(|nth| d.media_mut().faults_mut().fail_erase(nth)));
+    }
+}

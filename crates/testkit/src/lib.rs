@@ -1,14 +1,18 @@
-//! What tries to break Flashloom: an oracle that knows what every sector must hold, a swarm of random
-//! devices, workloads, faults and power cuts, all drawn from one seed, a second model that times them
-//! another way, and test doubles that more than one crate needs.
+//! What tries to break Flashloom: an oracle that knows what every sector must hold, a suite of checks that
+//! every setting has to pass, a swarm of random devices, workloads, faults and power cuts, all drawn from one
+//! seed, a second model that times requests another way, and test doubles that more than one crate needs.
 
+pub mod conformance;
 mod fixed;
+mod host;
 mod list;
 pub mod oracle;
+pub mod requests;
 pub mod second;
 pub mod swarm;
 
 pub use fixed::{Bug, FixedDrive};
+pub use host::Host;
 pub use list::List;
 pub use oracle::Oracle;
 pub use second::Second;

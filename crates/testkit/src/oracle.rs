@@ -99,17 +99,27 @@ impl Oracle {
         }
     }
 
-    /// A discard has completed.
-    pub fn complete_discard(&mut self, io: &Io) {
-        debug_assert_eq!(io.kind, IoKind::Discard);
-        let first = io.start.get().div_ceil(self.unit) * self.unit;
-        let end = io.end().get() / self.unit * self.unit;
-        for sector in first..end {
+    /// A discard is about to be submitted; from now on a cut may leave anything that ever was there. The drive
+    /// may forget the unit before the host hears of it, and the erase that this lets begin may be torn.
+    pub fn submit_discard(&mut self, io: &Io) {
+        for sector in self.discarded(io) {
             let entry = self.sectors.entry(sector).or_default();
-            entry.now = Stamp(0);
             entry.discarded = true;
             entry.possible.push((0, Stamp(0)));
         }
+    }
+
+    /// A discard has completed.
+    pub fn complete_discard(&mut self, io: &Io) {
+        for sector in self.discarded(io) {
+            self.sectors.get_mut(&sector).expect("it was submitted").now = Stamp(0);
+        }
+    }
+
+    /// The sectors of the whole units in a discard.
+    fn discarded(&self, io: &Io) -> std::ops::Range<u64> {
+        debug_assert_eq!(io.kind, IoKind::Discard);
+        io.start.get().div_ceil(self.unit) * self.unit..io.end().get() / self.unit * self.unit
     }
 
     /// Checks a read that has completed.

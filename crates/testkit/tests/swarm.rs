@@ -1,6 +1,11 @@
 //! The swarm over fixed seeds: what `make test` runs of it.
 
-use testkit::Swarm;
+use std::collections::BTreeSet;
+
+use flash::backend::{BusOrder, Order, Units};
+use flash::engine::Rng;
+use ssd::{Digits, FtlKind, PlacementSpec, VictimSpec};
+use testkit::{Swarm, swarm};
 
 fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
     let mut totals = (0, 0, 0);
@@ -34,4 +39,44 @@ fn two_runs_are_one() {
     for seed in 0..20 {
         assert_eq!(swarm.run(seed), swarm.run(seed), "seed {seed}");
     }
+}
+
+#[test]
+fn everything_registered_is_drawn() {
+    let mut drawn = BTreeSet::new();
+    for seed in 0..400 {
+        let spec = swarm::draw_device(&mut Rng::stream(seed, "swarm"), true);
+        let (flash, ftl) = (&spec.flash, &spec.ftl);
+        drawn.extend([
+            format!("{:?}", ftl.kind),
+            format!("{:?}", ftl.gc.victim),
+            format!("{:?}", ftl.placement),
+            format!("{:?}", flash.units),
+            format!("{:?}", flash.order.commands),
+            format!("{:?}", flash.order.bus),
+            format!("buffer: {}", spec.buffer.is_some()),
+            format!("static wear levelling: {}", ftl.wear.threshold.is_some()),
+            format!("copy-back: {}", ftl.gc.copy_back),
+        ]);
+    }
+    let kinds = FtlKind::EVERY.map(|kind| format!("{kind:?}")).into_iter();
+    let victims = VictimSpec::EVERY.into_iter().map(|victim| format!("{victim:?}"));
+    let placements = PlacementSpec::every(Digits::default()).into_iter().map(|placement| format!("{placement:?}"));
+    let units = Units::EVERY.into_iter().map(|units| format!("{units:?}"));
+    let orders = Order::EVERY.into_iter().map(|order| format!("{order:?}"));
+    let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
+    let switches = ["buffer", "static wear levelling", "copy-back"].into_iter();
+    let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
+    for registered in kinds.chain(victims).chain(placements).chain(units).chain(orders).chain(buses).chain(switches) {
+        assert!(drawn.contains(&registered), "{registered} was never drawn");
+    }
+    let orders = |drawn: &str| Digits::every().filter(|order| drawn.contains(&format!("{order:?}"))).count();
+    assert_eq!(orders(&format!("{drawn:?}")), 24, "orders of the dimensions that were drawn");
+}
+
+/// Seeds that once found something.
+#[test]
+fn what_was_found_before_is_not_found_again() {
+    // Two worn pools above their limits: the write that waits for room is refused, and does not wait for ever.
+    let _outcome = Swarm { requests: 1200, cuts: 0, faults: true }.run(77_006_838);
 }

@@ -23,6 +23,21 @@ pub enum Units {
     Shared(u32),
 }
 
+impl Units {
+    /// One of every kind: what the conformance suite and the swarm are applied to.
+    pub const EVERY: [Self; 4] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2)];
+}
+
+impl Order {
+    /// All of them.
+    pub const EVERY: [Self; 2] = [Self::Fifo, Self::ReadFirst];
+}
+
+impl BusOrder {
+    /// All of them.
+    pub const EVERY: [Self; 3] = [Self::Fifo, Self::CommandFirst, Self::DataFirst];
+}
+
 /// Which of the waiting lists or commands goes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -153,4 +168,32 @@ pub struct Config {
     pub units: Units,
     /// What goes first.
     pub arbitration: Arbitration,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A new variant does not compile here until it has a place, and fails until it has it in the registry.
+    #[test]
+    fn everything_is_registered() {
+        let units = |units: &Units| match units {
+            Units::None => 0,
+            Units::PerDie => 1,
+            Units::PerChannel => 2,
+            Units::Shared(_) => 3,
+        };
+        let order = |order: &Order| match order {
+            Order::Fifo => 0,
+            Order::ReadFirst => 1,
+        };
+        let bus = |order: &BusOrder| match order {
+            BusOrder::Fifo => 0,
+            BusOrder::CommandFirst => 1,
+            BusOrder::DataFirst => 2,
+        };
+        assert!(Units::EVERY.iter().map(units).eq(0..4));
+        assert!(Order::EVERY.iter().map(order).eq(0..2));
+        assert!(BusOrder::EVERY.iter().map(bus).eq(0..3));
+    }
 }

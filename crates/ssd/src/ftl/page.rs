@@ -11,20 +11,22 @@ mod map;
 mod mount;
 mod pool;
 mod read;
+mod rescue;
 mod wear;
 mod write;
 
 use std::collections::VecDeque;
 
-use flash::backend::{Command, List};
+use flash::backend::{Command, List, Observer};
 use flash::engine::{Handle, Rng};
-use flash::nand::{Geometry, Media, Sector};
-use flash::units::{Lpn, Span};
+use flash::nand::{Geometry, Media, Sector, Spare};
+use flash::units::{Lpn, Psn, Span};
 
-use super::Unit;
 use super::placement::Placer;
 use super::victim::Victims;
+use super::{Flash, Unit};
 use crate::Resolved;
+use crate::sabotage::{Planted, Sabotage};
 use crate::spec::{GcSpec, WearSpec};
 
 use blocks::Blocks;
@@ -66,6 +68,7 @@ pub(crate) struct PageFtl {
     rng: Rng,
     /// The version of the latest write.
     version: u32,
+    planted: Planted,
     /// Units that no pool has room for until others have been programmed.
     homeless: VecDeque<Unit>,
     /// Units that the request under way has put to waiting since the placement last moved on.
@@ -98,8 +101,9 @@ impl PageFtl {
             pools: (0..pools).map(|i| Pool::new(&geometry, i, resolved.ftl.wear.dynamic)).collect(),
             placer: Placer::new(&resolved.ftl.placement, &geometry),
             victims: Victims::new(resolved.ftl.gc.victim, &geometry),
-            rng: Rng::stream(seed, "ftl.gc"),
+            rng: Rng::stream(seed ^ resolved.planted.whim(), "ftl.gc"),
             version: 0,
+            planted: resolved.planted,
             homeless: VecDeque::new(),
             waited: 0,
             touched: Vec::new(),
@@ -138,8 +142,18 @@ impl PageFtl {
     /// Forgets a unit: it reads as zeros, until something is written there. After a power cut an older
     /// copy may be found again.
     pub(crate) fn discard(&mut self, lpn: Lpn) {
+        if self.planted.is(Sabotage::DiscardForgotten) {
+            return;
+        }
         if let Some(old) = self.map.clear(lpn) {
             self.invalidate(old);
+        }
+    }
+
+    /// What a collection with [`Sabotage::CollectionDrops`] does to a valid unit: it forgets it, books and all.
+    fn drop_unit<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, psn: Psn) {
+        if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
+            self.discard(lpn);
         }
     }
 

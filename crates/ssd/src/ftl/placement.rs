@@ -47,6 +47,18 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
+    /// One of every policy under an order: what the conformance suite and the swarm are applied to.
+    #[must_use]
+    pub const fn every(order: Digits) -> [Self; 5] {
+        [
+            Self::RequestRoundRobin { order },
+            Self::PageRoundRobin { order },
+            Self::BlockStriping { order },
+            Self::AddressStriping { order },
+            Self::LeastLoaded { order },
+        ]
+    }
+
     fn order(&self) -> Digits {
         match self {
             Self::RequestRoundRobin { order }
@@ -75,6 +87,16 @@ enum Dimension {
 impl Dimension {
     const ALL: [(Self, &'static str); 4] =
         [(Self::Channel, "channel"), (Self::Chip, "chip"), (Self::Die, "die"), (Self::Plane, "plane")];
+}
+
+impl Digits {
+    /// All 24 orders.
+    pub fn every() -> impl Iterator<Item = Self> {
+        let all = Dimension::ALL.map(|(dimension, _)| dimension);
+        (0..4 * 4 * 4 * 4)
+            .map(move |n: usize| Self([n / 64, n / 16 % 4, n / 4 % 4, n % 4].map(|digit| all[digit])))
+            .filter(move |Self(digits)| all.iter().all(|dimension| digits.contains(dimension)))
+    }
 }
 
 impl Default for Digits {
@@ -247,6 +269,22 @@ mod tests {
         for wrong in ["channel-chip-die", "channel-channel-die-plane", "way-chip-die-plane", ""] {
             assert!(wrong.parse::<Digits>().expect_err(wrong).to_string().contains("once each"));
         }
+    }
+
+    #[test]
+    fn every_policy_and_order_is_registered() {
+        // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+        let place = |spec: &PlacementSpec| match spec {
+            PlacementSpec::RequestRoundRobin { .. } => 0,
+            PlacementSpec::PageRoundRobin { .. } => 1,
+            PlacementSpec::BlockStriping { .. } => 2,
+            PlacementSpec::AddressStriping { .. } => 3,
+            PlacementSpec::LeastLoaded { .. } => 4,
+        };
+        assert!(PlacementSpec::every(Digits::default()).iter().map(place).eq(0..5));
+        let orders: std::collections::BTreeSet<String> = Digits::every().map(|order| order.to_string()).collect();
+        assert_eq!((orders.len(), Digits::every().count()), (24, 24));
+        assert!(orders.iter().all(|order| order.parse::<Digits>().is_ok()));
     }
 
     #[test]

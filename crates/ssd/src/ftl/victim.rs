@@ -1,6 +1,6 @@
 //! Which superblock garbage collection takes next.
 //!
-//! A policy is one file and one line in each of the two places below.
+//! A policy is one file, its variant, its line in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
 
 mod cost_benefit;
 mod d_choices;
@@ -46,6 +46,19 @@ pub enum VictimSpec {
         /// Superblocks looked at.
         window: u32,
     },
+}
+
+impl VictimSpec {
+    /// One of every policy, with parameters that make a difference on a small device: what the conformance
+    /// suite and the swarm are applied to.
+    pub const EVERY: [Self; 6] = [
+        Self::Greedy,
+        Self::CostBenefit,
+        Self::Fifo,
+        Self::Random,
+        Self::DChoices { d: 3 },
+        Self::WindowedGreedy { window: 4 },
+    ];
 }
 
 /// The closed superblocks of all pools, kept in the way that the policy needs.
@@ -192,18 +205,25 @@ mod tests {
 
     #[test]
     fn nothing_is_picked_where_nothing_is_gained() {
-        for spec in [
-            VictimSpec::Greedy,
-            VictimSpec::CostBenefit,
-            VictimSpec::Fifo,
-            VictimSpec::Random,
-            VictimSpec::DChoices { d: 3 },
-            VictimSpec::WindowedGreedy { window: 3 },
-        ] {
+        for spec in VictimSpec::EVERY {
             assert_eq!(pick(spec, &[]), None, "{spec:?}");
             assert_eq!(pick(spec, &[(0, 10), (7, 10)]), None, "{spec:?}");
             assert_eq!(pick(spec, &[(0, 10), (7, 9)]), Some(7), "{spec:?}");
         }
+    }
+
+    #[test]
+    fn every_policy_is_registered() {
+        // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+        let place = |spec: &VictimSpec| match spec {
+            VictimSpec::Greedy => 0,
+            VictimSpec::CostBenefit => 1,
+            VictimSpec::Fifo => 2,
+            VictimSpec::Random => 3,
+            VictimSpec::DChoices { .. } => 4,
+            VictimSpec::WindowedGreedy { .. } => 5,
+        };
+        assert!(VictimSpec::EVERY.iter().map(place).eq(0..6));
     }
 
     #[test]

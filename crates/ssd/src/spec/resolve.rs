@@ -7,6 +7,7 @@ use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
 
 use super::{FtlSpec, LinkSpec, Spec, spare_transfer};
 use crate::ftl::page::RESERVED;
+use crate::sabotage::Planted;
 
 /// A device that can be built.
 #[derive(Clone, Debug)]
@@ -33,6 +34,8 @@ pub struct Resolved {
     pub copy_back: bool,
     /// Channel time of a page's spare bytes.
     pub spare_transfer: Span,
+    /// The bug that a test has planted; none in everything else.
+    pub(crate) planted: Planted,
 }
 
 /// The host's side of a device.
@@ -62,6 +65,14 @@ impl Resolved {
     #[must_use]
     pub fn capacity(&self) -> Sectors {
         Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
+    }
+
+    /// The same device with a bug in it.
+    #[cfg(feature = "sabotage")]
+    #[must_use]
+    pub const fn sabotaged(mut self, bug: crate::Sabotage) -> Self {
+        self.planted = Planted::bug(bug);
+        self
     }
 
     /// Data bytes of the flash, all blocks counted.
@@ -120,6 +131,7 @@ impl Spec {
             gang: self.flash.gang,
             copy_back: self.ftl.gc.copy_back && part.features.copy_back,
             spare_transfer: spare_transfer(&part, rate),
+            planted: Planted::default(),
             part,
             geometry,
             spec,

@@ -1,4 +1,5 @@
-//! The soak: the swarm over as many seeds as there is time for, on all cores.
+//! The soak: the swarm over as many seeds as there is time for, on all cores, and between them the conformance
+//! suite, one setting a seed, with longer scripts than the tests have time for.
 //!
 //! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it.
 //! `soak replay SEED` runs one seed again and lets its failure through.
@@ -10,7 +11,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use testkit::Swarm;
+use testkit::{Swarm, conformance};
+
+/// Of so many seeds one is for the conformance suite, whose scripts are cut at every moment.
+const SUITE_EVERY: u64 = 200;
+
+/// Runs a seed, and returns the requests completed and the power cuts survived.
+fn run(seed: u64) -> (u64, u64) {
+    if seed.is_multiple_of(SUITE_EVERY) {
+        let work = conformance::soak(seed / SUITE_EVERY).unwrap_or_else(|failure| panic!("{failure}"));
+        return (work.requests, work.cuts);
+    }
+    let outcome = swarm(seed).run(seed);
+    (outcome.completed, outcome.cuts)
+}
 
 /// The swarm of a seed: every third without cuts, every second with failing blocks.
 fn swarm(seed: u64) -> Swarm {
@@ -25,7 +39,8 @@ fn main() -> ExitCode {
     };
     if arguments.first().is_some_and(|first| first == "replay") {
         let Some(seed) = arguments.get(1).and_then(|seed| seed.parse().ok()) else { return usage() };
-        println!("{:?}", swarm(seed).run(seed));
+        let (requests, cuts) = run(seed);
+        println!("seed {seed}: {requests} requests, {cuts} power cuts");
         return ExitCode::SUCCESS;
     }
     let (Some(seconds), Some(first)) = (number(0, 60), number(1, 1_000_000)) else { return usage() };
@@ -37,10 +52,10 @@ fn main() -> ExitCode {
             scope.spawn(|| {
                 while Instant::now() < end {
                     let seed = next.fetch_add(1, Ordering::Relaxed);
-                    match panic::catch_unwind(|| swarm(seed).run(seed)) {
-                        Ok(outcome) => {
-                            cuts.fetch_add(outcome.cuts, Ordering::Relaxed);
-                            requests.fetch_add(outcome.completed, Ordering::Relaxed);
+                    match panic::catch_unwind(|| run(seed)) {
+                        Ok((completed, survived)) => {
+                            requests.fetch_add(completed, Ordering::Relaxed);
+                            cuts.fetch_add(survived, Ordering::Relaxed);
                         }
                         Err(_) => {
                             failures.fetch_add(1, Ordering::Relaxed);

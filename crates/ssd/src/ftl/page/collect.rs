@@ -13,6 +13,7 @@ use super::blocks::State;
 use super::pool::Victim;
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owners};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Starts collecting in a pool if its free superblocks are few, or goes on.
@@ -58,7 +59,8 @@ impl PageFtl {
         let idle = chosen.gc.copies == 0 && chosen.gc.erases == 0 && chosen.in_flight == chosen.waiting.len() as u32;
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
-        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless {
+        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless && !self.rescue(flash, pool, false)
+        {
             self.give_up(flash, owners, pool);
         }
     }
@@ -95,7 +97,7 @@ impl PageFtl {
     }
 
     /// Slots that the next program of copies takes.
-    fn copy_room(&self, pool: u32) -> u32 {
+    pub(super) fn copy_room(&self, pool: u32) -> u32 {
         match self.pools[pool as usize].open[Stream::Copies as usize] {
             Some(open) => self.program_end(open.next) - open.next,
             None => self.program_slots(),
@@ -103,7 +105,7 @@ impl PageFtl {
     }
 
     /// Picks valid slots until there are `room`. False if there are not so many.
-    fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
+    pub(super) fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
         loop {
             let gc = &mut self.pools[pool as usize].gc;
             if gc.gathered.len() >= room as usize {
@@ -119,7 +121,12 @@ impl PageFtl {
             let superblock = gc.victims[i].superblock;
             if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
                 gc.victims[i].cursor = offset + 1;
-                gc.gathered.push(self.geometry.slot(superblock, offset));
+                let psn = self.geometry.slot(superblock, offset);
+                if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
+                    self.drop_unit(flash, psn);
+                    continue;
+                }
+                gc.gathered.push(psn);
                 self.blocks.pin(superblock);
             } else {
                 gc.victims[i].cursor = end;
@@ -179,7 +186,7 @@ impl PageFtl {
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
     }
 
-    /// Sends a list that copies what has been gathered. False if there is no room to copy to.
+    /// Sends a list that copies what has been gathered. False if the pool has no room to copy to.
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
         if self.pools[pool as usize].open(Stream::Copies).is_none() {
             if self.pools[pool as usize].free.len() == 0 {
@@ -188,28 +195,35 @@ impl PageFtl {
             let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
             self.open_superblock(pool, Stream::Copies, worn);
         }
-        let room = self.copy_room(pool) as usize;
+        self.copy_to(flash, pool, pool);
+        true
+    }
+
+    /// Sends a list that copies what has been gathered in a pool to the superblock that is open for copies `to`
+    /// another, or its own.
+    pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
+        let room = self.copy_room(to) as usize;
+        let open = self.pools[to as usize].open[Stream::Copies as usize].expect("the caller has opened one");
         let chosen = &mut self.pools[pool as usize];
-        let open = chosen.open[Stream::Copies as usize].expect("just opened");
         // Taken out while it is looked at, and put back for its memory.
         let mut all = std::mem::take(&mut chosen.gc.gathered);
         let gathered = &all[..room.min(all.len())];
         let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
+        let cause = if self.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
         chosen.gc.copies += 1;
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
-        let covered = if self.copies_back(gathered, open.next) {
+        let covered = if pool == to && self.copies_back(gathered, open.next) {
             self.copy_back_list(flash, list, cause, target, gathered)
         } else {
             self.copy_list(flash, list, cause, target, gathered)
         };
         self.blocks.begin_program(open.superblock);
-        self.advance(pool, Stream::Copies, covered);
+        self.advance(to, Stream::Copies, covered);
         all.drain(..room.min(all.len()));
         self.pools[pool as usize].gc.gathered = all;
         flash.submit(list);
-        true
     }
 
     /// Reads and one program. Returns the offset behind it.
@@ -224,6 +238,7 @@ impl PageFtl {
         let program = flash.backend.add_program(list, cause, target, Stream::Copies);
         let pool = self.geometry.group_of(target.superblock);
         self.pass_gate(flash, pool, Stream::Copies, program);
+        let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.next_version());
         let row = |psn| {
             let (superblock, offset) = self.geometry.locate(psn);
             (superblock, offset / self.geometry.row_slots())
@@ -236,7 +251,11 @@ impl PageFtl {
             };
             read = Some((command, row(*psn)));
             let from = flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
-            let to = flash.backend.push_slot(program, Slot { psn: *psn, ..Slot::default() });
+            let mut copy = Slot { psn: *psn, ..Slot::default() };
+            if let (Some(version), Spare::Data { lpn, .. }) = (newer, flash.backend.media().spare(*psn)) {
+                copy = Slot { lpn, version, expected: true, ..copy };
+            }
+            let to = flash.backend.push_slot(program, copy);
             flash.backend.forward(command, from, program, to);
         }
         if let Some(open) = self.pools[pool as usize].open(Stream::Copies) {
@@ -320,7 +339,7 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let mut pool = None;
+        let mut pools = None;
         let mut next = flash.backend.list(list).first();
         while let Some(handle) = next {
             let command = flash.backend.command(handle);
@@ -330,8 +349,14 @@ impl PageFtl {
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
             let here = self.geometry.group_of(target.superblock);
-            pool = Some(here);
-            self.pools[here as usize].gc.copies -= 1;
+            // Copies stay in their pool, unless it was in need.
+            let (_, first) = flash.backend.slot(handle, 0);
+            let source = self.geometry.group_of(self.geometry.locate(first.psn).0);
+            pools = Some((here, source));
+            self.pools[source as usize].gc.copies -= 1;
+            if source != here {
+                self.end_refuge(here, count);
+            }
             if failed {
                 self.fail(here, target.superblock);
             }
@@ -353,9 +378,13 @@ impl PageFtl {
             }
         }
         flash.backend.release(list);
-        if let Some(pool) = pool {
+        if let Some((pool, source)) = pools {
             self.resume(flash, owners, pool);
             self.kick(flash, owners, pool);
+            if source != pool {
+                self.resume(flash, owners, source);
+                self.kick(flash, owners, source);
+            }
             self.house(flash, owners);
         }
     }
@@ -383,5 +412,10 @@ impl PageFtl {
         }
         self.resume(flash, owners, pool);
         self.kick(flash, owners, pool);
+        self.revive(flash, owners, false);
+        // Nothing else would tell those that wait for room.
+        if self.pools.iter().all(|pool| pool.in_flight == 0) {
+            self.house(flash, owners);
+        }
     }
 }

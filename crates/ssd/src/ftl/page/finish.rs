@@ -8,6 +8,7 @@ use flash::units::{Lpn, Psn, SuperblockId};
 use super::blocks::State;
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owners, Unit};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// A list is done.
@@ -72,14 +73,19 @@ impl PageFtl {
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
-                if failed && flash.backend.media().spare(psn) == Spare::Torn {
+                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The data is still with its owner: write it again, elsewhere.
                     let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
                     self.pools[here as usize].waiting.push_back(Unit { lpn, owner, at, mask, version });
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;
-                self.commit(slot.lpn, psn);
+                if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
+                    self.pools[here as usize].live -= 1;
+                } else {
+                    self.commit(slot.lpn, psn);
+                }
                 owners.write_done(slot.owner, service);
             }
             self.program_done(here, handle, target.superblock);
@@ -116,9 +122,16 @@ impl PageFtl {
 
     /// A copy is done: the map follows it only if the unit has not been written or discarded meanwhile.
     pub(super) fn commit_copy(&mut self, lpn: Lpn, from: Psn, to: Psn) {
+        if self.planted.is(Sabotage::CopyOverrules) && lpn.get() < self.map.len() && self.map.get(lpn).is_some() {
+            self.pools[self.geometry.group_of(self.geometry.locate(to).0) as usize].live += 1;
+            return self.commit(lpn, to);
+        }
         if lpn.get() < self.map.len() && self.map.get(lpn) == Some(from) {
             self.pools[self.geometry.group_of(self.geometry.locate(to).0) as usize].live += 1;
             self.commit(lpn, to);
+            if self.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 {
+                self.map.set(lpn, from);
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::PageFtl;
 use super::blocks::State;
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     pub(super) fn recover<S: Sector>(&mut self, media: &Media<S>) {
@@ -56,13 +57,14 @@ impl PageFtl {
         let Some(other) = self.map.get(lpn) else { return true };
         let Spare::Data { version: best, .. } = media.spare(other) else { return true };
         if version != best {
-            return version > best;
+            return (version > best) != self.planted.is(Sabotage::OlderRecovered);
         }
         // Copies are made into superblocks opened for copies, one after another; the original is in an
         // earlier one of those, or in one opened for the host.
         let (superblock, _) = self.geometry.locate(psn);
         let (rival, _) = self.geometry.locate(other);
         let rank = |superblock, birth: BlockBirth| (birth.stream == Stream::Copies, birth.order, superblock);
-        rank(superblock, birth) < rank(rival, media.birth(rival))
+        let original = rank(superblock, birth) < rank(rival, media.birth(rival));
+        original != self.planted.is(Sabotage::CopyRecovered)
     }
 }

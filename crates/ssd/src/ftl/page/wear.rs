@@ -6,12 +6,13 @@ use flash::nand::{Sector, Stream};
 use super::PageFtl;
 use super::blocks::State;
 use crate::ftl::Flash;
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Looks now and then whether the least worn superblock that holds data lags too far behind the most
     /// worn free one; if so its data goes there.
     pub(super) fn level_wear<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
-        let Some(threshold) = self.wear.threshold else { return };
+        let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
         let chosen = &mut self.pools[pool as usize];
         chosen.gc.since_check += 1;
         if chosen.gc.since_check < self.wear.check_every || !chosen.gc.victims.is_empty() || chosen.free.len() < 2 {

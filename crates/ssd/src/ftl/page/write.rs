@@ -9,6 +9,7 @@ use super::blocks::State;
 use super::pool::{Assembly, Open};
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owners, Unit, full_mask};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// A write request begins; its units follow.
@@ -29,7 +30,10 @@ impl PageFtl {
         match self.place(flash, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
             None if self.pools.iter().any(|pool| pool.in_flight > 0) => self.homeless.push_back(unit),
-            None => owners.write_refused(unit.owner),
+            None => {
+                self.homeless.push_back(unit);
+                self.house(flash, owners);
+            }
         }
     }
 
@@ -56,7 +60,8 @@ impl PageFtl {
         }
     }
 
-    /// Finds pools for the units that had none, now that older copies have become garbage.
+    /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
+    /// when nothing is under way any more that could make room.
     pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         if self.homeless.is_empty() {
             return;
@@ -67,7 +72,7 @@ impl PageFtl {
                     self.homeless.pop_front();
                     self.accept(flash, owners, pool, unit);
                 }
-                None if self.pools.iter().any(|pool| pool.in_flight > 0) => break,
+                None if self.pools.iter().any(|pool| pool.in_flight > 0) || self.revive(flash, owners, true) => break,
                 None => {
                     self.homeless.pop_front();
                     owners.write_refused(unit.owner);
@@ -190,7 +195,8 @@ impl PageFtl {
         if self.pools[pool as usize].open(Stream::Host).is_none() {
             // One free superblock is kept for garbage collection to copy into, more if it is at work.
             let free = self.pools[pool as usize].free.len();
-            if free <= 1 || !self.copies_fit(pool, free - 1, 0) {
+            let kept = free <= 1 || !self.copies_fit(pool, free - 1, 0);
+            if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
             self.open_superblock(pool, Stream::Host, false);

@@ -1,0 +1,182 @@
+//! The conformance suite: what every setting of every policy, placement and buffer has to pass.
+//!
+//! The [`settings`] are made from the registries beside the policies (`VictimSpec::EVERY`,
+//! `PlacementSpec::every` and so on), so a new policy is in the suite by its registry line. A [`Check`] is one
+//! property under one kind of stress, and its name is in the failure, beside the setting and the seed that
+//! replay it. That the checks find what they are for is shown with planted bugs: `tests/sabotage.rs`.
+
+mod books;
+mod determinism;
+mod faults;
+mod integrity;
+mod power;
+mod script;
+mod settings;
+mod wear;
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use flash::nand::Stamp;
+use ssd::{Precondition, Resolved, Ssd};
+
+use crate::Host;
+
+pub use settings::{Setting, settings};
+
+/// How much of everything.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Requests of a script.
+    pub requests: u32,
+    /// Requests of a script whose every moment is a power cut.
+    pub cut_requests: u32,
+    /// Power cuts of one drive, one after another.
+    pub lives: u32,
+    /// Operations of which each one fails once.
+    pub failures: u64,
+    /// Erases that each block of a wear test is good for.
+    pub erases: u32,
+}
+
+impl Effort {
+    /// What `make test` has time for.
+    pub const TEST: Self = Self { requests: 500, cut_requests: 36, lives: 300, failures: 24, erases: 60 };
+    /// What the soak has time for.
+    pub const SOAK: Self = Self { requests: 3000, cut_requests: 200, lives: 3000, failures: 120, erases: 200 };
+}
+
+/// What a check is applied to.
+#[derive(Clone, Copy, Debug)]
+pub struct Trial<'a> {
+    /// The device.
+    pub resolved: &'a Resolved,
+    /// What everything random is drawn from.
+    pub seed: u64,
+    /// How much of everything.
+    pub effort: Effort,
+}
+
+impl Trial<'_> {
+    /// A new drive and its host.
+    fn host(&self) -> Host {
+        Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
+    }
+
+    /// A drive that is full of zeros, so that collection begins early.
+    fn filled(&self) -> Host {
+        let mut ssd = Ssd::<Stamp>::new(self.resolved, self.seed);
+        ssd.precondition(Precondition::Fill, &mut |_, _| {});
+        Host::new(ssd)
+    }
+
+    /// Sectors of the drive.
+    fn capacity(&self) -> u64 {
+        self.resolved.capacity().get()
+    }
+}
+
+/// What a check did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Requests completed.
+    pub requests: u64,
+    /// Power cuts recovered from.
+    pub cuts: u64,
+    /// Operations made to fail.
+    pub failures: u64,
+}
+
+impl Work {
+    fn of(host: &Host) -> Self {
+        Self { requests: host.requests().iter().sum(), ..Self::default() }
+    }
+}
+
+impl std::ops::AddAssign for Work {
+    fn add_assign(&mut self, rhs: Self) {
+        self.requests += rhs.requests;
+        self.cuts += rhs.cuts;
+        self.failures += rhs.failures;
+    }
+}
+
+/// One property under one kind of stress.
+#[derive(Clone, Copy)]
+pub struct Check {
+    /// What a failure calls it.
+    pub name: &'static str,
+    /// Panics if the property does not hold.
+    check: fn(&Trial<'_>) -> Work,
+}
+
+/// The suite.
+pub const CHECKS: [Check; 9] = [
+    Check { name: "integrity", check: integrity::integrity },
+    Check { name: "books", check: books::books },
+    Check { name: "determinism", check: determinism::determinism },
+    Check { name: "wear", check: wear::wear },
+    Check { name: "program failures", check: faults::program_failures },
+    Check { name: "erase failures", check: faults::erase_failures },
+    Check { name: "power cuts, new", check: power::cuts_of_a_new_drive },
+    Check { name: "power cuts, full", check: power::cuts_of_a_full_drive },
+    Check { name: "power cuts, one after another", check: power::cuts_one_after_another },
+];
+
+/// The check of that name.
+#[must_use]
+pub fn check(name: &str) -> Option<Check> {
+    CHECKS.into_iter().find(|check| check.name == name)
+}
+
+/// A check that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// Which.
+    pub check: &'static str,
+    /// Of which device.
+    pub setting: String,
+    /// With which seed.
+    pub seed: u64,
+    /// What was found.
+    pub message: String,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { check, setting, seed, message } = self;
+        write!(f, "check `{check}` fails for setting `{setting}` with seed {seed}: {message}")
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Check {
+    /// Applies the check to a device called `setting`.
+    ///
+    /// # Errors
+    /// If the property does not hold.
+    pub fn run(&self, setting: &str, trial: &Trial<'_>) -> Result<Work, Failure> {
+        catch_unwind(AssertUnwindSafe(|| (self.check)(trial))).map_err(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let message = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
+            Failure { check: self.name, setting: setting.into(), seed: trial.seed, message: message.into() }
+        })
+    }
+}
+
+/// All checks of one setting with one seed, as the soak runs them.
+///
+/// # Errors
+/// The first that does not hold.
+pub fn soak(seed: u64) -> Result<Work, Failure> {
+    let settings = settings();
+    let setting = &settings[(seed % settings.len() as u64) as usize];
+    let resolved = setting.spec.resolve().expect("every setting is valid");
+    let trial = Trial { resolved: &resolved, seed, effort: Effort::SOAK };
+    let mut work = Work::default();
+    for check in CHECKS {
+        work += check.run(&setting.name, &trial)?;
+    }
+    Ok(work)
+}

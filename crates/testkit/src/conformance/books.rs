@@ -1,0 +1,109 @@
+//! Books: what is counted twice, in two places, comes out the same, in units, bytes, commands and time, each by
+//! its cause.
+
+use flash::backend::{Cause, Op, Tally};
+use flash::io::Io;
+use flash::units::Span;
+use ssd::{Counters, Drive};
+
+use super::{Trial, Work, script};
+use crate::Host;
+
+pub(super) fn books(trial: &Trial<'_>) -> Work {
+    let mut host = trial.host();
+    script::play(&mut host, &script::without_discards(trial.seed, trial.capacity(), trial.effort.requests));
+    host.rest();
+    // What the buffer still has goes to flash, so that every unit is somewhere.
+    host.submit(Io::FLUSH);
+    host.rest();
+    let counters = host.ssd().counters();
+    requests(&host, &counters);
+    units(trial, &counters);
+    commands(trial, &host, &counters);
+    bytes(trial, &counters);
+    times(trial, &counters);
+    Work::of(&host)
+}
+
+/// The causes for which a collection moves units.
+const MOVES: [Cause; 4] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery];
+
+fn requests(host: &Host, counters: &Counters) {
+    assert_eq!(host.requests(), counters.requests, "requests as seen by the host and by the device");
+    assert_eq!(host.sectors(), counters.sectors, "sectors as seen by the host and by the device");
+}
+
+/// A unit that the host wrote was absorbed or programmed for the host, once; one that was moved was read once and
+/// programmed once for the same cause.
+fn units(trial: &Trial<'_>, counters: &Counters) {
+    let flash = &counters.flash;
+    let host = flash.of(Op::Program, Cause::Host).slots;
+    assert_eq!(host, counters.host_slots - counters.absorbed_slots, "units programmed for the host and taken from it");
+    for cause in MOVES {
+        let (read, programmed) = (flash.of(Op::Read, cause).slots, flash.of(Op::Program, cause).slots);
+        assert_eq!(read, programmed, "units read and programmed for {}", cause.name());
+    }
+    // Pages are filled with units and padding, and nothing else.
+    let (slots, whole) = (u64::from(trial.resolved.geometry.slots), whole_rows(trial));
+    let pad = flash.of(Op::Program, Cause::Pad);
+    let all = flash.op(Op::Program);
+    let units = all.slots - pad.slots;
+    assert_eq!(pad.commands + pad.pages, 0, "padding is no command of its own");
+    let room = if whole == 0 { all.pages * slots } else { all.commands * whole };
+    assert_eq!(room, units + pad.slots, "slots of all pages programmed, and units and padding in them");
+    let copied = flash.op(Op::CopyBack);
+    assert_eq!(copied.pages * slots, copied.slots, "copy-back moves whole pages");
+}
+
+/// Slots of a program that always covers whole rows; zero if programs need not.
+fn whole_rows(trial: &Trial<'_>) -> u64 {
+    let one_shot = trial.resolved.backend.timing.one_shot;
+    let whole = trial.resolved.gang > 1 || one_shot > 1;
+    u64::from(trial.resolved.geometry.row_slots() * one_shot) * u64::from(whole)
+}
+
+fn commands(trial: &Trial<'_>, host: &Host, counters: &Counters) {
+    let erases = counters.flash.op(Op::Erase);
+    let worn: u64 = host.ssd().erase_counts().into_iter().map(u64::from).sum();
+    assert_eq!(erases.pages, worn, "blocks erased, and the erase counts of all blocks");
+    assert_eq!(erases.pages, erases.commands * u64::from(trial.resolved.geometry.stripe), "blocks of an erase");
+    assert_eq!(counters.flash.of(Op::Erase, Cause::Host).commands, 0, "the host erases nothing");
+    assert_eq!(counters.bad_blocks, 0, "nothing failed");
+}
+
+/// What crosses a channel is the units of reads and programs with their share of the spare area.
+fn bytes(trial: &Trial<'_>, counters: &Counters) {
+    let unit = trial.resolved.backend.timing.slot_bytes;
+    for (op, cause, tally) in counters.flash.rows().filter(|(_, cause, _)| *cause != Cause::Pad) {
+        let slots = if matches!(op, Op::Read | Op::Program) { tally.slots } else { 0 };
+        assert_eq!(tally.bytes, unit * slots, "bytes that {} for {} sent", op.name(), cause.name());
+    }
+}
+
+fn times(trial: &Trial<'_>, counters: &Counters) {
+    let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
+        sum += counters.flash.op(op);
+        sum
+    });
+    let sum = |busy: &[Span]| busy.iter().copied().sum::<Span>();
+    assert_eq!(sum(&counters.die_busy), all.array, "time of all dies, and array time of all commands");
+    assert_eq!(sum(&counters.channel_busy), all.bus, "time of all channels, and bus time of all commands");
+    let timing = &trial.resolved.backend.timing;
+    for (op, cause, tally) in counters.flash.rows().filter(|(_, cause, _)| *cause != Cause::Pad) {
+        let of = |times: &[Span]| (times.iter().copied().min(), times.iter().copied().max());
+        let (least, most) = match op {
+            Op::Read => of(&timing.read),
+            Op::Program => of(&timing.program),
+            Op::Erase => (Some(timing.erase), Some(timing.erase)),
+            // A read and a program behind one another.
+            Op::CopyBack => continue,
+        };
+        let copies = [timing.cache_read, timing.cache_program].into_iter().flatten().max().unwrap_or(Span::ZERO);
+        let (least, most) = (least.expect("a time"), most.expect("a time") + copies);
+        let within = least * tally.commands <= tally.array && tally.array <= most * tally.commands;
+        assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
+    }
+    let elapsed = counters.at - flash::units::Time::ZERO;
+    let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.unit_busy);
+    assert!(busy.copied().all(|busy| busy <= elapsed), "something worked longer than there was time");
+}

@@ -1,0 +1,36 @@
+//! Faults: every single one of the first programs, and of the first erases, fails in a run of its own. Another
+//! fails a little later, and the power goes in between, with torn pages beside the failed ones. Nothing is lost.
+
+use flash::engine::Rng;
+
+use super::{Trial, Work, script};
+use crate::Host;
+
+pub(super) fn program_failures(trial: &Trial<'_>) -> Work {
+    each(trial, |host, nth| host.ssd_mut().media_mut().faults_mut().fail_program(nth))
+}
+
+pub(super) fn erase_failures(trial: &Trial<'_>) -> Work {
+    each(trial, |host, nth| host.ssd_mut().media_mut().faults_mut().fail_erase(nth))
+}
+
+fn each(trial: &Trial<'_>, fail: impl Fn(&mut Host, u64)) -> Work {
+    let mut work = Work::default();
+    for nth in 0..trial.effort.failures {
+        let seed = trial.seed ^ nth << 32;
+        let mut rng = Rng::stream(seed, "conformance.faults");
+        // Erases begin at once on a full drive, and what comes first differs on a new one.
+        let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
+        fail(&mut host, nth);
+        fail(&mut host, nth + 1 + rng.below(8));
+        let script = script::random(seed, trial.capacity(), trial.effort.cut_requests * 2);
+        let (before, after) = script.split_at(rng.below(script.len() as u64) as usize);
+        script::play(&mut host, before);
+        host.cut();
+        script::play(&mut host, after);
+        host.rest();
+        host.audit();
+        work += Work { cuts: 1, failures: 2, ..Work::of(&host) };
+    }
+    work
+}

@@ -1,0 +1,17 @@
+//! Integrity: every read returns the newest write, whatever else is under way, and at the end so does every
+//! sector of the drive.
+
+use flash::backend::Op;
+use ssd::Drive;
+
+use super::{Trial, Work, script};
+
+pub(super) fn integrity(trial: &Trial<'_>) -> Work {
+    let mut host = trial.host();
+    script::play(&mut host, &script::random(trial.seed, trial.capacity(), trial.effort.requests));
+    host.rest();
+    host.audit();
+    let erases = host.ssd().counters().flash.op(Op::Erase).commands;
+    assert!(erases > 0, "the script is too short to make the drive collect: the check proves nothing");
+    Work::of(&host)
+}

@@ -1,0 +1,101 @@
+//! Power cuts at every moment that can differ: at the start and the end of every media operation, and half-way
+//! between any two of them.
+//!
+//! Each time a copy of the drive loses its power, and a new drive is made of nothing but what is left on the
+//! media. What was durable is there and whole, nothing older reappears, and nothing of another sector. Then the
+//! copy lives on: it is written to, its power goes again, and everything is checked once more.
+
+use flash::backend::Op;
+use flash::engine::Rng;
+use ssd::Drive;
+
+use super::{Trial, Work, script};
+use crate::{Host, requests};
+
+/// The most requests between a cut and the next.
+const LIFE: u64 = 4;
+
+pub(super) fn cuts_of_a_new_drive(trial: &Trial<'_>) -> Work {
+    cut_everywhere(trial, trial.host())
+}
+
+pub(super) fn cuts_of_a_full_drive(trial: &Trial<'_>) -> Work {
+    let host = trial.filled();
+    let work = cut_everywhere(trial, host);
+    assert!(work.cuts > u64::from(trial.effort.cut_requests), "{} cuts are not every moment", work.cuts);
+    work
+}
+
+/// One life after another, each cut short, so that what a cut leaves behind adds up: half-filled superblocks,
+/// copies without a use, torn pages. The drive must neither lose anything nor run out of room.
+pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
+    let mut host = trial.filled();
+    let mut rng = Rng::stream(trial.seed, "conformance.lives");
+    for _ in 0..trial.effort.lives {
+        for _ in 0..1 + rng.below(LIFE) {
+            host.submit(requests::draw(&mut rng, trial.capacity()));
+            host.steps(rng.below(8));
+        }
+        if let Some(middle) = host.middle().filter(|_| rng.chance(0.5)) {
+            host.advance(middle);
+        }
+        host = host.crashed(rng.bits());
+    }
+    host.rest();
+    host.audit();
+    Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
+}
+
+fn cut_everywhere(trial: &Trial<'_>, mut host: Host) -> Work {
+    let mut cutter = Cutter { seed: trial.seed, capacity: trial.capacity(), cuts: 0 };
+    for line in script::random(trial.seed, trial.capacity(), trial.effort.cut_requests) {
+        host.submit(line.io);
+        for _ in 0..line.events {
+            cutter.step(&mut host);
+        }
+    }
+    while cutter.step(&mut host) {}
+    host.rest();
+    host.audit();
+    assert!(host.ssd().counters().flash.op(Op::Program).commands > 0, "nothing was programmed");
+    Work { cuts: cutter.cuts, ..Work::of(&host) }
+}
+
+struct Cutter {
+    seed: u64,
+    capacity: u64,
+    cuts: u64,
+}
+
+impl Cutter {
+    /// Lets the next thing happen, with a cut half-way to it and one at it. False if nothing is under way.
+    fn step(&mut self, host: &mut Host) -> bool {
+        if let Some(middle) = host.middle() {
+            // Nothing happens until then, so the drive itself may as well be told.
+            host.advance(middle);
+            self.cut(host);
+        }
+        let more = host.step();
+        if more {
+            self.cut(host);
+        }
+        more
+    }
+
+    fn cut(&mut self, host: &Host) {
+        self.cuts += 1;
+        let mut rng = Rng::stream(self.seed ^ self.cuts << 32, "conformance.cut");
+        let mut copy = host.crashed(rng.bits());
+        let requests = 1 + rng.below(LIFE);
+        for _ in 0..requests {
+            copy.submit(requests::draw(&mut rng, self.capacity));
+            copy.steps(rng.below(8));
+        }
+        self.cuts += 1;
+        let mut copy = copy.crashed(rng.bits());
+        // The drive still works.
+        copy.submit(requests::draw(&mut rng, self.capacity));
+        copy.rest();
+        copy.audit();
+    }
+}

@@ -1,0 +1,215 @@
+//! Every setting there is, one after another, on a drive so small that everything happens often.
+
+use flash::backend::{Arbitration, BusOrder, Order, Units};
+use flash::nand::{FaultSpec, Part};
+use flash::units::{Bytes, Ratio};
+use ssd::{
+    BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, PlacementSpec, Spec, VictimSpec, WearSpec,
+};
+
+/// A device with a name.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    /// What is special about it.
+    pub name: String,
+    /// The device.
+    pub spec: Spec,
+}
+
+/// Two channels with a die each, ten blocks of four pages of two units of two sectors.
+fn base(kind: FtlKind) -> Spec {
+    let mut part = Part::preset("dirik-2009").expect("a preset").clone();
+    part.geometry.page = Bytes::new(2048);
+    part.geometry.pages_per_block = 4;
+    part.geometry.blocks_per_plane = 10;
+    part.geometry.planes_per_die = 1;
+    part.geometry.dies_per_chip = 1;
+    part.features.copy_back = true;
+    Spec {
+        name: "conformance".into(),
+        description: String::new(),
+        flash: FlashSpec {
+            part: None,
+            custom_part: Some(part),
+            channels: 2,
+            chips: 1,
+            gang: 1,
+            width: 8,
+            lane_rate: None,
+            size: None,
+            blocks: None,
+            pages: None,
+            planes: None,
+            dies: None,
+            multi_plane: None,
+            cache_mode: true,
+            units: Units::default(),
+            order: Arbitration::default(),
+            faults: FaultSpec::default(),
+        },
+        host: HostSpec { queue_depth: 8, ..HostSpec::default() },
+        buffer: None,
+        // Two blocks of each pool may fail before the drive is out of space.
+        ftl: FtlSpec {
+            kind,
+            map_unit: Some(Bytes::new(1024)),
+            over_provisioning: Ratio::new(0.54),
+            gc: GcSpec { start: 2, stop: 3, parallel: 2, ..GcSpec::default() },
+            wear: WearSpec { check_every: 2, ..WearSpec::default() },
+            ..FtlSpec::default()
+        },
+    }
+}
+
+/// Planes that one command can work on.
+fn set_planes(part: &mut Part, planes: u32) {
+    part.geometry.planes_per_die = planes;
+    part.features.multi_plane = planes > 1;
+}
+
+fn buffer(units: u64, high: f64, low: f64) -> BufferSpec {
+    BufferSpec { size: Bytes::new(units * 1024), high: Ratio::new(high), low: Ratio::new(low) }
+}
+
+/// A placement in a word, and its order.
+fn called(placement: &PlacementSpec, order: Digits) -> String {
+    let text = format!("{placement:?}");
+    format!("{} {order}", text.split(' ').next().unwrap_or_default())
+}
+
+/// What is added to a list of settings.
+struct Book {
+    kind: FtlKind,
+    settings: Vec<Setting>,
+}
+
+impl Book {
+    fn add(&mut self, name: impl Into<String>, change: impl FnOnce(&mut Spec)) {
+        let mut spec = base(self.kind);
+        change(&mut spec);
+        self.settings.push(Setting { name: name.into(), spec });
+    }
+
+    fn part(&mut self, name: &str, change: impl FnOnce(&mut Part, &mut FlashSpec)) {
+        self.add(name, |spec| {
+            let mut part = spec.flash.custom_part.take().expect("a part of its own");
+            change(&mut part, &mut spec.flash);
+            spec.flash.custom_part = Some(part);
+        });
+    }
+
+    fn policies(&mut self) {
+        let order = Digits::default();
+        for victim in VictimSpec::EVERY {
+            for placement in [PlacementSpec::PageRoundRobin { order }, PlacementSpec::AddressStriping { order }] {
+                self.add(format!("{victim:?}, {}", called(&placement, order)), |spec| {
+                    (spec.ftl.gc.victim, spec.ftl.placement) = (victim, placement);
+                });
+            }
+        }
+        // Each order once, the placements in turn, on four pools that differ in channel and plane.
+        for (i, order) in Digits::every().enumerate() {
+            let placements = PlacementSpec::every(order);
+            let placement = &placements[i % placements.len()];
+            self.part(&called(placement, order), |part, flash| {
+                set_planes(part, 2);
+                flash.multi_plane = Some(false);
+            });
+            let spec = &mut self.settings.last_mut().expect("just added").spec;
+            spec.ftl.placement = placement.clone();
+        }
+        for placement in PlacementSpec::every(order) {
+            self.add(format!("buffered, {}", called(&placement, order)), |spec| {
+                (spec.ftl.placement, spec.buffer) = (placement, Some(buffer(8, 0.5, 0.25)));
+            });
+        }
+    }
+
+    fn collection(&mut self) {
+        for (start, stop, parallel) in [(1, 2, 1), (1, 4, 3), (3, 4, 1), (3, 5, 4)] {
+            self.add(format!("collects from {start} to {stop}, {parallel} at once"), |spec| {
+                spec.ftl.gc = GcSpec { start, stop, parallel, ..GcSpec::default() };
+            });
+        }
+        self.add("copy-back", |spec| spec.ftl.gc.copy_back = true);
+        self.add("copy-back of pages", |spec| {
+            (spec.ftl.gc.copy_back, spec.ftl.map_unit) = (true, Some(Bytes::new(2048)));
+        });
+        self.add("no wear levelling", |spec| spec.ftl.wear.dynamic = false);
+        for dynamic in [true, false] {
+            for victim in [VictimSpec::Greedy, VictimSpec::Fifo] {
+                self.add(format!("static wear levelling, {victim:?}, dynamic: {dynamic}"), |spec| {
+                    spec.ftl.gc.victim = victim;
+                    spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
+                });
+            }
+        }
+    }
+
+    fn flash(&mut self) {
+        for unit in [512, 2048] {
+            self.add(format!("mapping unit of {unit} bytes"), |spec| spec.ftl.map_unit = Some(Bytes::new(unit)));
+        }
+        for planes in [2, 4] {
+            self.part(&format!("{planes} planes at once"), |part, _| set_planes(part, planes));
+        }
+        self.part("ganged chips", |_, flash| flash.gang = 2);
+        self.part("one-shot programs of 2 pages", |part, _| part.timing.one_shot = 2);
+        self.part("one-shot programs of 3 pages on 2 planes", |part, _| {
+            (part.timing.one_shot, part.geometry.pages_per_block) = (3, 6);
+            set_planes(part, 2);
+        });
+        self.part("no cache mode", |_, flash| flash.cache_mode = false);
+        self.part("slow commands and copies", |part, _| {
+            part.bus.command = "200ns".parse().expect("a time");
+            part.timing.cache_program_copy = "3us".parse().expect("a time");
+        });
+        self.part("two chips on a channel", |_, flash| (flash.channels, flash.chips) = (1, 2));
+        for units in Units::EVERY {
+            for commands in Order::EVERY {
+                self.part(&format!("units {units:?}, {commands:?}"), |_, flash| {
+                    (flash.units, flash.order.commands) = (units, commands);
+                    (flash.channels, flash.chips) = (1, 2);
+                });
+            }
+        }
+        for bus in BusOrder::EVERY {
+            self.part(&format!("bus {bus:?}"), |_, flash| {
+                (flash.order.bus, flash.units) = (bus, Units::None);
+                (flash.channels, flash.chips) = (1, 2);
+            });
+        }
+    }
+
+    fn host(&mut self) {
+        self.add("buffer of one unit", |spec| spec.buffer = Some(buffer(1, 0.5, 0.25)));
+        self.add("buffer that fills up", |spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
+        self.add("buffer that holds nothing back", |spec| spec.buffer = Some(buffer(8, 0.0, 0.0)));
+        self.add("large buffer", |spec| spec.buffer = Some(buffer(32, 0.75, 0.25)));
+        self.add("buffer, static wear levelling", |spec| {
+            spec.buffer = Some(buffer(8, 0.5, 0.25));
+            spec.ftl.wear.threshold = Some(4);
+        });
+        self.part("buffer, one-shot programs", |part, _| part.timing.one_shot = 2);
+        self.settings.last_mut().expect("just added").spec.buffer = Some(buffer(8, 0.5, 0.25));
+        self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
+        self.add("queue depth of 32", |spec| spec.host.queue_depth = 32);
+        self.add("chopped requests", |spec| spec.host.chop = Some(Bytes::new(2048)));
+        self.add("a link", |spec| spec.host.link.rate = Some(flash::units::Rate::new(50_000_000)));
+    }
+}
+
+/// All settings.
+#[must_use]
+pub fn settings() -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for kind in FtlKind::EVERY {
+        let mut book = Book { kind, settings };
+        book.policies();
+        book.collection();
+        book.flash();
+        book.host();
+        settings = book.settings;
+    }
+    settings
+}

@@ -1,0 +1,247 @@
+//! A host that knows what its drive must hold: it submits requests, checks every answer against the oracle,
+//! and cuts the power, of the drive itself or of a copy of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
+use flash::units::{Lba, Sectors, Time};
+use ssd::{Completion, Drive, Request, Ssd, Status};
+
+use crate::Oracle;
+
+/// Events after which a drive that nobody asks for anything must have come to rest.
+const REST: u32 = 1_000_000;
+
+/// A request under way.
+#[derive(Clone, Debug)]
+struct UnderWay {
+    io: Io,
+    /// What a write brings, and its place among all writes.
+    stamps: Vec<Stamp>,
+    order: u64,
+    /// The writes that a flush covers.
+    covered: BTreeSet<u64>,
+}
+
+/// A drive, what it must hold, and what is under way.
+#[derive(Clone, Debug)]
+pub struct Host {
+    ssd: Ssd<Stamp>,
+    oracle: Oracle,
+    next_tag: u64,
+    under_way: BTreeMap<u64, UnderWay>,
+    completed_writes: BTreeSet<u64>,
+    completions: Vec<Completion<Stamp>>,
+    /// Requests and sectors completed, by kind.
+    requests: [u64; 4],
+    sectors: [u64; 4],
+    /// The drive said that it has lost too many blocks: from here on nothing is checked.
+    worn_out: bool,
+    may_wear_out: bool,
+}
+
+impl Host {
+    /// A host of a drive on which nothing has been written but zeros.
+    #[must_use]
+    pub fn new(ssd: Ssd<Stamp>) -> Self {
+        let resolved = ssd.resolved();
+        Self {
+            oracle: Oracle::new(resolved.buffer.is_none(), u64::from(resolved.geometry.sectors)),
+            ssd,
+            next_tag: 0,
+            under_way: BTreeMap::new(),
+            completed_writes: BTreeSet::new(),
+            completions: Vec::new(),
+            requests: [0; 4],
+            sectors: [0; 4],
+            worn_out: false,
+            may_wear_out: false,
+        }
+    }
+
+    /// A drive with so many faults that it may give up.
+    #[must_use]
+    pub const fn that_may_wear_out(mut self, may: bool) -> Self {
+        self.may_wear_out = may;
+        self
+    }
+
+    /// The drive.
+    #[must_use]
+    pub const fn ssd(&self) -> &Ssd<Stamp> {
+        &self.ssd
+    }
+
+    /// The drive, to plan faults.
+    pub const fn ssd_mut(&mut self) -> &mut Ssd<Stamp> {
+        &mut self.ssd
+    }
+
+    /// True if the drive has given up.
+    #[must_use]
+    pub const fn worn_out(&self) -> bool {
+        self.worn_out
+    }
+
+    /// Requests completed, by kind.
+    #[must_use]
+    pub const fn requests(&self) -> [u64; 4] {
+        self.requests
+    }
+
+    /// Sectors of the requests completed, by kind.
+    #[must_use]
+    pub const fn sectors(&self) -> [u64; 4] {
+        self.sectors
+    }
+
+    /// Hands in a request now.
+    pub fn submit(&mut self, io: Io) {
+        self.next_tag += 1;
+        let stamps = if io.kind == IoKind::Write { self.oracle.submit_write(&io) } else { Vec::new() };
+        if io.kind == IoKind::Discard {
+            self.oracle.submit_discard(&io);
+        }
+        let covered = if io.kind == IoKind::Flush { self.completed_writes.clone() } else { BTreeSet::new() };
+        let order = self.oracle.writes();
+        self.under_way.insert(self.next_tag, UnderWay { io, stamps: stamps.clone(), order, covered });
+        self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, io, data: stamps });
+    }
+
+    /// Lets the next thing happen. False if nothing is under way.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.ssd.next_event() else { return false };
+        self.advance(at);
+        true
+    }
+
+    /// Lets so many things happen, if there are so many.
+    pub fn steps(&mut self, events: u64) {
+        for _ in 0..events {
+            self.step();
+        }
+    }
+
+    /// Lets time pass, at most until something completes.
+    pub fn advance(&mut self, to: Time) {
+        let mut completions = std::mem::take(&mut self.completions);
+        self.ssd.advance(to, &mut completions);
+        for completion in completions.drain(..) {
+            self.complete(&completion);
+        }
+        self.completions = completions;
+    }
+
+    /// The moment half-way to the next event, if there is any time between.
+    #[must_use]
+    pub fn middle(&self) -> Option<Time> {
+        let now = self.ssd.now().as_ps();
+        let span = self.ssd.next_event()?.as_ps() - now;
+        (span > 1).then(|| Time::from_ps(now + span / 2))
+    }
+
+    /// Lets everything come to rest.
+    ///
+    /// # Panics
+    /// If it never does, or a request is left over.
+    pub fn rest(&mut self) {
+        let mut steps = 0;
+        while self.step() {
+            steps += 1;
+            assert!(steps < REST, "the device never comes to rest");
+        }
+        assert!(self.under_way.is_empty(), "requests that never complete: {:?}", self.under_way.keys());
+    }
+
+    fn complete(&mut self, completion: &Completion<Stamp>) {
+        let UnderWay { io, stamps, order, covered } =
+            self.under_way.remove(&completion.tag).expect("a request completes once");
+        assert_eq!(io, completion.io);
+        self.requests[io.kind as usize] += 1;
+        self.sectors[io.kind as usize] += io.sectors.get();
+        if completion.status == Status::ReadOnly {
+            assert!(self.may_wear_out, "a device without faults became read-only");
+            self.worn_out = true;
+        }
+        if self.worn_out {
+            return;
+        }
+        assert_eq!(completion.status, Status::Done);
+        match io.kind {
+            IoKind::Read => self.oracle.check_read(&io, &completion.data),
+            IoKind::Write => {
+                self.oracle.complete_write(&io, &stamps);
+                self.completed_writes.insert(order);
+            }
+            IoKind::Flush => self.oracle.complete_flush(|order| covered.contains(&order)),
+            IoKind::Discard => self.oracle.complete_discard(&io),
+        }
+    }
+
+    /// Cuts the power of the drive, switches it on again and checks everything on it.
+    pub fn cut(&mut self) {
+        let lost = self.ssd.cut_power();
+        assert_eq!(lost.iter().copied().collect::<BTreeSet<_>>(), self.under_way.keys().copied().collect());
+        self.ssd.power_on(self.ssd.now());
+        self.forget();
+        self.recovered();
+    }
+
+    /// What would be left if the power went now: a new drive, made of nothing but the torn media of a copy.
+    /// `torn` decides how far the operations under way had come.
+    #[must_use]
+    pub fn crashed(&self, torn: u64) -> Self {
+        let mut copy = self.clone();
+        copy.ssd.media_mut().faults_mut().restart(torn);
+        copy.ssd.cut_power();
+        copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), ());
+        copy.forget();
+        copy.recovered();
+        copy
+    }
+
+    fn forget(&mut self) {
+        self.under_way.clear();
+        self.completed_writes.clear();
+    }
+
+    /// The drive has just come back: what it holds must be possible, and from now on it is held to it.
+    fn recovered(&mut self) {
+        self.ssd.check();
+        for (first, data) in self.contents() {
+            for (sector, got) in (first..).zip(data) {
+                self.oracle.check_recovered(sector, got);
+            }
+        }
+    }
+
+    /// Reads the whole drive, which is at rest, and checks every sector.
+    pub fn audit(&mut self) {
+        self.ssd.check();
+        for (first, data) in self.contents() {
+            let io = Io { kind: IoKind::Read, start: Lba::new(first), sectors: Sectors::new(data.len() as u64) };
+            self.oracle.check_read(&io, &data);
+        }
+    }
+
+    /// Everything on the drive, in pieces, each with its first sector. These reads are not counted.
+    fn contents(&mut self) -> Vec<(u64, Vec<Stamp>)> {
+        let capacity = self.ssd.capacity().get();
+        let mut pieces = Vec::new();
+        for start in (0..capacity).step_by(64) {
+            let sectors = Sectors::new(64.min(capacity - start));
+            let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors };
+            self.ssd.submit(self.ssd.now(), Request { tag: 0, io, data: Vec::new() });
+            let mut completions = Vec::new();
+            while completions.is_empty() {
+                let at = self.ssd.next_event().expect("a read completes");
+                self.ssd.advance(at, &mut completions);
+            }
+            assert_eq!((completions.len(), completions[0].tag), (1, 0), "only the read is under way");
+            assert_eq!(completions[0].status, Status::Done);
+            pieces.push((start, completions.remove(0).data));
+        }
+        pieces
+    }
+}

@@ -1,0 +1,23 @@
+//! Random requests that make trouble: small and large, half of them on a hot spot, so that they overlap.
+
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors};
+
+/// One request to a drive of so many sectors.
+pub fn draw(rng: &mut Rng, capacity: u64) -> Io {
+    let kind = match rng.below(100) {
+        0..30 => IoKind::Read,
+        30..92 => IoKind::Write,
+        92..96 => IoKind::Flush,
+        _ => IoKind::Discard,
+    };
+    if kind == IoKind::Flush {
+        return Io::FLUSH;
+    }
+    let most = if rng.chance(0.1) { 96 } else { 12 };
+    let sectors = 1 + rng.below(most.min(capacity));
+    let space = if rng.chance(0.5) { (capacity / 10).max(sectors) } else { capacity };
+    let start = rng.below(space - sectors + 1);
+    Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+}

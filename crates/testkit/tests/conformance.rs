@@ -1,0 +1,87 @@
+//! The conformance suite over every setting: one test for each check, so that they run side by side.
+
+use testkit::conformance::{Effort, Trial, Work, check, settings};
+
+/// Applies a check to every `parts`-th setting, from the `part`-th on.
+fn apply(name: &str, part: usize, parts: usize) {
+    let check = check(name).expect("a check of the suite");
+    let mut work = Work::default();
+    let mut failures = String::new();
+    for (i, setting) in settings().iter().enumerate().skip(part).step_by(parts) {
+        let resolved = setting.spec.resolve().unwrap_or_else(|faults| panic!("{}: {faults:?}", setting.name));
+        let trial = Trial { resolved: &resolved, seed: i as u64, effort: Effort::TEST };
+        match check.run(&setting.name, &trial) {
+            Ok(done) => work += done,
+            Err(failure) => failures += &format!("\n{failure}"),
+        }
+    }
+    assert!(failures.is_empty(), "{failures}");
+    println!("{name}: {work:?}");
+}
+
+#[test]
+fn reads_return_the_newest_write() {
+    apply("integrity", 0, 1);
+}
+
+#[test]
+fn the_books_balance() {
+    apply("books", 0, 1);
+}
+
+#[test]
+fn two_runs_are_one() {
+    apply("determinism", 0, 1);
+}
+
+#[test]
+fn wear_is_bounded() {
+    apply("wear", 0, 1);
+}
+
+#[test]
+fn failing_programs_lose_nothing() {
+    apply("program failures", 0, 1);
+}
+
+#[test]
+fn failing_erases_lose_nothing() {
+    apply("erase failures", 0, 1);
+}
+
+#[test]
+fn a_cut_at_every_moment_of_a_new_drive() {
+    apply("power cuts, new", 0, 1);
+}
+
+#[test]
+fn one_cut_after_another() {
+    apply("power cuts, one after another", 0, 1);
+}
+
+#[test]
+fn a_cut_at_every_moment_of_a_full_drive_even() {
+    apply("power cuts, full", 0, 2);
+}
+
+#[test]
+fn a_cut_at_every_moment_of_a_full_drive_odd() {
+    apply("power cuts, full", 1, 2);
+}
+
+/// What the soak once found, with its longer scripts: a drive with garbage enough refused writes after a failure.
+#[test]
+fn what_was_found_before_is_not_found_again() {
+    for (name, setting, seed) in [
+        ("program failures", "buffered, AddressStriping channel-chip-die-plane", 440_022),
+        ("program failures", "CostBenefit, AddressStriping channel-chip-die-plane", 495_015),
+        ("erase failures", "Random, PageRoundRobin channel-chip-die-plane", 495_018),
+    ] {
+        let all = settings();
+        let setting = all.iter().find(|known| known.name == setting).expect("a setting of the suite");
+        let resolved = setting.spec.resolve().expect("valid");
+        let trial = Trial { resolved: &resolved, seed, effort: Effort::SOAK };
+        let result = check(name).expect("a check of the suite").run(&setting.name, &trial);
+        assert!(result.is_ok(), "{result:?}");
+    }
+}

@@ -1,0 +1,76 @@
+//! The conformance suite finds what it is for: each of the bugs that can be planted in the FTL and the buffer
+//! fails at least one check, and the same checks pass without it.
+
+use ssd::Sabotage;
+use testkit::conformance::{CHECKS, Effort, Failure, Setting, Trial, settings};
+
+/// Settings that between them have what the bugs need: one plain, one with a buffer, one with static wear
+/// levelling, one whose collection copies much and one that chooses at random.
+const SETTINGS: [&str; 5] = [
+    "Greedy, PageRoundRobin channel-chip-die-plane",
+    "buffer that fills up",
+    "static wear levelling, Greedy, dynamic: true",
+    "Fifo, PageRoundRobin channel-chip-die-plane",
+    "Random, PageRoundRobin channel-chip-die-plane",
+];
+
+fn chosen() -> Vec<Setting> {
+    let all = settings();
+    let find = |name: &str| all.iter().find(|setting| setting.name == name).unwrap_or_else(|| panic!("no `{name}`"));
+    SETTINGS.iter().map(|name| find(name).clone()).collect()
+}
+
+/// What the suite says of a bug, in the order of settings and checks.
+fn failures(bug: Option<Sabotage>) -> impl Iterator<Item = Failure> {
+    chosen().into_iter().flat_map(move |setting| {
+        let resolved = setting.spec.resolve().expect("valid");
+        let resolved = bug.map_or(resolved.clone(), |bug| resolved.sabotaged(bug));
+        CHECKS.into_iter().filter_map(move |check| {
+            let trial = Trial { resolved: &resolved, seed: 1, effort: Effort::TEST };
+            check.run(&setting.name, &trial).err()
+        })
+    })
+}
+
+#[test]
+fn a_sound_drive_passes() {
+    assert_eq!(failures(None).next(), None);
+}
+
+/// Applies the suite until the check has failed that is expected to.
+fn finds(bug: Sabotage, check: &str) {
+    let mut first = None;
+    let found = failures(Some(bug)).find(|failure| {
+        first.get_or_insert_with(|| failure.clone());
+        failure.check == check
+    });
+    let first = first.unwrap_or_else(|| panic!("{bug:?} is not found by any check"));
+    let found = found.unwrap_or_else(|| panic!("{bug:?} is not found by `{check}`, only by {first}"));
+    println!("{bug:?}: {found}");
+}
+
+#[test]
+fn every_planted_bug_is_found() {
+    for bug in Sabotage::EVERY {
+        finds(bug, expected(bug));
+    }
+}
+
+/// The check that each bug must fail, whatever else it fails as well.
+const fn expected(bug: Sabotage) -> &'static str {
+    match bug {
+        Sabotage::CopyCharged => "books",
+        Sabotage::FailureIgnored => "program failures",
+        Sabotage::NeverLevels => "wear",
+        Sabotage::Undetermined => "determinism",
+        Sabotage::CopyLooksNewer | Sabotage::OlderRecovered | Sabotage::FlushLies => "power cuts, full",
+        Sabotage::CopyRecovered => "power cuts, one after another",
+        Sabotage::LostUpdate
+        | Sabotage::StaleMapping
+        | Sabotage::CollectionDrops
+        | Sabotage::CopyOverrules
+        | Sabotage::ReserveTaken
+        | Sabotage::BufferMissed
+        | Sabotage::DiscardForgotten => "integrity",
+    }
+}
