@@ -262,6 +262,7 @@ mod tests {
         for wanted in ["2 claims: 1 hold, 1 FAIL", "they do not", "B1 "] {
             assert!(text.contains(wanted), "{text}");
         }
+        assert!(text.lines().all(|line| line.chars().count() <= crate::report::WIDTH), "{text}");
 
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("out");

@@ -15,7 +15,7 @@ use workload::trace::{ExtentRule, VolumeRule};
 
 pub use builtin::builtin;
 pub use grid::{Plan, Point};
-pub(crate) use grid::{describe, matches};
+pub(crate) use grid::describe;
 pub use label::{Assignment, Label, OneOrMany};
 
 use crate::expect::ExpectSpec;

@@ -18,7 +18,7 @@ pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{Delayed, Energies, Erases, FlashRow, KindSummary, Latencies, Summary, Utilisation};
 pub use table::table;
-pub(crate) use table::{grid, wrapped};
+pub(crate) use table::{WIDTH, grid, wrapped};
 
 use flash::units::Energy;
 

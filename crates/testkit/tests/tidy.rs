@@ -49,6 +49,14 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
+// --- merges are finished ---
+
+fn conflict_markers(files: &[File]) -> Vec<Violation> {
+    let marks = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|mark| line.starts_with(mark));
+    let lines = files.iter().flat_map(|file| file.text.lines().enumerate().map(move |(i, line)| (file, i + 1, line)));
+    lines.filter(|(.., line)| marks(line)).map(|(file, i, _)| at(file, i, "a merge was left unfinished")).collect()
+}
+
 // --- imports run only downward ---
 
 /// Which of our crates a crate may build on.
@@ -282,7 +290,13 @@ const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
     Err(_) => unreachable!(),
 };
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
+    Rule {
+        name: "merges are finished",
+        check: conflict_markers,
+        planted: &[("README.md", "one\n<<<<<<< HEAD\ntwo\n=======\nthree\n>>>>>>> other\n", &[2, 6])],
+        innocent: &[("README.md", "Title\n=======\n\n    if a <<<<<<< b\n")],
+    },
     Rule {
         name: "imports run only downward",
         check: arrows,

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use crate::metric::Unit;
 use crate::plan::{Assignment, Label};
 
-/// A metric's values, by the labels of their points.
+/// A metric's values, by the places of their points on the axes, so that they are in the axes' order.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     axes: &'a [(String, Vec<Label>)],
-    at: BTreeMap<Vec<Label>, f64>,
+    at: BTreeMap<Vec<usize>, f64>,
     unit: Unit,
 }
 
@@ -23,13 +23,17 @@ pub(crate) struct Group {
 }
 
 impl<'a> Values<'a> {
-    /// The values of a metric of this unit. Points without one are left out.
+    /// The values of a metric of this unit. Points without one are left out, and those that are on no axis.
     pub fn new(
         axes: &'a [(String, Vec<Label>)],
         unit: Unit,
         values: impl IntoIterator<Item = (Vec<Label>, Option<f64>)>,
     ) -> Self {
-        let at = values.into_iter().filter_map(|(labels, value)| Some((labels, value?))).collect();
+        let place = |labels: Vec<Label>| {
+            let pairs = axes.iter().zip(&labels);
+            pairs.map(|((_, all), label)| all.iter().position(|other| other == label)).collect::<Option<Vec<_>>>()
+        };
+        let at = values.into_iter().filter_map(|(labels, value)| Some((place(labels)?, value?))).collect();
         Self { axes, at, unit }
     }
 
@@ -39,18 +43,24 @@ impl<'a> Values<'a> {
         self.unit
     }
 
-    fn matches(&self, assignment: &Assignment, labels: &[Label]) -> bool {
-        crate::plan::matches(assignment, self.axes, labels)
+    fn label(&self, axis: usize, place: &[usize]) -> &'a Label {
+        &self.axes[axis].1[place[axis]]
+    }
+
+    fn matches(&self, assignment: &Assignment, place: &[usize]) -> bool {
+        let axes = self.axes.iter().enumerate();
+        axes.filter_map(|(axis, (name, _))| Some((axis, assignment.get(name)?)))
+            .all(|(axis, wanted)| wanted.labels().contains(self.label(axis, place)))
     }
 
     /// Those that match `filter`, each divided by the value at the same point moved to `per`.
     pub(crate) fn select(&self, filter: &Assignment, per: Option<&Assignment>) -> Self {
-        let value = |labels: &Vec<Label>, value: f64| match per {
+        let value = |place: &Vec<usize>, value: f64| match per {
             None => Some(value),
-            Some(per) => self.at.get(&self.moved(labels, per)).filter(|by| **by != 0.0).map(|by| value / by),
+            Some(per) => self.at.get(&self.moved(place, per)).filter(|by| **by != 0.0).map(|by| value / by),
         };
-        let kept = self.at.iter().filter(|(labels, _)| self.matches(filter, labels));
-        let at = kept.filter_map(|(labels, v)| Some((labels.clone(), value(labels, *v)?))).collect();
+        let kept = self.at.iter().filter(|(place, _)| self.matches(filter, place));
+        let at = kept.filter_map(|(place, v)| Some((place.clone(), value(place, *v)?))).collect();
         Self { axes: self.axes, at, unit: if per.is_some() { Unit::Plain } else { self.unit } }
     }
 
@@ -59,11 +69,13 @@ impl<'a> Values<'a> {
         self.at.values().copied()
     }
 
-    /// The labels of a point, with those of an assignment in their place.
-    fn moved(&self, labels: &[Label], to: &Assignment) -> Vec<Label> {
-        let pair = self.axes.iter().zip(labels);
-        pair.map(|((name, _), label)| to.get(name).and_then(|wanted| wanted.labels().first()).unwrap_or(label).clone())
-            .collect()
+    /// A point with the labels of an assignment in place of its own.
+    fn moved(&self, place: &[usize], to: &Assignment) -> Vec<usize> {
+        let moved = |(axis, (name, all)): (usize, &(String, Vec<Label>))| {
+            let wanted = to.get(name).and_then(|wanted| wanted.labels().first());
+            wanted.and_then(|label| all.iter().position(|other| other == label)).unwrap_or(place[axis])
+        };
+        self.axes.iter().enumerate().map(moved).collect()
     }
 
     /// For each combination of the axes that no assignment names: the values at all the assignments, in
@@ -71,13 +83,12 @@ impl<'a> Values<'a> {
     pub(crate) fn tuples(&self, of: &[&Assignment]) -> Vec<Group> {
         let Some(first) = of.first() else { return Vec::new() };
         let mut groups = Vec::new();
-        for labels in self.at.keys().filter(|labels| self.matches(first, labels)) {
+        for place in self.at.keys().filter(|place| self.matches(first, place)) {
             // A point in which an axis that only others name has any label: it counts once, below.
-            let places: Vec<Vec<Label>> = of.iter().map(|to| self.moved(labels, to)).collect();
-            let values: Option<Vec<f64>> = places.iter().map(|place| self.at.get(place).copied()).collect();
+            let values: Option<Vec<f64>> = of.iter().map(|to| self.at.get(&self.moved(place, to)).copied()).collect();
             let Some(values) = values else { continue };
             let named = |name: &str| of.iter().any(|assignment| assignment.contains_key(name));
-            let group = Group { name: self.name(labels, named), labels: Vec::new(), values };
+            let group = Group { name: self.name(place, named), labels: Vec::new(), values };
             if !groups.contains(&group) {
                 groups.push(group);
             }
@@ -88,19 +99,16 @@ impl<'a> Values<'a> {
     /// For each combination of the other axes: the values along this one, in its order.
     pub(crate) fn along(&self, axis: &str) -> Vec<Group> {
         let Some(at) = self.axes.iter().position(|(name, _)| name == axis) else { return Vec::new() };
-        let mut groups: BTreeMap<Vec<Label>, Group> = BTreeMap::new();
-        let order = |label: &Label| self.axes[at].1.iter().position(|other| other == label);
-        let mut points: Vec<_> = self.at.iter().collect();
-        points.sort_by_key(|(labels, _)| order(&labels[at]));
-        for (labels, value) in points {
-            let mut others = labels.clone();
-            let label = others.remove(at);
+        let mut groups: BTreeMap<Vec<usize>, Group> = BTreeMap::new();
+        for (place, value) in &self.at {
+            let mut others = place.clone();
+            others.remove(at);
             let group = groups.entry(others).or_insert_with(|| Group {
-                name: self.name(labels, |name| name == axis),
+                name: self.name(place, |name| name == axis),
                 labels: Vec::new(),
                 values: Vec::new(),
             });
-            group.labels.push(label);
+            group.labels.push(self.label(at, place).clone());
             group.values.push(*value);
         }
         groups.into_values().collect()
@@ -108,17 +116,17 @@ impl<'a> Values<'a> {
 
     /// Each value alone.
     pub(crate) fn single(&self) -> Vec<Group> {
-        let group = |(labels, value): (&Vec<Label>, &f64)| Group {
-            name: self.name(labels, |_| false),
+        let group = |(place, value): (&Vec<usize>, &f64)| Group {
+            name: self.name(place, |_| false),
             labels: Vec::new(),
             values: vec![*value],
         };
         self.at.iter().map(group).collect()
     }
 
-    fn name(&self, labels: &[Label], leave_out: impl Fn(&str) -> bool) -> String {
-        let pairs = self.axes.iter().zip(labels);
-        let kept = pairs.filter(|((name, all), _)| !leave_out(name) && all.len() > 1);
-        kept.map(|((name, _), label)| format!("{name} {label}")).collect::<Vec<_>>().join(", ")
+    fn name(&self, place: &[usize], leave_out: impl Fn(&str) -> bool) -> String {
+        let axes = self.axes.iter().enumerate();
+        let kept = axes.filter(|(_, (name, all))| !leave_out(name) && all.len() > 1);
+        kept.map(|(axis, (name, _))| format!("{name} {}", self.label(axis, place))).collect::<Vec<_>>().join(", ")
     }
 }

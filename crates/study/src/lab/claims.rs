@@ -13,6 +13,8 @@ use crate::expect::Judgement;
 pub enum Verdict {
     /// As claimed.
     Holds,
+    /// Some of its expectations hold; the others do not, for a reason that is known. Of claims only.
+    Partly,
     /// Otherwise, for a reason that is known.
     Differs,
     /// Otherwise.
@@ -25,6 +27,7 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
+            Self::Partly => "partly",
             Self::Differs => "differs",
             Self::Fails => "FAILS",
         }
@@ -69,14 +72,15 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// The worst verdict of its expectations.
+    /// The verdict on all of its expectations together.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
-        let worst = |verdict| self.findings.iter().any(|finding| finding.verdict == verdict);
-        match () {
-            () if worst(Verdict::Fails) => Verdict::Fails,
-            () if worst(Verdict::Differs) => Verdict::Differs,
-            () => Verdict::Holds,
+        let any = |verdict| self.findings.iter().any(|finding| finding.verdict == verdict);
+        match (any(Verdict::Fails), any(Verdict::Differs), any(Verdict::Holds)) {
+            (true, ..) => Verdict::Fails,
+            (_, true, true) => Verdict::Partly,
+            (_, true, false) => Verdict::Differs,
+            _ => Verdict::Holds,
         }
     }
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use parquet::errors::Result;
 use serde::Serialize;
 
-use super::{Claim, Outcome, Program};
+use super::{Claim, Outcome, Program, Verdict};
 use crate::metric::Metric;
 use crate::plan::Label;
-use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, grid, whole, wrapped};
+use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
 
 /// Version of the keys: raised when one changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-study-1";
@@ -172,20 +172,42 @@ pub fn claims_table(claims: &[Claim]) -> String {
             said.push(format!("{} of {}: {shown}", finding.metric, finding.study));
         }
         if !said.is_empty() {
-            notes.push_str(&format!("\n{} ({}): {}\n", claim.id, claim.source, claim.says));
-            said.iter().for_each(|line| notes.push_str(&format!("  {line}\n")));
+            notes.push('\n');
+            fold(&mut notes, "", &format!("{} ({}): {}", claim.id, claim.source, claim.says));
+            said.iter().for_each(|line| fold(&mut notes, "  ", line));
         }
     }
     let count = |verdict| claims.iter().filter(|claim| claim.verdict() == verdict).count();
-    let [holds, differs, fails] = [super::Verdict::Holds, super::Verdict::Differs, super::Verdict::Fails].map(count);
-    let mut tally = format!("{} claims: {holds} hold", claims.len());
-    if differs > 0 {
-        tally.push_str(&format!(", {differs} differ for a reason given"));
-    }
-    if fails > 0 {
-        tally.push_str(&format!(", {fails} FAIL"));
+    let several = if claims.len() == 1 { "claim" } else { "claims" };
+    let mut tally = format!("{} {several}: {} hold", claims.len(), count(Verdict::Holds));
+    for (verdict, said) in [
+        (Verdict::Partly, "hold in part, for reasons given below"),
+        (Verdict::Differs, "differ, for reasons given below"),
+        (Verdict::Fails, "FAIL"),
+    ] {
+        if count(verdict) > 0 {
+            tally.push_str(&format!(", {} {said}", count(verdict)));
+        }
     }
     format!("{}{tally}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows))
+}
+
+/// Adds a paragraph with its lines broken at the width of the tables.
+fn fold(text: &mut String, indent: &str, paragraph: &str) {
+    let mut line = String::from(indent);
+    for word in paragraph.split_whitespace() {
+        if line.len() > indent.len() && line.chars().count() + 1 + word.chars().count() > WIDTH {
+            text.push_str(&line);
+            text.push('\n');
+            line = String::from(indent);
+        }
+        if line.len() > indent.len() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    text.push_str(&line);
+    text.push('\n');
 }
 
 /// A name that every reader of Parquet takes.

@@ -111,7 +111,7 @@ impl Plan {
 }
 
 /// Whether the labels of a point are among those of an assignment.
-pub(crate) fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Label]) -> bool {
+fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Label]) -> bool {
     axes.iter()
         .zip(labels)
         .all(|((name, _), label)| assignment.get(name).is_none_or(|wanted| wanted.labels().contains(label)))

@@ -63,11 +63,14 @@ pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>,
     table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
 }
 
+/// Columns of a terminal that texts may take.
+pub(crate) const WIDTH: usize = 110;
+
 /// A table of texts that are broken where they are long.
 pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_header(header.to_vec()).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(110).add_rows(rows);
+    table.set_width(WIDTH as u16).add_rows(rows);
     for (i, column) in table.column_iter_mut().enumerate() {
         column.set_padding((u16::from(i > 0), 1));
     }

@@ -1,0 +1,144 @@
+//! Studies from the command line, and what the papers claim.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn flashloom(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+/// The claims of Dirik and Jacob, each with its verdict. A claim that changes its verdict changes this list: a
+/// model that became better or worse at something is news either way.
+const DIRIK: [(&str, &str); 17] = [
+    ("DJ1", "partly"),
+    ("DJ2", "partly"),
+    ("DJ3", "holds"),
+    ("DJ4", "holds"),
+    ("DJ5", "holds"),
+    ("DJ6", "partly"),
+    ("DJ7", "holds"),
+    ("DJ8", "partly"),
+    ("DJ9", "partly"),
+    ("DJ10", "holds"),
+    ("DJ11", "holds"),
+    ("DJ12", "holds"),
+    ("DJ13", "holds"),
+    ("DJ14", "partly"),
+    ("DJ15", "partly"),
+    ("DJ16", "partly"),
+    ("DJ17", "partly"),
+];
+
+#[test]
+fn the_claims_of_dirik_come_out_as_they_are_known_to() {
+    let output = flashloom(&["reproduce", "dirik", "--json", "--quiet"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let claims = json["claims"].as_array().expect("claims");
+    let verdicts: Vec<(&str, &str)> = claims
+        .iter()
+        .map(|claim| {
+            let findings = claim["findings"].as_array().expect("findings");
+            let any = |verdict| findings.iter().any(|finding| finding["verdict"] == verdict);
+            for finding in findings {
+                // A reason beside something that holds is out of date.
+                let explained = finding["verdict"] == "differs";
+                assert_eq!(finding["reason"].is_string(), explained, "{}: {finding}", claim["id"]);
+                assert!(finding["paper"].as_str().is_some_and(|paper| !paper.is_empty()), "{}", claim["id"]);
+            }
+            let verdict = match (any("fails"), any("differs"), any("holds")) {
+                (true, ..) => "fails",
+                (_, true, true) => "partly",
+                (_, true, false) => "differs",
+                _ => "holds",
+            };
+            (claim["id"].as_str().expect("an id"), verdict)
+        })
+        .collect();
+    assert_eq!(verdicts, DIRIK);
+}
+
+#[test]
+fn every_study_that_comes_along_is_listed_and_in_its_folder() {
+    let listed = text(&flashloom(&["studies"]).stdout);
+    let names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
+    let mut files = Vec::new();
+    for paper in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+        for file in fs::read_dir(&paper).expect("a folder").map(|entry| entry.expect("an entry").path()) {
+            let part = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+            files.push(format!("{}/{}", part(&paper), part(&file)));
+        }
+    }
+    files.sort();
+    assert_eq!(names, files);
+    for name in names {
+        let printed = text(&flashloom(&["studies", name]).stdout);
+        assert!(printed.contains(&format!("name = \"{name}\"")), "{name}");
+    }
+}
+
+const STUDY: &str = "name = \"mine\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\n\
+    metrics = [\"read.mean\"]\n[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
+    [[claim]]\nid = \"M1\"\nsays = \"two banks are slower\"\n[[claim.expect]]\nmetric = \"mean\"\n\
+    monotonic = { along = \"banks\", direction = \"rises\" }\n";
+
+const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nsize = \"64MiB\"\n\
+    [ftl]\nover-provisioning = \"20%\"\n";
+
+const WORKLOAD: &str = "name = \"w\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 8 }\n[[stream]]\n\
+    reads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+
+fn place(study: &str) -> tempfile::TempDir {
+    let place = tempfile::tempdir().expect("a directory");
+    for (name, text) in [("s.toml", study), ("d.toml", DEVICE), ("w.toml", WORKLOAD)] {
+        fs::write(place.path().join(name), text).expect("written");
+    }
+    place
+}
+
+#[test]
+fn a_study_of_ones_own_is_run_and_a_claim_that_fails_is_said() {
+    let place = place(STUDY);
+    let path = place.path().join("s.toml").display().to_string();
+    let out = place.path().join("out").display().to_string();
+    let output = flashloom(&["study", &path, "--out", &out, "--jobs", "1"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "not as expected: M1\n");
+    let printed = text(&output.stdout);
+    for wanted in ["banks   read.mean", "FAILS", "1 claim: 0 hold, 1 FAIL", "two banks are slower"] {
+        assert!(printed.contains(wanted), "{wanted}: {printed}");
+    }
+    assert!(place.path().join("out/study.json").is_file() && place.path().join("out/mine.parquet").is_file());
+    // The same again replaces the result.
+    assert_eq!(flashloom(&["study", &path, "--out", &out, "--quiet"]).status.code(), Some(1));
+}
+
+#[test]
+fn faults_of_a_study_are_said_before_anything_is_run() {
+    let study = STUDY.replace("chips\"", "chipz\"").replace("read.mean", "read.median");
+    let place = place(&study);
+    let path = place.path().join("s.toml").display().to_string();
+    let out = place.path().join("out");
+    let output = flashloom(&["study", &path, "--out", &out.display().to_string()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("s.toml:4: metrics[0]: `read.median` is not a metric"));
+    assert!(!out.exists());
+    fs::write(&path, STUDY.replace("chips\"", "chipz\"")).expect("written");
+    let said = text(&flashloom(&["study", &path]).stderr);
+    assert!(said.contains("flash.chipz: is not a known key; did you mean `chips`?"), "{said}");
+    for (arguments, wanted) in [
+        (&["study", "no-such-study"][..], "no-such-study: is neither a file nor a study that comes with Flashloom"),
+        (&["reproduce", "einstein"], "there are no studies of `einstein`; there are some of dirik"),
+        (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
+    ] {
+        let output = flashloom(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains(wanted), "{}", text(&output.stderr));
+    }
+}
