@@ -117,6 +117,10 @@ pub(crate) struct RunArgs {
 /// How studies are run, and what is kept of them.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LabArgs {
+    /// Check in every run that every read returns the newest completed write of each sector
+    #[arg(long)]
+    pub(crate) verify: bool,
+
     /// Run so many points at once; as many as there are cores by default. The results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
@@ -125,7 +129,8 @@ pub(crate) struct LabArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the results into a directory: study.json, claims.txt, and the points of each study as Parquet
+    /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
+    /// as Parquet
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 

@@ -48,7 +48,10 @@ fn find(path: &Path) -> Result<Document, Faults> {
     }
 }
 
-fn perform(plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn Write) -> Result<(), Failure> {
+fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn Write) -> Result<(), Failure> {
+    for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
+        point.run.verify |= args.verify;
+    }
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let dir = args.out.as_deref().map(OutDir::create).transpose()?;
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };

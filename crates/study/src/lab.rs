@@ -2,6 +2,7 @@
 
 mod claims;
 mod files;
+mod page;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -9,7 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use flash::units::Span;
+use flash::nand::{Sector, Stamp};
+use flash::units::{Sectors, Span};
 use ssd::Ssd;
 use workload::Pacing;
 use workload::trace::TraceOptions;
@@ -18,7 +20,7 @@ use crate::catalogue::WorkloadError;
 use crate::expect::Values;
 use crate::inspect::Inspect;
 use crate::metric::Metric;
-use crate::oracle::Blank;
+use crate::oracle::{Blank, Oracle, Payload, Verified};
 use crate::plan::{Label, Plan, Point};
 use crate::reconcile::{Unreconciled, reconcile};
 use crate::report::{About, Report, Summary};
@@ -26,6 +28,7 @@ use crate::run::{RunError, Runner};
 
 pub use claims::{Claim, Finding, Verdict, claims, natural};
 pub use files::{claims_table, json, points_table, write_all, write_points};
+pub use page::page;
 
 /// How long background work may go on after the last request, so that the books can be balanced.
 const SETTLE: Span = Span::from_secs(60);
@@ -130,8 +133,25 @@ pub fn run(
     Ok(Outcome { plan, runs })
 }
 
-/// One run.
+/// One run, with every read checked if that is asked for.
 fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, LabError> {
+    if point.run.verify {
+        // Preconditioning writes zeros, so that a disk with a past reads like a new one.
+        let granularity = Sectors::new(u64::from(point.device.resolved.geometry.sectors));
+        with::<Stamp, _>(plan, point, seed, program, &mut Oracle::blank(granularity), |oracle| Some(oracle.verified()))
+    } else {
+        with::<(), _>(plan, point, seed, program, &mut Blank, |_| None)
+    }
+}
+
+fn with<S: Sector, P: Payload<S>>(
+    plan: &Plan,
+    point: &Point,
+    seed: u64,
+    program: &Program,
+    payload: &mut P,
+    check: fn(&P) -> Option<Verified>,
+) -> Result<Summary, LabError> {
     let resolved = &point.device.resolved;
     let place = || {
         let labels = crate::plan::describe(&plan.axes, &point.labels);
@@ -148,7 +168,7 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
     };
     let mut workload = point.workload.open(&options, capacity, seed).map_err(LabError::Workload)?;
     let [stage] = &mut workload.stages[..] else { return Err(LabError::Stages(place())) };
-    let mut drive: Ssd<()> = Ssd::new(resolved, seed);
+    let mut drive: Ssd<S> = Ssd::new(resolved, seed);
     for step in &spec.precondition {
         drive.precondition(*step, &mut |_, _| {});
     }
@@ -162,9 +182,8 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
     if let Some(factor) = spec.time_scale {
         runner = runner.time_scale(factor);
     }
-    let result = runner
-        .run(&mut drive, &mut *stage.source, &mut Blank)
-        .map_err(|error| LabError::Run(Box::new(error), place()))?;
+    let result =
+        runner.run(&mut drive, &mut *stage.source, payload).map_err(|error| LabError::Run(Box::new(error), place()))?;
     reconcile(&result).map_err(|error| LabError::Books(Box::new(error), place()))?;
     let config = toml::Table::from_iter([
         ("device".to_owned(), toml::Value::Table(point.device.config())),
@@ -184,7 +203,7 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
         result: &result,
         erase_counts: &drive.erase_counts(),
         energy: &energy,
-        verified: None,
+        verified: check(payload),
         notes: &stage.source.notes(),
     };
     Ok(Summary::new(&report))
@@ -271,7 +290,7 @@ mod tests {
         let mut names: Vec<_> =
             std::fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
         names.sort();
-        assert_eq!(names, ["claims.txt", "s.parquet", "s.toml", "study.json"]);
+        assert_eq!(names, ["claims.txt", "report.html", "s.parquet", "s.toml", "study.json"]);
         let text = std::fs::read_to_string(path.join("study.json")).expect("there");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(json["studies"][0]["points"][2]["labels"][0], "4");
@@ -284,6 +303,18 @@ mod tests {
         // The study that was written is the study that was run.
         let written = Document::read(&path.join("s.toml")).expect("TOML").decode::<crate::plan::StudySpec>();
         assert_eq!(written.expect("sound"), outcomes[0].plan.spec);
+    }
+
+    #[test]
+    fn every_read_is_checked_if_asked() {
+        let text = TEXT.replace("limit = 150", "limit = 150, verify = true");
+        let plan = Plan::new(&Document::parse(Path::new("s.toml"), text).expect("TOML")).expect("sound");
+        let checked = run(plan, &Program::default(), None, &|_, _| {}).expect("it runs");
+        let plain = outcome(1);
+        for (checked, plain) in checked.runs.iter().flatten().zip(plain.runs.iter().flatten()) {
+            assert!(checked.verified.as_ref().is_some_and(|verified| verified["reads"] > 0), "{checked:?}");
+            assert_eq!(checked.event_hash, plain.event_hash, "what is carried must not change when it is carried");
+        }
     }
 
     #[test]

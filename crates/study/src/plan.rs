@@ -14,8 +14,8 @@ use ssd::Precondition;
 use workload::trace::{ExtentRule, VolumeRule};
 
 pub use builtin::builtin;
-pub use grid::{Plan, Point};
 pub(crate) use grid::describe;
+pub use grid::{Plan, Point};
 pub use label::{Assignment, Label, OneOrMany};
 
 use crate::expect::ExpectSpec;
@@ -99,6 +99,9 @@ pub struct RunSpec {
     /// Multiply all times of arrival.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_scale: Option<f64>,
+    /// Check that every read returns the newest completed write of each sector.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
     /// Stop after so many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,

@@ -9,11 +9,13 @@ mod stage;
 mod summary;
 mod table;
 
+pub(crate) use chart::{Axis, COLOURS, Line, Scale, escape, lines};
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
 pub use out::OutDir;
 pub(crate) use out::STUDY_MARK;
 pub use page::page;
+pub(crate) use page::{figure, head};
 pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{Delayed, Energies, Erases, FlashRow, KindSummary, Latencies, Summary, Utilisation};

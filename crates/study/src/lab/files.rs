@@ -7,7 +7,7 @@ use std::path::Path;
 use parquet::errors::Result;
 use serde::Serialize;
 
-use super::{Claim, Outcome, Program, Verdict};
+use super::{Claim, Outcome, Program, Verdict, page};
 use crate::metric::Metric;
 use crate::plan::Label;
 use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
@@ -116,8 +116,8 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
     serde_json::to_string_pretty(&everything).expect("numbers, texts and tables") + "\n"
 }
 
-/// Writes a directory with everything about some studies: `study.json`, `claims.txt`, and for each study
-/// its points as Parquet and the study itself as TOML.
+/// Writes a directory with everything about some studies: `study.json`, `claims.txt`, `report.html`, and for
+/// each study its points as Parquet and the study itself as TOML.
 ///
 /// # Errors
 /// If something cannot be written; then nothing is left behind.
@@ -130,6 +130,7 @@ pub fn write_all(
     let fill = |folder: &Path| -> io::Result<()> {
         fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
         fs::write(folder.join("claims.txt"), claims_table(claims))?;
+        fs::write(folder.join("report.html"), page(program, outcomes, claims))?;
         for outcome in outcomes {
             let spec = &outcome.plan.spec;
             let name: String = spec.name.chars().map(|c| if c == '/' { '-' } else { c }).collect();

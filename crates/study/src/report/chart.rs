@@ -1,5 +1,6 @@
 //! Charts as inline SVG, coloured by the style sheet of the page around them.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Width and height of a chart, and the margins its labels take.
@@ -12,46 +13,61 @@ const BOTTOM: f64 = 44.0;
 
 /// How an axis maps numbers to places.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Scale {
+pub(crate) enum Scale {
     /// Evenly.
     Linear,
     /// By powers of ten.
     Log,
     /// By nines: 0.9, 0.99 and 0.999 are equally far apart.
     Nines,
+    /// Names side by side, counted from zero.
+    Names,
 }
 
 /// One axis.
 #[derive(Clone, Debug)]
-pub(super) struct Axis {
-    pub(super) label: &'static str,
+pub(crate) struct Axis {
+    pub(super) label: Cow<'static, str>,
     pub(super) scale: Scale,
     pub(super) from: f64,
     pub(super) to: f64,
+    /// Those of [`Scale::Names`].
+    pub(super) names: Vec<String>,
 }
 
 impl Axis {
     /// An axis over all of `values`; a linear one starts at zero.
-    pub(super) fn over(label: &'static str, scale: Scale, values: impl Iterator<Item = f64>) -> Self {
+    pub(crate) fn over(label: impl Into<Cow<'static, str>>, scale: Scale, values: impl Iterator<Item = f64>) -> Self {
         let (least, most) = values
             .filter(|v| v.is_finite() && (scale == Scale::Linear || *v > 0.0))
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), value| (least.min(value), most.max(value)));
         let (from, to) = match scale {
-            Scale::Linear => (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
+            Scale::Linear | Scale::Names => (0.0, if most > 0.0 { most * 1.05 } else { 1.0 }),
             Scale::Log if least <= most => {
                 (10f64.powf(least.log10().floor()), 10f64.powf((most * 1.01).log10().ceil()))
             }
             Scale::Log => (1.0, 10.0),
             Scale::Nines => (0.0, if most > 0.0 { most } else { 0.99 }),
         };
-        Self { label, scale, from, to }
+        Self::between(label, scale, from, to)
+    }
+
+    /// An axis between two numbers.
+    pub(super) fn between(label: impl Into<Cow<'static, str>>, scale: Scale, from: f64, to: f64) -> Self {
+        Self { label: label.into(), scale, from, to, names: Vec::new() }
+    }
+
+    /// An axis of names.
+    pub(crate) fn named(label: impl Into<Cow<'static, str>>, names: Vec<String>) -> Self {
+        let to = names.len().saturating_sub(1).max(1) as f64;
+        Self { names, ..Self::between(label, Scale::Names, 0.0, to) }
     }
 
     /// The place of a number: 0 at the start of the axis, 1 at its end.
     fn place(&self, value: f64) -> f64 {
         let nines = |value: f64| -(1.0 - value).max(1e-9).log10();
         let share = match self.scale {
-            Scale::Linear => (value - self.from) / (self.to - self.from),
+            Scale::Linear | Scale::Names => (value - self.from) / (self.to - self.from),
             Scale::Log => (value.max(self.from) / self.from).log10() / (self.to / self.from).log10(),
             Scale::Nines => (nines(value) - nines(self.from)) / (nines(self.to) - nines(self.from)),
         };
@@ -72,6 +88,7 @@ impl Axis {
                 let decades = (self.from.log10().round() as i32)..=(self.to.log10().round() as i32);
                 decades.map(|decade| (10f64.powi(decade), short(10f64.powi(decade)))).collect()
             }
+            Scale::Names => self.names.iter().enumerate().map(|(i, name)| (i as f64, escape(name))).collect(),
             Scale::Nines => [
                 (0.0, "0%"),
                 (0.9, "90%"),
@@ -110,18 +127,21 @@ pub(super) fn short(value: f64) -> String {
 }
 
 /// Text that may stand in a page.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// One line of a chart.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
-    pub(super) name: String,
+pub(crate) struct Line {
+    pub(crate) name: String,
     /// Number of its colour in the palette.
-    pub(super) colour: usize,
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) colour: usize,
+    pub(crate) points: Vec<(f64, f64)>,
 }
+
+/// Colours in the palette.
+pub(crate) const COLOURS: usize = 8;
 
 fn x_at(share: f64) -> f64 {
     LEFT + share * (WIDTH - LEFT - RIGHT)
@@ -152,9 +172,13 @@ fn frame(x: &Axis, y: &Axis) -> String {
         let _ = writeln!(svg, "<text class=\"x\" x=\"{at:.1}\" y=\"{}\">{text}</text>", bottom + 18.0);
     }
     let (middle, bottom) = (x_at(0.5), HEIGHT - 6.0);
-    let _ = writeln!(svg, "<text class=\"label\" x=\"{middle:.1}\" y=\"{bottom}\">{}</text>", x.label);
+    let _ = writeln!(svg, "<text class=\"label\" x=\"{middle:.1}\" y=\"{bottom}\">{}</text>", escape(&x.label));
     let at = y_at(0.5);
-    let _ = writeln!(svg, "<text class=\"label\" transform=\"translate(14 {at:.1}) rotate(-90)\">{}</text>", y.label);
+    let _ = writeln!(
+        svg,
+        "<text class=\"label\" transform=\"translate(14 {at:.1}) rotate(-90)\">{}</text>",
+        escape(&y.label)
+    );
     svg
 }
 
@@ -165,7 +189,7 @@ fn legend<'a>(entries: impl Iterator<Item = (usize, &'a str)>) -> String {
 }
 
 /// Lines over a grid, with a legend; a number that is none makes a gap.
-pub(super) fn lines(label: &str, x: &Axis, y: &Axis, lines: &[Line]) -> String {
+pub(crate) fn lines(label: &str, x: &Axis, y: &Axis, lines: &[Line]) -> String {
     let mut svg = legend(lines.iter().map(|line| (line.colour, line.name.as_str()))) + &open(label) + &frame(x, y);
     for line in lines {
         let mut path = String::new();
@@ -282,7 +306,13 @@ pub(super) fn heat(label: &str, x: &Axis, rows: &[Heat]) -> String {
         let _ =
             writeln!(svg, "<text class=\"x\" x=\"{:.1}\" y=\"{}\">{text}</text>", x_at(x.place(value)), bottom + 16.0);
     }
-    let _ = writeln!(svg, "<text class=\"label\" x=\"{:.1}\" y=\"{}\">{}</text>", x_at(0.5), bottom + 36.0, x.label);
+    let _ = writeln!(
+        svg,
+        "<text class=\"label\" x=\"{:.1}\" y=\"{}\">{}</text>",
+        x_at(0.5),
+        bottom + 36.0,
+        escape(&x.label)
+    );
     svg + "</svg>\n"
 }
 
@@ -300,7 +330,7 @@ mod tests {
         let log = Axis::over("l", Scale::Log, [30.0, 4_000.0].into_iter());
         assert_eq!((log.from, log.to), (10.0, 10_000.0));
         assert!((log.place(100.0) - 1.0 / 3.0).abs() < 1e-12);
-        let nines = Axis { label: "q", scale: Scale::Nines, from: 0.0, to: 0.999 };
+        let nines = Axis::between("q", Scale::Nines, 0.0, 0.999);
         assert!((nines.place(0.9) - 1.0 / 3.0).abs() < 1e-9);
         assert_eq!(nines.ticks().len(), 4);
     }

@@ -20,23 +20,12 @@ const HEAT_ROWS: usize = 64;
 /// The report as HTML.
 #[must_use]
 pub fn page(report: &Report<'_>, summary: &Summary) -> String {
-    let title = format!("{} under {}", summary.device, summary.workload);
-    let mut html = String::new();
-    let _ = write!(
-        html,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n\
-         <p>flashloom {1} ({2}), seed {3}, event hash {4}</p>\n</header>\n<main>\n",
-        escape(&title),
-        escape(&summary.version),
-        escape(&summary.commit),
-        summary.seed,
-        summary.event_hash
+    let Summary { version, commit, seed, event_hash, .. } = summary;
+    let mut html = head(
+        &format!("{} under {}", summary.device, summary.workload),
+        &format!("flashloom {version} ({commit}), seed {seed}, event hash {event_hash}"),
     );
-    let mut figure = |heading: &str, note: &str, chart: String| {
-        let _ = writeln!(html, "<figure>\n<figcaption><h2>{heading}</h2><p>{note}</p></figcaption>\n{chart}</figure>");
-    };
+    let mut figure = |heading: &str, note: &str, chart: String| html.push_str(&self::figure(heading, note, &chart));
     let time = || time_axis(report);
     figure("Latency", "By percentile: the slowest request in ten, in a hundred, in a thousand.", latency(report));
     figure("Throughput", "Bytes moved per second of simulated time.", throughput(report, &time()));
@@ -70,18 +59,30 @@ pub fn page(report: &Report<'_>, summary: &Summary) -> String {
     html
 }
 
+/// The beginning of a page, up to its figures.
+pub(crate) fn head(title: &str, about: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n\
+         <p>{1}</p>\n</header>\n<main>\n",
+        escape(title),
+        escape(about)
+    )
+}
+
+/// A chart with its heading.
+pub(crate) fn figure(heading: &str, note: &str, chart: &str) -> String {
+    format!("<figure>\n<figcaption><h2>{heading}</h2><p>{note}</p></figcaption>\n{chart}</figure>\n")
+}
+
 /// Seconds of the interval from the start of the run.
 fn seconds(report: &Report<'_>, counters: &Counters) -> f64 {
     counters.at.saturating_since(report.result.before.at).as_secs_f64()
 }
 
 fn time_axis(report: &Report<'_>) -> Axis {
-    Axis {
-        label: "simulated time (s)",
-        scale: Scale::Linear,
-        from: 0.0,
-        to: seconds(report, &report.result.after).max(1e-12),
-    }
+    Axis::between("simulated time (s)", Scale::Linear, 0.0, seconds(report, &report.result.after).max(1e-12))
 }
 
 fn latency(report: &Report<'_>) -> String {
@@ -222,7 +223,7 @@ fn erases(counts: &[u32]) -> String {
     };
     let all: Vec<_> = blocks.iter().enumerate().map(bar).collect();
     let end = all.last().map_or(1.0, |(_, to, _)| *to);
-    let x = Axis { label: "erases of a block", scale: Scale::Linear, from: f64::from(least), to: end };
+    let x = Axis::between("erases of a block", Scale::Linear, f64::from(least), end);
     let y = Axis::over("blocks", Scale::Linear, all.iter().map(|(_, _, blocks)| *blocks));
     bars("Erase counts", &x, &y, &all)
 }
