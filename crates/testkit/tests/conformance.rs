@@ -76,6 +76,8 @@ fn what_was_found_before_is_not_found_again() {
         ("program failures", "buffered, AddressStriping channel-chip-die-plane", 440_022),
         ("program failures", "CostBenefit, AddressStriping channel-chip-die-plane", 495_015),
         ("erase failures", "Random, PageRoundRobin channel-chip-die-plane", 495_018),
+        ("erase failures", "two chips on a channel", 2_775_000),
+        ("program failures", "units Shared(2), Fifo", 2_775_007),
     ] {
         let all = settings();
         let setting = all.iter().find(|known| known.name == setting).expect("a setting of the suite");

@@ -78,7 +78,8 @@ impl PageFtl {
     }
 
     /// The pool with the most room, if one can take a program's worth of units and still help itself. At the `last`
-    /// it may go above its limit: otherwise writes would be refused, and the pool in need gives back more than that.
+    /// it may go above its limit, and use its last free superblock if a victim of its own gives it another: otherwise
+    /// writes would be refused, and the pool in need gives back more than that.
     fn refuge(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
         let room = |pool: &u32| {
@@ -90,7 +91,9 @@ impl PageFtl {
             let open = self.pools[*other as usize].open[Stream::Copies as usize].is_some();
             // One is for its own collection, and one to be opened.
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
-            *other != pool && (last || room(other) >= units) && helps
+            let collects = !self.pools[*other as usize].gc.victims.is_empty();
+            let just = last && collects && (open || free > 0) && self.copies_fit(*other, free, units);
+            *other != pool && (last || room(other) >= units) && (helps || just)
         };
         (0..self.pools.len() as u32).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
     }
