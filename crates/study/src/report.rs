@@ -16,7 +16,7 @@ pub(crate) use out::STUDY_MARK;
 pub use page::page;
 pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
-pub use summary::{Delayed, Energies, Erases, FlashRow, KindSummary, Latencies, Summary, Utilisation};
+pub use summary::{Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, Summary, Utilisation};
 pub use table::table;
 pub(crate) use table::{grid, wrapped};
 

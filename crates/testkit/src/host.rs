@@ -98,6 +98,11 @@ impl Host {
 
     /// Hands in a request now.
     pub fn submit(&mut self, io: Io) {
+        self.submit_to(QueueId::default(), io);
+    }
+
+    /// Hands in a request now, through this queue.
+    pub fn submit_to(&mut self, queue: QueueId, io: Io) {
         self.next_tag += 1;
         let stamps = if io.kind == IoKind::Write { self.oracle.submit_write(&io) } else { Vec::new() };
         if io.kind == IoKind::Discard {
@@ -106,7 +111,7 @@ impl Host {
         let covered = if io.kind == IoKind::Flush { self.completed_writes.clone() } else { BTreeSet::new() };
         let order = self.oracle.writes();
         self.under_way.insert(self.next_tag, UnderWay { io, stamps: stamps.clone(), order, covered });
-        self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue: QueueId::default(), io, data: stamps });
+        self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue, io, data: stamps });
     }
 
     /// Lets the next thing happen. False if nothing is under way.
