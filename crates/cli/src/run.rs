@@ -171,7 +171,8 @@ where
         }
         let about =
             About { workload: if several { stage.name.clone() } else { about.workload.clone() }, ..about.clone() };
-        let result = drive_through(drive, (&mut stage, &mut tenants), done, payload, args, &about, outputs.log.as_mut())?;
+        let result =
+            drive_through(drive, (&mut stage, &mut tenants), done, payload, args, &about, outputs.log.as_mut())?;
         let energy = drive.energy(&result.counters().flash);
         let (erase_counts, verified, mut notes) = (drive.erase_counts(), check(payload), stage.source.notes());
         for tenant in &tenants {

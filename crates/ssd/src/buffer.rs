@@ -398,7 +398,8 @@ mod tests {
         let mut b = buffer();
         (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
-        let out: Vec<_> = std::iter::from_fn(|| b.is_due(1, None, false).and_then(|set| b.next_to_write(set))).collect();
+        let out: Vec<_> =
+            std::iter::from_fn(|| b.is_due(1, None, false).and_then(|set| b.next_to_write(set))).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(b.len(), 4, "a unit stays until flash has it");
         out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));

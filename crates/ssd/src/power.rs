@@ -67,7 +67,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.clients.drained = false;
         self.clients.buffer_failed = false;
         let sectors = self.resolved.geometry.sectors;
-        self.clients.buffer = self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, self.resolved.host.queues.sets.len()));
+        self.clients.buffer =
+            self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, self.resolved.host.queues.sets.len()));
         self.filter = Filter::new();
         self.active.clear();
         self.queues.clear();

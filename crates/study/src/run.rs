@@ -272,12 +272,7 @@ impl<'a> Runner<'a> {
     ///
     /// # Panics
     /// If there is no flow, or the device loses a request or completes one twice.
-    pub fn run_flows<S, D, P>(
-        self,
-        drive: &mut D,
-        flows: Vec<Flow<'_>>,
-        payload: &mut P,
-    ) -> Result<RunResult, RunError>
+    pub fn run_flows<S, D, P>(self, drive: &mut D, flows: Vec<Flow<'_>>, payload: &mut P) -> Result<RunResult, RunError>
     where
         D: Drive<S>,
         P: Payload<S>,

@@ -129,11 +129,11 @@ fn flows(summary: &Summary) -> String {
             let label = if i == 0 { flow.name.clone() } else { String::new() };
             let per_second = kind.requests_per_s.map_or_else(|| "-".into(), count);
             let rate = kind.bytes_per_s.map_or_else(|| "-".into(), rate);
-            let latencies = ["mean", "p50", "p99", "max"].map(|key| of(&kind.latency_us, key));
+            let latencies = ["mean", "p99", "max"].map(|key| of(&kind.latency_us, key));
             rows.push([label, queue, name.into(), per_second, rate].into_iter().chain(latencies).collect());
         }
     }
-    grid(&["flow", "queue", "", "req/s", "rate", "mean", "p50", "p99", "max"], rows, 3)
+    grid(&["flow", "queue", "", "req/s", "rate", "mean", "p99", "max"], rows, 3)
 }
 
 /// Bytes per second with three digits that count.
@@ -256,7 +256,10 @@ mod tests {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         let json: serde_json::Value = serde_json::from_str(&Summary::json(&[summary])).expect("JSON");
-        assert_eq!((json["flows"][1]["name"].as_str(), json["flows"][1]["requests"].as_u64()), (Some("writer"), Some(500)));
+        assert_eq!(
+            (json["flows"][1]["name"].as_str(), json["flows"][1]["requests"].as_u64()),
+            (Some("writer"), Some(500))
+        );
         let html = crate::report::page(&report, &Summary::new(&report));
         assert!(html.contains("Latency by flow") && html.contains("writer write"));
     }

@@ -186,3 +186,6 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
         Ok(true)
     }
 }
+
+#[cfg(test)]
+mod tests;

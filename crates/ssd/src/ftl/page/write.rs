@@ -144,9 +144,7 @@ impl PageFtl {
             return Some(chosen);
         }
         let others = self.sets[set as usize].iter().copied();
-        others
-            .max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool)))
-            .filter(|pool| room(*pool) > 0)
+        others.max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
     }
 
     /// Adds a unit to the program that is being put together in a pool. False if the pool has no free
