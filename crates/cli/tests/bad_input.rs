@@ -163,6 +163,7 @@ fn queues_and_flows_that_cannot_be() {
     ] {
         place.device_refused("queue-depth = 8", host, wanted);
     }
+    place.write("d.toml", DEVICE);
     let run = |more: &[&'static str]| [&["run", "d.toml", "w.toml"], more].concat();
     place.refused(&run(&["--queue", "1"]), &["submitted to queue 1, but the device has 1", "host.queues"]);
     place.refused(&run(&["--flow", "w.toml,queue=7"]), &["submitted to queue 7, but the device has 1"]);

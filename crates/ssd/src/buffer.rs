@@ -57,9 +57,9 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// True if what a queue says of it holds.
-    const fn is_queued(&self, epoch: u64, moves: u32) -> bool {
-        self.epoch == epoch && self.moves == moves && !self.flushing
+    /// True if what the queue of a set says of it holds.
+    const fn is_queued(&self, set: u32, epoch: u64, moves: u32) -> bool {
+        self.set == set && self.epoch == epoch && self.moves == moves && !self.flushing
     }
 }
 
@@ -210,7 +210,7 @@ impl<S: Sector> Buffer<S> {
         // A unit that goes to and fro must not leave more behind than there is.
         let (entries, queue) = (&self.entries, &mut self.queues[old as usize]);
         if queue.entries.len() > 2 * queue.dirty as usize + 16 {
-            queue.entries.retain(|(handle, epoch, moves)| entries[*handle].is_queued(*epoch, *moves));
+            queue.entries.retain(|(handle, epoch, moves)| entries[*handle].is_queued(old, *epoch, *moves));
         }
         self.enqueue(handle);
     }
@@ -322,7 +322,7 @@ impl<S: Sector> Buffer<S> {
         let queue = &mut self.queues[set as usize].entries;
         loop {
             let (handle, epoch, moves) = *queue.front()?;
-            if self.entries[handle].is_queued(epoch, moves) {
+            if self.entries[handle].is_queued(set, epoch, moves) {
                 return Some(epoch);
             }
             queue.pop_front();
@@ -471,7 +471,7 @@ mod tests {
     #[test]
     fn a_unit_goes_where_its_last_writer_is_confined_to() {
         let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 3);
-        let mut take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
+        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
         }
@@ -492,5 +492,16 @@ mod tests {
         let rest: Vec<_> = std::iter::from_fn(|| b.next_to_write(1)).collect();
         assert_eq!(rest.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [3, 1]);
         assert_eq!(b.dirty, 0);
+    }
+
+    #[test]
+    fn what_was_discarded_for_one_set_is_not_taken_for_another() {
+        // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
+        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 2);
+        b.take(Lpn::new(7), 0, 1, |_| Stamp(1));
+        b.discard(Lpn::new(7));
+        b.take(Lpn::new(8), 1, 1, |_| Stamp(1));
+        assert_eq!(b.next_to_write(0), None);
+        assert!(b.next_to_write(1).is_some());
     }
 }

@@ -105,12 +105,24 @@ impl<S> Queues<S> {
         let id = request.queue;
         self.queues[id.index()].waiting.push_back((arrival, request));
         self.waiting += 1;
-        self.list(id);
+        if self.queues.len() > 1 {
+            self.list(id);
+        }
     }
 
     /// Takes the next command: the device works on it until it is [`finished`](Self::finished).
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(Time, Request<S>)> {
+        if let [queue] = &mut self.queues[..] {
+            // It is always the turn of the only one.
+            if queue.under_way >= queue.depth {
+                return None;
+            }
+            let next = queue.waiting.pop_front()?;
+            self.waiting -= 1;
+            queue.under_way += 1;
+            return Some(next);
+        }
         if self.turns.is_empty() {
             // Nobody has anything left in this round: the next begins.
             std::mem::swap(&mut self.turns, &mut self.aside);
@@ -149,7 +161,9 @@ impl<S> Queues<S> {
     #[inline]
     pub(crate) fn finished(&mut self, id: QueueId) {
         self.queues[id.index()].under_way -= 1;
-        self.list(id);
+        if self.queues.len() > 1 {
+            self.list(id);
+        }
     }
 
     /// Lets a queue take part if it has something to offer.
