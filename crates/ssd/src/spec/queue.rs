@@ -198,16 +198,13 @@ fn dies(queue: &QueueSpec, number: usize, geometry: &Geometry, faults: &mut Faul
 mod tests {
     use super::*;
 
-    fn resolve(host: &str) -> Result<ResolvedQueues, String> {
+    fn resolve(host: &str) -> Result<ResolvedQueues, Vec<flash::fault::Fault>> {
         let text = format!(
             "name = \"q\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 32, pages = 16 }}\n\
              ftl = {{ over-provisioning = \"40%\" }}\n{host}"
         );
-        let spec: Spec = toml::from_str(&text).map_err(|error| error.to_string())?;
-        let faults = |faults: Vec<flash::fault::Fault>| {
-            faults.iter().map(|fault| format!("{}: {}; {}\n", fault.path, fault.message, fault.remedy)).collect()
-        };
-        spec.resolve().map(|resolved| resolved.host.queues).map_err(faults)
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{host}: {error}"));
+        spec.resolve().map(|resolved| resolved.host.queues)
     }
 
     #[test]
@@ -240,8 +237,9 @@ mod tests {
             ("[[host.queue]]\ndies = [0]\nchannels = [0]", "host.queue[0].dies: stands beside `channels`"),
             ("[[host.queue]]\ndies = [0, 1]", "host.queue: all queues together write on 2 of 4 dies"),
         ] {
-            let faults = resolve(host).expect_err(host);
-            assert!(faults.contains(wanted), "{host}: {faults}");
+            let faults = resolve(host).expect_err(host).into_iter();
+            let faults: Vec<_> = faults.map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();
+            assert!(faults.iter().any(|fault| fault.contains(wanted)), "{host}: {faults:?}");
         }
     }
 }
