@@ -4,7 +4,7 @@ use flash::backend::Op;
 use flash::engine::Rng;
 use flash::io::{Io, IoKind};
 use flash::units::{Lba, Sectors, Time};
-use ssd::{Completion, Drive, Request, Ssd};
+use ssd::{Completion, Drive, QueueId, Request, Ssd};
 
 use crate::DEPTH;
 use crate::histogram::Bins;
@@ -37,7 +37,7 @@ impl Direct {
         let start = Lba::new(self.rng.below(self.units) * SECTORS.get());
         let io = Io { kind: self.kind, start, sectors: SECTORS };
         let data = vec![(); if self.kind == IoKind::Write { SECTORS.get() as usize } else { 0 }];
-        self.drive.submit(now, Request { tag: self.submitted, io, data });
+        self.drive.submit(now, Request { tag: self.submitted, queue: QueueId::default(), io, data });
         self.submitted += 1;
     }
 }

@@ -10,7 +10,7 @@ use ssd::Precondition;
 use workload::Pacing;
 use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
 
-use crate::options::{event, extent, format, positive};
+use crate::options::{FlowArg, event, extent, flow, format, positive};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -155,9 +155,19 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "X", value_parser = positive)]
     pub(crate) time_scale: Option<f64>,
 
-    /// Stop after this many requests
+    /// Stop after this many requests, those of all flows together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) limit: Option<u64>,
+
+    /// Submit the requests to this submission queue of the disk; see `host.queues` in device files
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) queue: u16,
+
+    /// Run another workload at the same time, with results of its own:
+    /// WORKLOAD[,queue=N][,depth=N][,open][,name=NAME]. May be given several times; --depth and --open are about the
+    /// first workload only
+    #[arg(long, value_name = "FLOW", value_parser = flow)]
+    pub(crate) flow: Vec<FlowArg>,
 }
 
 impl IssueArgs {

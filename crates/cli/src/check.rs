@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use flash::backend::Units;
 use flash::units::{Bytes, Rate, SECTOR, Span};
-use ssd::Resolved;
+use ssd::{QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues};
 use study::catalogue::Device;
 
 use crate::device::device;
@@ -169,6 +169,9 @@ fn sheet(device: &Device) -> String {
             many(resolved.host.queue_depth, "request")
         ),
     );
+    for (name, what) in queues(resolved) {
+        line(&name, what);
+    }
     if let Some(buffer) = resolved.buffer {
         line("buffer", format!("{}, volatile", unit * u64::from(buffer.units)));
     }
@@ -179,6 +182,33 @@ fn sheet(device: &Device) -> String {
     let about = &resolved.spec.description;
     let about = if about.is_empty() { String::new() } else { format!(": {}", about.trim()) };
     format!("{}{about}\n{text}", device.name)
+}
+
+/// What the submission queues come to, if there are several or something is special about the one.
+fn queues(resolved: &Resolved) -> Vec<(String, String)> {
+    let ResolvedQueues { queues, arbitration, burst, sets } = &resolved.host.queues;
+    let plain = |queue: &ResolvedQueue| queue.depth.is_none() && queue.set == 0;
+    let mut lines = Vec::new();
+    if queues.len() > 1 {
+        let turns = match arbitration {
+            QueueArbitration::RoundRobin => "round-robin",
+            QueueArbitration::Weighted => "weighted",
+        };
+        lines.push(("queues".into(), format!("{}, {turns}, {} at a time", queues.len(), many(*burst, "request"))));
+    }
+    let special = |queue: &ResolvedQueue| !plain(queue) || *arbitration == QueueArbitration::Weighted;
+    for (i, queue) in queues.iter().enumerate().filter(|(_, queue)| special(queue)) {
+        let mut parts = vec![format!("weight {}", queue.weight)];
+        parts.extend(queue.depth.map(|depth| format!("{} at once", many(depth, "request"))));
+        if queue.set > 0 {
+            let dies = sets[queue.set as usize].len();
+            let unit = SECTOR * u64::from(resolved.geometry.sectors);
+            let room = unit * ResolvedQueues::room(&resolved.geometry, dies);
+            parts.push(format!("writes on {}, with room for {room}", many(dies as u32, "die")));
+        }
+        lines.push((format!("queue {i}"), parts.join(", ")));
+    }
+    lines
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Values of options that are more than a number or a name.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use workload::trace::{Event, ExtentRule, Format};
 
@@ -40,6 +41,42 @@ pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
     })
 }
 
+/// A workload that runs beside the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FlowArg {
+    pub(crate) workload: PathBuf,
+    pub(crate) name: Option<String>,
+    pub(crate) queue: u16,
+    pub(crate) depth: Option<u32>,
+    pub(crate) open: bool,
+}
+
+/// A flow: a workload, and what is special about it behind commas.
+pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
+    let mut parts = text.split(',');
+    let workload = PathBuf::from(parts.next().unwrap_or_default());
+    let mut flow = FlowArg { workload, name: None, queue: 0, depth: None, open: false };
+    let wrong = |part: &str| {
+        let remedy = "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME]";
+        BadValue(format!("`{part}` says nothing about a flow: {remedy}"))
+    };
+    for part in parts {
+        match part.split_once('=') {
+            Some(("queue", number)) => flow.queue = number.parse().map_err(|_| wrong(part))?,
+            Some(("depth", number)) => {
+                flow.depth = Some(number.parse().ok().filter(|depth| *depth > 0).ok_or_else(|| wrong(part))?);
+            }
+            Some(("name", name)) if !name.is_empty() => flow.name = Some(name.to_owned()),
+            None if part == "open" => flow.open = true,
+            _ => return Err(wrong(part)),
+        }
+    }
+    if flow.workload.as_os_str().is_empty() || (flow.open && flow.depth.is_some()) {
+        return Err(wrong(text));
+    }
+    Ok(flow)
+}
+
 /// A number above zero.
 pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     match text.parse::<f64>() {
@@ -51,6 +88,17 @@ pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flows_are_read() {
+        let read = flow("a/b.fio,queue=3,depth=16,name=tenant").expect("sound");
+        assert_eq!((read.workload, read.name.as_deref()), (PathBuf::from("a/b.fio"), Some("tenant")));
+        assert_eq!((read.queue, read.depth, read.open), (3, Some(16), false));
+        assert!(flow("w.toml,open").expect("sound").open);
+        for wrong in ["", ",queue=1", "w,queue=x", "w,queue=-1", "w,depth=0", "w,name=", "w,fast", "w,open,depth=1"] {
+            assert!(flow(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn numbers_above_zero_are_read() {

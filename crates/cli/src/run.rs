@@ -1,21 +1,25 @@
 //! `flashloom run`, from a disk and a workload to what came of it.
 
 use std::io::Write;
+use std::path::Path;
 
 use flash::nand::{Sector, Stamp};
 use flash::units::{Energy, Sectors, Span};
-use ssd::{Drive, Ssd};
+use ssd::{Drive, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::reconcile::reconcile;
 use study::report::{About, OutDir, Report, RequestFile, Summary, table};
-use study::run::{RunResult, Runner};
+use study::run::{Flow, RunResult, Runner};
 use study::snapshot::SnapshotFile;
+use workload::Pacing;
+use workload::trace::TraceOptions;
 
 use crate::args::RunArgs;
 use crate::device::device;
 use crate::exit::{Failure, print};
+use crate::options::FlowArg;
 use crate::prepare::prepare;
 use crate::progress::Bar;
 
@@ -28,6 +32,8 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     let capacity = device.capacity();
     let options = args.trace.options(Some(capacity));
     let workload = catalogue::workload(&args.workload)?.open(&options, capacity, args.seed)?;
+    let tenants = tenants(args, &options, capacity, &workload)?;
+    let workload = (workload, tenants);
     if args.verify {
         // Preconditioning writes zeros, so that a disk with a past reads like a new one.
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
@@ -40,14 +46,14 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
 
 fn on_disk<S: Sector, P: Payload<S>>(
     device: &Device,
-    workload: Workload,
+    (workload, tenants): (Workload, Vec<Tenant>),
     payload: &mut P,
     check: fn(&P) -> Option<Verified>,
     args: &RunArgs,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
-    let about = about(args, device, &workload);
+    let about = about(args, device, &workload, &tenants);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
     let outputs = Outputs::create(args, &about)?;
     let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
@@ -55,7 +61,8 @@ fn on_disk<S: Sector, P: Payload<S>>(
     if let Some(snapshot) = snapshot {
         snapshot.finish(drive.media())?;
     }
-    execute(&mut drive, workload.stages, payload, check, (args, &about), outputs, results)
+    let load = Load { stages: workload.stages, tenants };
+    execute(&mut drive, load, payload, check, (args, &about), outputs, results)
 }
 
 /// Where results go besides the terminal.
@@ -71,6 +78,57 @@ impl Outputs {
         let log = args.output.requests.as_deref().map(|path| RequestFile::create(path, about)).transpose()?;
         Ok(Self { dir, log })
     }
+}
+
+/// A workload that runs beside the first.
+pub(crate) struct Tenant {
+    name: String,
+    flow: FlowArg,
+    stage: Stage,
+    config: toml::Table,
+}
+
+/// What runs on a disk: one stage after another, or several workloads at once.
+pub(crate) struct Load {
+    pub(crate) stages: Vec<Stage>,
+    pub(crate) tenants: Vec<Tenant>,
+}
+
+/// Opens the workloads that run beside the first.
+fn tenants(
+    args: &RunArgs,
+    options: &TraceOptions,
+    capacity: Sectors,
+    first: &Workload,
+) -> Result<Vec<Tenant>, Failure> {
+    let several = |path: &Path| {
+        let path = path.display();
+        Failure::Input(format!("{path}: has several stages, and flows run at once; give each a job file of its own"))
+    };
+    if !args.issue.flow.is_empty() && first.stages.len() > 1 {
+        return Err(several(&args.workload));
+    }
+    let mut names = vec![stem(&args.workload)];
+    let mut all = Vec::new();
+    for (number, flow) in (1..).zip(&args.issue.flow) {
+        // Two flows that read alike must not draw alike.
+        let seed = args.seed.wrapping_add(number << 32);
+        let workload = catalogue::workload(&flow.workload)?.open(options, capacity, seed)?;
+        workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        let config = workload.config;
+        let [stage] = <[Stage; 1]>::try_from(workload.stages).map_err(|_| several(&flow.workload))?;
+        let plain = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
+        let numbered = || (2..).map(|n: u32| format!("{plain}-{n}")).find(|name| !names.contains(name));
+        let name = if names.contains(&plain) { numbered().unwrap_or_default() } else { plain.clone() };
+        names.push(name.clone());
+        all.push(Tenant { name, flow: flow.clone(), stage, config });
+    }
+    Ok(all)
+}
+
+/// The name of a workload in results.
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// What a stage came to.
@@ -93,7 +151,7 @@ impl Outcome {
 /// Runs the stages one after another and reports each.
 pub(crate) fn execute<S, D, P>(
     drive: &mut D,
-    stages: Vec<Stage>,
+    Load { stages, mut tenants }: Load,
     payload: &mut P,
     check: fn(&P) -> Option<Verified>,
     (args, about): (&RunArgs, &About),
@@ -113,9 +171,13 @@ where
         }
         let about =
             About { workload: if several { stage.name.clone() } else { about.workload.clone() }, ..about.clone() };
-        let result = drive_through(drive, &mut stage, done, payload, args, &about, outputs.log.as_mut())?;
+        let result =
+            drive_through(drive, (&mut stage, &mut tenants), done, payload, args, &about, outputs.log.as_mut())?;
         let energy = drive.energy(&result.counters().flash);
-        let (erase_counts, verified, notes) = (drive.erase_counts(), check(payload), stage.source.notes());
+        let (erase_counts, verified, mut notes) = (drive.erase_counts(), check(payload), stage.source.notes());
+        for tenant in &tenants {
+            notes.extend(tenant.stage.source.notes().iter().map(|note| format!("{}: {note}", tenant.name)));
+        }
         outcomes.push(Outcome { about, result, erase_counts, energy, verified, notes });
     }
     let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report())).collect();
@@ -141,7 +203,7 @@ fn tables(summaries: &[Summary]) -> String {
 
 fn drive_through<S, D, P>(
     drive: &mut D,
-    stage: &mut Stage,
+    (stage, tenants): (&mut Stage, &mut [Tenant]),
     done: u64,
     payload: &mut P,
     args: &RunArgs,
@@ -153,7 +215,9 @@ where
     P: Payload<S>,
 {
     let limit = args.issue.limit.map(|limit| limit - done);
-    let requests = match (stage.source.len_hint(), limit) {
+    let hints = std::iter::once(&*stage).chain(tenants.iter().map(|tenant| &tenant.stage));
+    let hint: Option<u64> = hints.map(|stage| stage.source.len_hint()).sum();
+    let requests = match (hint, limit) {
         (Some(len), Some(limit)) => Some(len.min(limit)),
         (len, limit) => len.or(limit),
     };
@@ -162,9 +226,6 @@ where
     let mut runner = Runner::new().settle(SETTLE).first_tag(done).progress(&mut progress);
     if let Some(log) = log {
         runner = runner.log(log);
-    }
-    if let Some(pacing) = args.issue.pacing() {
-        runner = runner.pacing(pacing);
     }
     if let Some(limit) = limit {
         runner = runner.limit(limit);
@@ -176,13 +237,33 @@ where
         "flashloom {} ({}), {} under {}, --seed {}",
         about.version, about.commit, about.device, about.workload, about.seed
     );
-    let result = runner.run(drive, &mut *stage.source, payload).map_err(|error| Failure::run(&error, &replay))?;
+    let (pacing, queue) = (args.issue.pacing(), QueueId::new(args.issue.queue));
+    let result = if tenants.is_empty() {
+        if let Some(pacing) = pacing {
+            runner = runner.pacing(pacing);
+        }
+        runner.queue(queue).run(drive, &mut *stage.source, payload)
+    } else {
+        let mut flows = vec![Flow { name: about.workload.clone(), source: &mut *stage.source, pacing, queue }];
+        flows.extend(tenants.iter_mut().map(|Tenant { name, flow, stage, .. }| Flow {
+            name: name.clone(),
+            source: &mut *stage.source,
+            pacing: match (flow.depth, flow.open) {
+                (Some(depth), _) => Some(Pacing::Closed { depth }),
+                (None, true) => Some(Pacing::Open),
+                (None, false) => None,
+            },
+            queue: QueueId::new(flow.queue),
+        }));
+        runner.run_flows(drive, flows, payload)
+    };
+    let result = result.map_err(|error| Failure::run(&error, &replay))?;
     reconcile(&result).map_err(|error| Failure::books(&error, &replay))?;
     Ok(result)
 }
 
 /// What a result says about where it comes from.
-fn about(args: &RunArgs, device: &Device, workload: &Workload) -> About {
+fn about(args: &RunArgs, device: &Device, workload: &Workload, tenants: &[Tenant]) -> About {
     let mut run = toml::Table::new();
     let mut note = |key: &str, value: toml::Value| run.insert(key.into(), value);
     note("seed", toml::Value::Integer(args.seed.cast_signed()));
@@ -199,6 +280,9 @@ fn about(args: &RunArgs, device: &Device, workload: &Workload) -> About {
     if let Some(limit) = args.issue.limit {
         note("limit", toml::Value::Integer(limit.cast_signed()));
     }
+    if args.issue.queue > 0 {
+        note("queue", i64::from(args.issue.queue).into());
+    }
     if !args.state.precondition.is_empty() {
         let steps: Vec<toml::Value> = args.state.precondition.iter().map(|step| step.to_string().into()).collect();
         note("precondition", steps.into());
@@ -206,17 +290,37 @@ fn about(args: &RunArgs, device: &Device, workload: &Workload) -> About {
     if let Some(path) = &args.state.load_snapshot {
         note("snapshot", path.display().to_string().into());
     }
-    let config = toml::Table::from_iter([
+    let mut config = toml::Table::from_iter([
         ("device".to_owned(), toml::Value::Table(device.config())),
         ("workload".to_owned(), toml::Value::Table(workload.config.clone())),
         ("run".to_owned(), toml::Value::Table(run)),
     ]);
+    if !tenants.is_empty() {
+        config.insert("flow".into(), toml::Value::Array(tenants.iter().map(described).collect()));
+    }
     named(args, device.name.clone(), config)
+}
+
+/// What a result says about a workload that ran beside the first.
+fn described(tenant: &Tenant) -> toml::Value {
+    let Tenant { name, flow, config, .. } = tenant;
+    let mut table = toml::Table::from_iter([
+        ("name".to_owned(), name.clone().into()),
+        ("queue".to_owned(), i64::from(flow.queue).into()),
+        ("workload".to_owned(), toml::Value::Table(config.clone())),
+    ]);
+    if let Some(depth) = flow.depth {
+        table.insert("depth".into(), i64::from(depth).into());
+    }
+    if flow.open {
+        table.insert("open".into(), true.into());
+    }
+    table.into()
 }
 
 /// The same for a device of this name.
 pub(crate) fn named(args: &RunArgs, device: String, config: toml::Table) -> About {
-    let workload = args.workload.file_stem().unwrap_or(args.workload.as_os_str()).to_string_lossy().into_owned();
+    let workload = stem(&args.workload);
     let (version, commit) = (env!("CARGO_PKG_VERSION").into(), env!("FLASHLOOM_COMMIT").into());
     About { version, commit, seed: args.seed, device, workload, config }
 }

@@ -148,6 +148,34 @@ fn devices_that_cannot_be() {
 }
 
 #[test]
+fn queues_and_flows_that_cannot_be() {
+    let place = Place::new();
+    for (host, wanted) in [
+        ("queues = 0", &["d.toml:10: host.queues: is zero", "at least one"][..]),
+        ("burst = 0", &["d.toml:10: host.burst: is zero"]),
+        ("arbitration = \"fair\"", &["d.toml:10: host.arbitration", "`fair`", "round-robin", "weighted"]),
+        ("queues = 2\n[[host.queue]]\n", &["d.toml:10: host.queues: stands beside [[host.queue]]", "keep one"]),
+        ("[[host.queue]]\nweigth = 3", &["d.toml:11: host.queue[0].weigth", "did you mean `weight`"]),
+        ("[[host.queue]]\nweight = 3", &["d.toml:11: host.queue[0].weight", "round-robin", "weighted"]),
+        ("[[host.queue]]\nchannels = [2]", &["d.toml:11: host.queue[0].channels: there is no channel 2", "0 to 1"]),
+        ("[[host.queue]]\n[[host.queue]]\ndies = []", &["d.toml:12: host.queue[1].dies: is empty", "leave it out"]),
+        ("[[host.queue]]\ndies = [1]", &["host.queue: all queues together write on 1 of 4 dies", "see less"]),
+    ] {
+        place.device_refused("queue-depth = 8", host, wanted);
+    }
+    place.write("d.toml", DEVICE);
+    let run = |more: &[&'static str]| [&["run", "d.toml", "w.toml"], more].concat();
+    place.refused(&run(&["--queue", "1"]), &["submitted to queue 1, but the device has 1", "host.queues"]);
+    place.refused(&run(&["--flow", "w.toml,queue=7"]), &["submitted to queue 7, but the device has 1"]);
+    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` says nothing about a flow", "queue=N"]);
+    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` says nothing about a flow"]);
+    place.refused(&run(&["--flow", "none.toml"]), &["none.toml: cannot be read"]);
+    place.write("two.fio", "[global]\nbs=4k\nsize=1m\n[a]\nrw=read\n[b]\nstonewall\nrw=read\n");
+    place.refused(&run(&["--flow", "two.fio"]), &["two.fio: has several stages", "a job file of its own"]);
+    place.refused(&["run", "d.toml", "two.fio", "--flow", "w.toml"], &["two.fio: has several stages"]);
+}
+
+#[test]
 fn all_faults_are_reported_at_once() {
     let place = Place::new();
     let faulty = DEVICE.replace("channels = 2", "channels = 0").replace("queue-depth = 8", "queue-depth = 0");

@@ -107,3 +107,25 @@ fn fio_stages_run_one_after_another() {
     assert_eq!((json[0]["kinds"]["write"]["requests"].as_u64(), sectors), (Some(2048), Some(16_384)));
     assert!(place.path("out/stage-2/report.html").is_file());
 }
+
+#[test]
+fn flows_run_at_once_and_have_results_of_their_own() {
+    let place = Place::new();
+    let queues = "--set host.queue=[{channels=[0]},{channels=[1]}]";
+    let flows = "--flow w.toml,queue=1,name=b --flow w.toml,depth=2";
+    let json = place.run(&format!("{queues} {flows} --verify --limit 30000 --out out"));
+    let flow = |i: usize| &json["flows"][i];
+    let names: Vec<_> = (0..3).map(|i| flow(i)["name"].as_str()).collect();
+    assert_eq!(names, [Some("w"), Some("b"), Some("w-2")]);
+    assert_eq!((flow(1)["queue"].as_u64(), flow(2)["pacing"].as_str()), (Some(1), Some("closed, depth 2")));
+    let requests: u64 = (0..3).map(|i| flow(i)["requests"].as_u64().expect("a number")).sum();
+    assert_eq!((Some(requests), requests), (json["requests"].as_u64(), 30_000));
+    assert_eq!(json["pacing"].as_str(), Some("3 flows"));
+    let page = fs::read_to_string(place.path("out/report.html")).expect("there");
+    assert!(page.contains("Latency by flow") && page.contains("b write"));
+    let config = fs::read_to_string(place.path("out/config.toml")).expect("there");
+    assert!(config.contains("[[flow]]") && config.contains("name = \"w-2\""), "{config}");
+    // Equal workloads draw apart, and one workload alone is as if there were no flows.
+    assert_ne!(flow(0)["kinds"], flow(1)["kinds"]);
+    assert!(place.run("--queue 0")["flows"].is_null());
+}

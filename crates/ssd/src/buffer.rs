@@ -4,6 +4,9 @@
 //! written again stays, and goes again when the first program is done; so two programs of one unit are
 //! never under way together. A flush waits for everything that was dirty when it came; entries carry the
 //! number of flushes before them (their epoch) for that.
+//!
+//! A unit is written back to the NVM set of the request that wrote it last. Each set has a queue of its own, so that
+//! what goes to flash together belongs together.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -36,6 +39,11 @@ impl Hasher for Multiply {
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) lpn: Lpn,
+    /// The NVM set that it goes to, and that its newer data goes to if it was written again.
+    pub(crate) set: u32,
+    again_set: u32,
+    /// How often it has gone from one set to another: what its old queue still says of it is stale.
+    moves: u32,
     /// Sectors that the buffer holds.
     pub(crate) mask: u64,
     flushing: bool,
@@ -46,6 +54,13 @@ pub(crate) struct Entry {
     epoch: u64,
     /// Epoch of the newer data of an entry that was written again.
     again_epoch: u64,
+}
+
+impl Entry {
+    /// True if what the queue of a set says of it holds.
+    const fn is_queued(&self, set: u32, epoch: u64, moves: u32) -> bool {
+        self.set == set && self.epoch == epoch && self.moves == moves && !self.flushing
+    }
 }
 
 /// What taking a unit came to.
@@ -68,6 +83,15 @@ pub(crate) struct Found {
     pub(crate) zeros: bool,
 }
 
+/// What goes to one NVM set.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    /// Dirty entries, oldest first; entries that were discarded, belong elsewhere now or are not dirty any more are
+    /// skipped.
+    entries: VecDeque<(Handle<Entry>, u64, u32)>,
+    dirty: u32,
+}
+
 /// The buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer<S> {
@@ -76,8 +100,8 @@ pub(crate) struct Buffer<S> {
     entries: Slab<Entry>,
     data: Vec<S>,
     index: HashMap<u32, Handle<Entry>, BuildHasherDefault<Multiply>>,
-    /// Dirty entries, oldest first; entries that were discarded or are not dirty any more are skipped.
-    queue: VecDeque<(Handle<Entry>, u64)>,
+    queues: Vec<Queue>,
+    /// Units in all queues.
     dirty: u32,
     /// Units on their way to flash.
     flushing: u32,
@@ -88,7 +112,7 @@ pub(crate) struct Buffer<S> {
 }
 
 impl<S: Sector> Buffer<S> {
-    pub(crate) fn new(size: ResolvedBuffer, sectors: u32) -> Self {
+    pub(crate) fn new(size: ResolvedBuffer, sectors: u32, sets: usize) -> Self {
         let mut index = HashMap::default();
         index.reserve(size.units as usize);
         Self {
@@ -97,7 +121,7 @@ impl<S: Sector> Buffer<S> {
             entries: Slab::default(),
             data: Vec::new(),
             index,
-            queue: VecDeque::new(),
+            queues: vec![Queue::default(); sets],
             dirty: 0,
             flushing: 0,
             draining: false,
@@ -124,12 +148,12 @@ impl<S: Sector> Buffer<S> {
         &self.entries[entry]
     }
 
-    /// Takes sectors of a unit; `sector(i)` gives the content of the i-th of the unit.
-    pub(crate) fn take(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
+    /// Takes sectors of a unit for a set; `sector(i)` gives the content of the i-th of the unit.
+    pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
         let (handle, taken) = match self.index.get(&lpn.get()) {
-            Some(handle) => (*handle, self.take_again(*handle)),
+            Some(handle) => (*handle, self.take_again(*handle, set)),
             None if self.entries.len() >= self.size.units as usize => return Taken::Full,
-            None => (self.insert(lpn), Taken::New),
+            None => (self.insert(lpn, set), Taken::New),
         };
         self.entries[handle].mask |= mask;
         if S::PRESENT {
@@ -139,26 +163,64 @@ impl<S: Sector> Buffer<S> {
         taken
     }
 
-    fn insert(&mut self, lpn: Lpn) -> Handle<Entry> {
+    fn insert(&mut self, lpn: Lpn, set: u32) -> Handle<Entry> {
         let epoch = self.epoch;
-        let entry = Entry { lpn, mask: 0, flushing: false, again: false, dropped: false, epoch, again_epoch: epoch };
+        let entry = Entry {
+            lpn,
+            set,
+            again_set: set,
+            moves: 0,
+            mask: 0,
+            flushing: false,
+            again: false,
+            dropped: false,
+            epoch,
+            again_epoch: epoch,
+        };
         let handle = self.entries.insert(entry);
         if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
             self.data.resize(self.entries.places() * self.sectors, S::default());
         }
         self.index.insert(lpn.get(), handle);
+        *self.count(epoch) += 1;
         self.enqueue(handle);
         handle
     }
 
+    /// Puts a dirty entry into the queue of its set, behind everything of its epoch: a flush since then may have let
+    /// newer entries in.
     fn enqueue(&mut self, handle: Handle<Entry>) {
-        let epoch = self.entries[handle].epoch;
-        *self.count(epoch) += 1;
-        self.queue.push_back((handle, epoch));
+        let Entry { epoch, set, moves, .. } = self.entries[handle];
+        let queue = &mut self.queues[set as usize];
+        let place = match queue.entries.back() {
+            Some((_, last, _)) if *last > epoch => queue.entries.partition_point(|(_, other, _)| *other <= epoch),
+            _ => queue.entries.len(),
+        };
+        queue.entries.insert(place, (handle, epoch, moves));
+        queue.dirty += 1;
         self.dirty += 1;
     }
 
-    fn take_again(&mut self, handle: Handle<Entry>) -> Taken {
+    /// Puts a dirty entry into the queue of another set.
+    fn requeue(&mut self, handle: Handle<Entry>, set: u32) {
+        let entry = &mut self.entries[handle];
+        let old = std::mem::replace(&mut entry.set, set);
+        entry.moves = entry.moves.wrapping_add(1);
+        self.dequeue(old);
+        // A unit that goes to and fro must not leave more behind than there is.
+        let (entries, queue) = (&self.entries, &mut self.queues[old as usize]);
+        if queue.entries.len() > 2 * queue.dirty as usize + 16 {
+            queue.entries.retain(|(handle, epoch, moves)| entries[*handle].is_queued(old, *epoch, *moves));
+        }
+        self.enqueue(handle);
+    }
+
+    fn dequeue(&mut self, set: u32) {
+        self.queues[set as usize].dirty -= 1;
+        self.dirty -= 1;
+    }
+
+    fn take_again(&mut self, handle: Handle<Entry>, set: u32) -> Taken {
         let now = self.epoch;
         if self.entries[handle].dropped {
             // What was discarded reads as zeros around the new sectors.
@@ -167,7 +229,11 @@ impl<S: Sector> Buffer<S> {
             self.entries[handle].dropped = false;
         }
         let entry = &mut self.entries[handle];
+        entry.again_set = set;
         if !entry.flushing {
+            if entry.set != set {
+                self.requeue(handle, set);
+            }
             return Taken::Absorbed;
         }
         if entry.again {
@@ -197,8 +263,8 @@ impl<S: Sector> Buffer<S> {
                 self.written(epoch);
             }
         } else {
-            let epoch = entry.epoch;
-            self.dirty -= 1;
+            let Entry { epoch, set, .. } = *entry;
+            self.dequeue(set);
             self.free(handle);
             self.written(epoch);
         }
@@ -233,32 +299,41 @@ impl<S: Sector> Buffer<S> {
         self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }
 
-    /// True if it is time to write back a program of `batch` units: beyond the watermark, because a flush or
-    /// a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room.
-    pub(crate) fn is_due(&mut self, batch: u32, flush: Option<u64>, waits: bool) -> bool {
+    /// The set for which it is time to write back a program of `batch` units: beyond the watermark, because a flush
+    /// or a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room.
+    pub(crate) fn is_due(&mut self, batch: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
         self.draining = self.dirty > if self.draining { self.size.low } else { self.size.high };
-        let urgent = flush.is_some_and(|epoch| self.oldest().is_some_and(|oldest| oldest <= epoch));
-        let filled = (self.draining || waits) && self.dirty >= batch;
-        urgent || filled || (waits && self.flushing == 0 && self.dirty > 0)
+        if let Some(epoch) = flush {
+            let sets = 0..self.queues.len() as u32;
+            let urgent = sets.filter_map(|set| Some((self.oldest(set)?, set))).min();
+            if let Some((_, set)) = urgent.filter(|(oldest, _)| *oldest <= epoch) {
+                return Some(set);
+            }
+        }
+        // The one with the most, so that no set is left behind.
+        let sets = (0u32..).zip(&self.queues).map(|(set, queue)| (queue.dirty, std::cmp::Reverse(set)));
+        let (dirty, std::cmp::Reverse(set)) = sets.max()?;
+        let filled = (self.draining || waits) && dirty >= batch;
+        (filled || (waits && self.flushing == 0 && dirty > 0)).then_some(set)
     }
 
-    /// The epoch of the oldest dirty unit.
-    fn oldest(&mut self) -> Option<u64> {
+    /// The epoch of the oldest dirty unit of a set.
+    fn oldest(&mut self, set: u32) -> Option<u64> {
+        let queue = &mut self.queues[set as usize].entries;
         loop {
-            let (handle, epoch) = *self.queue.front()?;
-            let entry = &self.entries[handle];
-            if entry.epoch == epoch && !entry.flushing {
+            let (handle, epoch, moves) = *queue.front()?;
+            if self.entries[handle].is_queued(set, epoch, moves) {
                 return Some(epoch);
             }
-            self.queue.pop_front();
+            queue.pop_front();
         }
     }
 
-    /// Takes the oldest dirty unit to write it back.
-    pub(crate) fn next_to_write(&mut self) -> Option<Handle<Entry>> {
-        self.oldest()?;
-        let (handle, _) = self.queue.pop_front()?;
-        self.dirty -= 1;
+    /// Takes the oldest dirty unit of a set to write it back.
+    pub(crate) fn next_to_write(&mut self, set: u32) -> Option<Handle<Entry>> {
+        self.oldest(set)?;
+        let (handle, ..) = self.queues[set as usize].entries.pop_front()?;
+        self.dequeue(set);
         self.flushing += 1;
         self.entries[handle].flushing = true;
         Some(handle)
@@ -273,11 +348,8 @@ impl<S: Sector> Buffer<S> {
         if std::mem::take(&mut entry.again) {
             entry.flushing = false;
             entry.epoch = entry.again_epoch;
-            // Behind everything of its epoch: a flush since then may have let newer entries in.
-            let newer = entry.epoch;
-            let place = self.queue.partition_point(|(_, epoch)| *epoch <= newer);
-            self.queue.insert(place, (handle, newer));
-            self.dirty += 1;
+            entry.set = entry.again_set;
+            self.enqueue(handle);
             self.written(epoch);
             return None;
         }
@@ -300,11 +372,11 @@ mod tests {
     use flash::nand::Stamp;
 
     fn buffer() -> Buffer<Stamp> {
-        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1 }, 4)
+        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1 }, 4, 2)
     }
 
     fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
-        buffer.take(Lpn::new(lpn), mask, |i| Stamp(stamp * 10 + i as u64))
+        buffer.take(Lpn::new(lpn), 0, mask, |i| Stamp(stamp * 10 + i as u64))
     }
 
     fn stamps(buffer: &Buffer<Stamp>, lpn: u32) -> Vec<u64> {
@@ -326,7 +398,8 @@ mod tests {
         let mut b = buffer();
         (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
-        let out: Vec<_> = std::iter::from_fn(|| b.is_due(1, None, false).then(|| b.next_to_write())?).collect();
+        let out: Vec<_> =
+            std::iter::from_fn(|| b.is_due(1, None, false).and_then(|set| b.next_to_write(set))).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(b.len(), 4, "a unit stays until flash has it");
         out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));
@@ -338,15 +411,15 @@ mod tests {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         let flush = b.begin_flush();
-        assert!(b.is_due(9, Some(flush), false));
-        let h = b.next_to_write().expect("urgent");
+        assert!(b.is_due(9, Some(flush), false).is_some());
+        let h = b.next_to_write(0).expect("urgent");
         assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
-        assert_eq!(b.next_to_write(), None, "never two programs of a unit at once");
+        assert_eq!(b.next_to_write(0), None, "never two programs of a unit at once");
         b.flushed(h);
         assert!(b.is_durable(flush), "the flush came before the second write");
         let second = b.begin_flush();
         assert!(!b.is_durable(second));
-        let h = b.next_to_write().expect("dirty again");
+        let h = b.next_to_write(0).expect("dirty again");
         b.flushed(h);
         assert!(b.is_durable(second) && b.len() == 0);
     }
@@ -357,8 +430,8 @@ mod tests {
         take(&mut b, 5, 0b1, 1);
         take(&mut b, 6, 0b1, 1);
         let flush = b.begin_flush();
-        assert!(b.is_due(9, Some(flush), false));
-        let h = b.next_to_write().expect("urgent");
+        assert!(b.is_due(9, Some(flush), false).is_some());
+        let h = b.next_to_write(0).expect("urgent");
         b.discard(Lpn::new(5));
         b.discard(Lpn::new(6));
         assert!(b.find(Lpn::new(5)).expect("still known").zeros);
@@ -368,8 +441,8 @@ mod tests {
         // Written after the discard, while still on its way: zeros around the new sector.
         take(&mut b, 8, 0b1111, 3);
         let flush = b.begin_flush();
-        assert!(b.is_due(9, Some(flush), false));
-        let h = b.next_to_write().expect("urgent");
+        assert!(b.is_due(9, Some(flush), false).is_some());
+        let h = b.next_to_write(0).expect("urgent");
         b.discard(Lpn::new(8));
         take(&mut b, 8, 0b10, 4);
         assert_eq!(stamps(&b, 8), [0, 41, 0, 0]);
@@ -378,15 +451,15 @@ mod tests {
 
     #[test]
     fn programs_are_filled_unless_somebody_would_wait_for_ever() {
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4);
+        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 2);
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
-        assert!(!b.is_due(4, None, false));
-        assert!(b.is_due(4, None, true), "nothing else would make room");
-        let first = b.next_to_write().expect("dirty");
-        assert!(!b.is_due(4, None, true), "room comes soon");
-        assert!(b.is_due(2, None, true));
+        assert!(b.is_due(4, None, false).is_none());
+        assert!(b.is_due(4, None, true).is_some(), "nothing else would make room");
+        let first = b.next_to_write(0).expect("dirty");
+        assert!(b.is_due(4, None, true).is_none(), "room comes soon");
+        assert!(b.is_due(2, None, true).is_some());
         b.flushed(first);
-        assert!(b.is_due(4, None, true));
+        assert!(b.is_due(4, None, true).is_some());
     }
 
     #[test]
@@ -394,5 +467,41 @@ mod tests {
         let mut b = buffer();
         let flush = b.begin_flush();
         assert!(b.is_durable(flush));
+    }
+    #[test]
+    fn a_unit_goes_where_its_last_writer_is_confined_to() {
+        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 3);
+        let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
+        for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
+            assert_eq!(take(&mut b, lpn, set), Taken::New);
+        }
+        assert_eq!(b.is_due(2, None, true), Some(1), "of equals the first");
+        // Rewritten through another queue, and back again.
+        for set in [2, 1].repeat(100).into_iter().chain([2]) {
+            assert_eq!(take(&mut b, 0, set), Taken::Absorbed);
+        }
+        assert!(b.queues.iter().all(|queue| queue.entries.len() < 30), "nothing piles up");
+        assert_eq!(b.is_due(2, None, true), Some(2), "the one with the most");
+        let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(2)).collect();
+        assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [1, 2, 0]);
+        // Written again on its way: the program under way stays in its set, the next goes to the other.
+        assert_eq!(take(&mut b, 1, 1), Taken::New);
+        assert_eq!(b.entry(out[0]).set, 2);
+        b.flushed(out[0]);
+        assert_eq!(b.entry(out[0]).set, 1);
+        let rest: Vec<_> = std::iter::from_fn(|| b.next_to_write(1)).collect();
+        assert_eq!(rest.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [3, 1]);
+        assert_eq!(b.dirty, 0);
+    }
+
+    #[test]
+    fn what_was_discarded_for_one_set_is_not_taken_for_another() {
+        // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
+        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 2);
+        b.take(Lpn::new(7), 0, 1, |_| Stamp(1));
+        b.discard(Lpn::new(7));
+        b.take(Lpn::new(8), 1, 1, |_| Stamp(1));
+        assert_eq!(b.next_to_write(0), None);
+        assert!(b.next_to_write(1).is_some());
     }
 }

@@ -11,12 +11,15 @@ use flash::units::{Lpn, Span, Time};
 use crate::buffer::{Buffer, Entry};
 use crate::ftl::{Owner, Owners, Service, Unit};
 use crate::host::Extent;
-use crate::{Status, Tag};
+use crate::{QueueId, Status, Tag};
 
 /// A request that the device works on.
 #[derive(Clone, Debug)]
 pub(crate) struct Active<S> {
     pub(crate) tag: Tag,
+    pub(crate) queue: QueueId,
+    /// The NVM set that its writes are confined to.
+    pub(crate) set: u32,
     pub(crate) io: Io,
     pub(crate) arrival: Time,
     pub(crate) start: Time,
@@ -111,6 +114,16 @@ impl<S: Sector> Owners<S> for Clients<S> {
                 sectors.for_each(|i| into[i] = data[i]);
             }
             None => {}
+        }
+    }
+
+    #[inline]
+    fn set(&self, owner: Owner) -> u32 {
+        match Self::whose(owner) {
+            Some(Whose::Request(handle)) => self.requests[handle].set,
+            Some(Whose::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").entry(handle).set,
+            // What nobody asked for goes anywhere.
+            None => 0,
         }
     }
 

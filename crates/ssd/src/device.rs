@@ -11,7 +11,7 @@ use crate::buffer::Buffer;
 use crate::clients::{Active, Clients};
 use crate::ftl::Flash;
 use crate::ftl::page::PageFtl;
-use crate::host::{Filter, Link};
+use crate::host::{Filter, Link, Queues};
 use crate::{Completion, Counters, Drive, Request, Resolved};
 
 /// Something that happens in a device.
@@ -51,8 +51,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) active: Vec<Handle<Active<S>>>,
     /// Requests that are about to go on; empty between two events.
     pub(crate) unblocked: Vec<(Time, Handle<Active<S>>)>,
-    /// Requests that wait for a place in the queue of the device.
-    pub(crate) queue: VecDeque<(Time, Request<S>)>,
+    /// Requests that wait to be taken by the device.
+    pub(crate) queues: Queues<S>,
     /// Writes that wait for a place in the buffer.
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
     /// Flushes that wait for the buffer, with the epoch they wait for.
@@ -103,7 +103,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             link: Link::new(resolved.host.link.clone()),
             clients: Clients {
                 requests: flash::engine::Slab::default(),
-                buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors)),
+                buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len())),
                 served: Vec::new(),
                 dropped: Vec::new(),
                 drained: false,
@@ -112,7 +112,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             filter: Filter::new(),
             active: Vec::new(),
             unblocked: Vec::new(),
-            queue: VecDeque::new(),
+            queues: Queues::new(&resolved.host.queues),
             buffer_queue: VecDeque::new(),
             flushes: VecDeque::new(),
             completions: Vec::new(),
@@ -159,7 +159,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Requests submitted and not completed.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        self.queue.len() + self.active.len()
+        self.queues.waiting() + self.active.len()
     }
 
     /// Program/erase cycles of every block.
@@ -229,16 +229,26 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
         Sectors::new(u64::from(self.resolved.geometry.sectors))
     }
 
+    fn queues(&self) -> usize {
+        self.queues.count()
+    }
+
     #[inline]
     fn submit(&mut self, now: Time, request: Request<S>) {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
         assert!(self.powered, "a request to a device without power");
+        assert!(
+            request.queue.index() < self.queues.count(),
+            "a request to {}, of {} queues",
+            request.queue,
+            self.queues.count()
+        );
         if S::PRESENT && request.io.kind == flash::io::IoKind::Write {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
         self.ftl.fetch((request.io.start.get() / u64::from(self.resolved.geometry.sectors)) as usize);
-        self.queue.push_back((now, request));
+        self.queues.push(now, request);
         self.pump();
     }
 

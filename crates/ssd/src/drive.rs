@@ -13,11 +13,16 @@ pub trait Drive<S> {
     /// At least one sector.
     fn discard_granularity(&self) -> Sectors;
 
-    /// Hands in a request that arrives at `now`. It waits in the host queue while the device already
+    /// Submission queues that requests can be handed in through.
+    fn queues(&self) -> usize {
+        1
+    }
+
+    /// Hands in a request that arrives at `now`. It waits in its submission queue while the device already
     /// works on as many requests as its queue depth allows.
     ///
     /// # Panics
-    /// If `now` is before the time already advanced to.
+    /// If `now` is before the time already advanced to, or the drive has no such queue.
     fn submit(&mut self, now: Time, request: Request<S>);
 
     /// When something happens next; `None` if nothing is under way.

@@ -53,6 +53,8 @@ pub(crate) struct Service {
 pub(crate) trait Owners<S> {
     /// Copies the sectors of a unit into a program.
     fn give(&self, unit: &Unit, into: &mut [S]);
+    /// The NVM set that the owner's writes are confined to; 0 is the whole array.
+    fn set(&self, owner: Owner) -> u32;
     /// A flash command was issued on the owner's behalf.
     fn charge(&mut self, owner: Owner);
     /// A unit was read.

@@ -27,9 +27,9 @@ pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
 pub use ftl::victim::VictimSpec;
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
-pub use request::{Completion, Request, Status, Tag};
+pub use request::{Completion, QueueId, Request, Status, Tag};
 pub use sabotage::Sabotage;
 pub use spec::{
-    BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, Resolved, ResolvedBuffer,
-    ResolvedHost, Spec, WearSpec, builtin,
+    BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, QueueArbitration, QueueSpec, Resolved,
+    ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, Spec, WearSpec, builtin,
 };

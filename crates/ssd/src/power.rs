@@ -9,7 +9,7 @@ use crate::buffer::Buffer;
 use crate::device::Event;
 use crate::ftl::page::PageFtl;
 use crate::host::Filter;
-use crate::{Completion, Drive, Request, Ssd, Tag};
+use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
 /// How a device came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Cuts the power at this moment. Whatever had not reached the flash is lost, and what was under way
     /// there is torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
-        let waiting = self.queue.iter().map(|(_, request)| request.tag);
+        let waiting = self.queues.tags();
         let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
         let unseen = self.completions.iter().map(|completion| completion.tag);
         let lost = active.chain(waiting).chain(unseen).collect();
@@ -43,7 +43,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let flush = flash::io::Io::FLUSH;
         debug_assert_eq!(flush.kind, IoKind::Flush);
         self.drain(&mut completions);
-        self.submit(self.now, Request { tag: POWER_OFF, io: flush, data: Vec::new() });
+        self.submit(self.now, Request { tag: POWER_OFF, queue: QueueId::default(), io: flush, data: Vec::new() });
         self.drain(&mut completions);
         completions.retain(|completion| completion.tag != POWER_OFF);
         self.backend.cut_power(self.now);
@@ -67,10 +67,11 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.clients.drained = false;
         self.clients.buffer_failed = false;
         let sectors = self.resolved.geometry.sectors;
-        self.clients.buffer = self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors));
+        self.clients.buffer =
+            self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, self.resolved.host.queues.sets.len()));
         self.filter = Filter::new();
         self.active.clear();
-        self.queue.clear();
+        self.queues.clear();
         self.buffer_queue.clear();
         self.flushes.clear();
         self.completions.clear();

@@ -174,7 +174,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 left -= 1;
             }
             let version = self.ftl.next_version();
-            self.ftl.begin_write();
+            self.ftl.begin_write(0);
             for lpn in &batch {
                 let unit = Unit { lpn: *lpn, owner: None, at: 0, mask, version };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);

@@ -7,11 +7,43 @@ use flash::units::{Span, Time};
 /// The host's own number for a request; the device only hands it back.
 pub type Tag = u64;
 
+/// A submission queue, counted from zero: commands of one queue are taken in order, those of several in turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(u16);
+
+impl QueueId {
+    /// The queue with this number.
+    #[must_use]
+    pub const fn new(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+
+    /// The index into a table.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl std::fmt::Display for QueueId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "queue {}", self.0)
+    }
+}
+
 /// A request on its way to the device. `S` is the content of one sector, see `flash::nand::Sector`.
 #[derive(Clone, Debug)]
 pub struct Request<S> {
     /// The host's number for it.
     pub tag: Tag,
+    /// The queue it is submitted to.
+    pub queue: QueueId,
     /// What is asked.
     pub io: Io,
     /// One entry per sector for a write, empty otherwise. A device without payload takes `()`s.
@@ -36,13 +68,15 @@ pub enum Status {
 pub struct Completion<S> {
     /// The host's number for it.
     pub tag: Tag,
+    /// The queue it was submitted to.
+    pub queue: QueueId,
     /// What was asked.
     pub io: Io,
     /// How it ended.
     pub status: Status,
     /// When it was submitted.
     pub arrival: Time,
-    /// When it left the host queue: `start - arrival` is the queue wait.
+    /// When it left its submission queue: `start - arrival` is the queue wait.
     pub start: Time,
     /// When its last byte or its acknowledgement had crossed the host link.
     pub end: Time,

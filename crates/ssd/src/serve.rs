@@ -33,13 +33,13 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
     }
 
-    /// Takes the next request from the queue if the device works on few enough.
+    /// Takes the next request from the queue whose turn it is if the device works on few enough.
     #[inline]
     fn admit(&mut self) -> bool {
         if !self.ready || self.active.len() >= self.resolved.host.queue_depth as usize {
             return false;
         }
-        let Some((arrival, request)) = self.queue.pop_front() else { return false };
+        let Some((arrival, request)) = self.queues.take() else { return false };
         if self.is_beyond(&request) {
             self.refuse(arrival, request);
         } else {
@@ -54,8 +54,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     }
 
     fn refuse(&mut self, arrival: Time, request: Request<S>) {
+        self.queues.finished(request.queue);
         self.completions.push(Completion {
             tag: request.tag,
+            queue: request.queue,
             io: request.io,
             status: Status::OutOfRange,
             arrival,
@@ -70,7 +72,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     #[inline]
     fn begin(&mut self, arrival: Time, request: Request<S>) {
-        let Request { tag, io, data } = request;
+        let Request { tag, queue, io, data } = request;
+        let set = self.resolved.host.queues.queue(queue).set;
         let sectors = u64::from(self.resolved.geometry.sectors);
         let first = (io.start.get() / sectors) as u32;
         let end = if io.sectors.is_zero() { first } else { (io.end().get().div_ceil(sectors)) as u32 };
@@ -88,6 +91,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.filter.add(&extent);
         let handle = self.clients.requests.insert(Active {
             tag,
+            queue,
+            set,
             io,
             arrival,
             start: self.now,
@@ -201,12 +206,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             return self.served(handle);
         }
         self.clients.requests[handle].pending = extent.end - extent.first;
-        let owner = Clients::request_owner(handle);
+        let (owner, set) = (Clients::request_owner(handle), self.clients.requests[handle].set);
         let mut from = extent.first;
         while from < extent.end {
             let piece = self.resolved.host.chop.map_or(extent.end, |chop| (from / chop + 1) * chop).min(extent.end);
             let version = self.ftl.next_version();
-            self.ftl.begin_write();
+            self.ftl.begin_write(set);
             for unit in from..piece {
                 let (at, mask) = self.cover(handle, unit);
                 let unit = Unit { lpn: Lpn::new(unit), owner, at, mask, version };
@@ -254,8 +259,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             let unit = self.clients.requests[handle].next_unit;
             let (at, mask) = self.cover(handle, unit);
             let Clients { requests, buffer: Some(buffer), .. } = &mut self.clients else { return true };
-            let data = &requests[handle].data;
-            match buffer.take(Lpn::new(unit), mask, |i| data[(at + i as i32) as usize]) {
+            let Active { data, set, .. } = &requests[handle];
+            match buffer.take(Lpn::new(unit), *set, mask, |i| data[(at + i as i32) as usize]) {
                 Taken::Full => return false,
                 Taken::Absorbed => self.counts.absorbed_slots += 1,
                 Taken::New => {}
@@ -271,18 +276,16 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let flush = self.flushes.back().map(|(epoch, _)| *epoch);
         let waits = !self.buffer_queue.is_empty();
         let Some(buffer) = &mut self.clients.buffer else { return false };
-        if !buffer.is_due(batch, flush, waits) {
-            return false;
-        }
+        let Some(set) = buffer.is_due(batch, flush, waits) else { return false };
         let mut written = 0;
         let mut version = 0;
         while written < batch {
             let Some(buffer) = &mut self.clients.buffer else { break };
-            let Some(entry) = buffer.next_to_write() else { break };
+            let Some(entry) = buffer.next_to_write(set) else { break };
             let (lpn, mask) = (buffer.entry(entry).lpn, buffer.entry(entry).mask);
             if written == 0 {
                 version = self.ftl.next_version();
-                self.ftl.begin_write();
+                self.ftl.begin_write(set);
             }
             written += 1;
             let mask = mask & full_mask(self.resolved.geometry.sectors);
@@ -363,6 +366,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let data = std::mem::take(&mut request.data);
         self.completions.push(Completion {
             tag: request.tag,
+            queue: request.queue,
             io: request.io,
             status: request.status,
             arrival: request.arrival,
@@ -374,6 +378,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             data: if request.io.kind == IoKind::Read { data } else { Vec::new() },
         });
         let (position, extent, blocks) = (request.position as usize, request.extent, request.blocks);
+        self.queues.finished(request.queue);
         self.filter.remove(&extent);
         self.active.swap_remove(position);
         if let Some(moved) = self.active.get(position) {

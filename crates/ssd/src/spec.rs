@@ -2,6 +2,7 @@
 
 mod builtin;
 mod link;
+mod queue;
 mod resolve;
 
 use flash::backend::{Arbitration, Units};
@@ -15,6 +16,7 @@ use crate::ftl::victim::VictimSpec;
 
 pub use builtin::builtin;
 pub use link::{Duplex, LinkSpec};
+pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use resolve::{Resolved, ResolvedBuffer, ResolvedHost};
 
 /// An SSD.
@@ -104,16 +106,34 @@ pub struct HostSpec {
     /// The link: a name (`ata-133`, `sata-300`, `sata-600`, `pcie-3-x4`...), `none` for a link that costs no
     /// time, or its rate, overhead and duplex written out.
     pub link: LinkSpec,
-    /// Requests the device works on at once; the others wait in the host queue.
+    /// Requests the device works on at once; the others wait in their submission queues.
     pub queue_depth: u32,
+    /// Submission queues, all alike; one if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queues: Option<u32>,
+    /// Whose turn it is when requests wait in several queues.
+    pub arbitration: QueueArbitration,
+    /// Requests taken from a queue at a time (NVM Express calls it the arbitration burst).
+    pub burst: u32,
     /// Requests are cut into pieces of at most this size, aligned to it; not at all if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chop: Option<Bytes>,
+    /// Submission queues, each described; instead of `queues`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueueSpec>,
 }
 
 impl Default for HostSpec {
     fn default() -> Self {
-        Self { link: LinkSpec::default(), queue_depth: 32, chop: None }
+        Self {
+            link: LinkSpec::default(),
+            queue_depth: 32,
+            queues: None,
+            arbitration: QueueArbitration::default(),
+            burst: 1,
+            chop: None,
+            queue: Vec::new(),
+        }
     }
 }
 

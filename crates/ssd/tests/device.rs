@@ -5,7 +5,7 @@ use flash::engine::Rng;
 use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
 use flash::units::{Lba, Sectors, Span, Time};
-use ssd::{Completion, Drive, Precondition, Request, Spec, Ssd, Status};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// One channel of Dirik's generic part, 25 MB/s, changed by what the test says.
 fn spec(changes: &str) -> Spec {
@@ -24,7 +24,7 @@ fn io(kind: IoKind, start: u64, sectors: u64) -> Io {
 
 fn submit(drive: &mut Ssd<Stamp>, tag: u64, io: Io) {
     let data = if io.kind == IoKind::Write { vec![Stamp(tag); io.sectors.get() as usize] } else { Vec::new() };
-    drive.submit(drive.now(), Request { tag, io, data });
+    drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
 }
 
 fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {

@@ -273,6 +273,7 @@ mod tests {
         let at = Time::from_ps(tag);
         Completion {
             tag,
+            queue: ssd::QueueId::default(),
             io,
             status: Status::Done,
             arrival: at,

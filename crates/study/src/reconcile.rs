@@ -10,7 +10,7 @@ use flash::io::IoKind;
 use flash::units::Span;
 use ssd::{Counters, Status};
 
-use crate::run::{RunResult, since};
+use crate::run::{FlowResult, RunResult, since};
 
 /// How two numbers have to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,7 @@ pub fn checks(result: &RunResult) -> Vec<Check> {
     let mut book = Book(Vec::new());
     let counted = result.counters();
     book.requests(result, &counted);
+    book.flows(result);
     book.times(result, &counted);
     if let Some(settled) = &result.settled {
         book.at_rest(&since(settled, &result.before));
@@ -135,6 +136,24 @@ impl Book {
         }
     }
 
+    /// What the flows came to, against the run as a whole.
+    fn flows(&mut self, result: &RunResult) {
+        if result.flows.is_empty() {
+            return;
+        }
+        let sum = |of: fn(&FlowResult) -> u64| result.flows.iter().map(of).sum::<u64>();
+        self.equal("requests submitted by all flows and in the run", sum(|flow| flow.submitted), result.submitted);
+        self.equal("requests completed of all flows and of the run", sum(|flow| flow.completed), result.completed);
+        for kind in IoKind::ALL {
+            let each = || result.flows.iter().map(|flow| flow.kind(kind));
+            let all = result.kind(kind);
+            let sectors: u64 = each().map(|of| of.sectors.get()).sum();
+            self.equal("sectors of one kind of request of all flows and of the run", sectors, all.sectors.get());
+            let latency: u128 = each().map(|of| of.latency.sum_ps()).sum();
+            self.equal("latencies of one kind of request of all flows and of the run", latency, all.latency.sum_ps());
+        }
+    }
+
     /// Nothing works longer than the run took.
     fn times(&mut self, result: &RunResult, counted: &Counters) {
         let span = (result.after.at - result.before.at).as_ps();
@@ -178,6 +197,15 @@ mod tests {
         let result = a_result();
         assert_eq!(reconcile(&result), Ok(()));
         assert!(checks(&result).len() > 15);
+    }
+
+    #[test]
+    fn flows_that_do_not_add_up_have_no_result() {
+        let mut result = crate::testing::two_flows();
+        assert_eq!(reconcile(&result), Ok(()));
+        result.flows.pop();
+        let text = reconcile(&result).expect_err("one is missing").to_string();
+        assert!(text.contains("requests completed of all flows and of the run: 1000 is not 1500"), "{text}");
     }
 
     #[test]

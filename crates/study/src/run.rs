@@ -6,15 +6,20 @@ use std::io;
 use flash::backend::CauseSet;
 use flash::io::{Io, IoKind};
 use flash::units::{Sectors, Span, Time};
-use ssd::{Completion, Counters, Drive, Request, Status, Tag};
+use ssd::{Drive, QueueId, Status, Tag};
 use workload::{Pacing, Source, SourceError};
 
 use crate::oracle::{Mismatch, Payload};
-use crate::series::Series;
 
+mod flight;
+mod flows;
 mod result;
 
-pub use result::{Delay, KindResult, RunResult, since};
+use flight::Flight;
+use flows::Several;
+
+pub use flows::Flow;
+pub use result::{Delay, FlowResult, KindResult, RunResult, since};
 pub(crate) use result::{rate, write_amplification, write_amplification_by};
 
 /// Points of the time series that are kept at most; at least half as many of a long run are.
@@ -39,13 +44,17 @@ pub(crate) const fn index(kind: IoKind) -> usize {
 pub struct Record {
     /// The request's number, counted from zero in the order of submission.
     pub tag: Tag,
+    /// Its flow, in the order in which they were given.
+    pub flow: u16,
+    /// The queue it was submitted to.
+    pub queue: QueueId,
     /// What was asked.
     pub io: Io,
     /// How it ended.
     pub status: Status,
     /// When it was submitted.
     pub arrival: Time,
-    /// When it left the host queue.
+    /// When it left its queue.
     pub start: Time,
     /// When it ended.
     pub end: Time,
@@ -91,6 +100,13 @@ pub enum RunError {
     Empty,
     /// A closed loop without a request outstanding never starts.
     NoDepth,
+    /// A flow is submitted to a queue that the device does not have.
+    NoQueue {
+        /// The queue.
+        queue: QueueId,
+        /// How many the device has.
+        queues: usize,
+    },
     /// A request of the workload ends beyond the device.
     BeyondCapacity {
         /// Its number.
@@ -112,6 +128,11 @@ impl fmt::Display for RunError {
             Self::Source(error) => error.fmt(f),
             Self::Empty => f.write_str("the workload yields no request; check its file, --skip and --limit"),
             Self::NoDepth => f.write_str("a closed loop of depth 0 never issues a request; use --depth 1 or more"),
+            Self::NoQueue { queue, queues } => write!(
+                f,
+                "a workload is submitted to {queue}, but the device has {queues}, counted from 0; choose another, or give \
+                 it more with host.queues or [[host.queue]]"
+            ),
             Self::BeyondCapacity { tag, io, capacity } => write!(
                 f,
                 "request {tag} ({} of {} from {}) ends beyond the device's {} ({}); \
@@ -141,6 +162,7 @@ impl From<SourceError> for RunError {
 #[derive(Default)]
 pub struct Runner<'a> {
     pacing: Option<Pacing>,
+    queue: QueueId,
     limit: Option<u64>,
     first_tag: Tag,
     time_scale: Option<f64>,
@@ -163,7 +185,14 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Stops submitting after this many requests.
+    /// Submits the requests to this queue; to the first by default.
+    #[must_use]
+    pub fn queue(mut self, queue: QueueId) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// Stops submitting after this many requests, those of all flows together.
     #[must_use]
     pub fn limit(mut self, requests: u64) -> Self {
         self.limit = Some(requests);
@@ -224,212 +253,51 @@ impl<'a> Runner<'a> {
         W: Source + ?Sized,
         P: Payload<S>,
     {
-        let pacing = self.pacing.unwrap_or_else(|| source.pacing());
-        if pacing == (Pacing::Closed { depth: 0 }) {
-            return Err(RunError::NoDepth);
-        }
-        let before = drive.counters();
-        let until = source.duration().map_or(Time::MAX, |duration| before.at + duration);
-        let mut flight = Flight {
-            capacity: drive.capacity(),
-            drive,
-            source,
-            payload,
-            left: self.limit.unwrap_or(u64::MAX),
-            first_tag: self.first_tag,
-            until,
-            scale: self.time_scale,
-            log: self.log,
-            progress: self.progress,
-            completions: Vec::new(),
-            ledger: 0,
-            outstanding: 0,
-            now: before.at,
-            last_sign: before.at,
-            series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
-            result: result::Collected::default(),
-        };
+        let pacing = checked(self.pacing.unwrap_or_else(|| source.pacing()), self.queue, drive.queues())?;
+        let until = source.duration().map_or(Time::MAX, |duration| drive.counters().at + duration);
+        let (queue, settle) = (self.queue, self.settle);
+        let mut flight = Flight::new(self, drive, payload);
         match pacing {
-            Pacing::Closed { depth } => flight.closed(depth)?,
-            Pacing::Open => flight.open(before.at)?,
+            Pacing::Closed { depth } => flight.closed(source, queue, depth, until)?,
+            Pacing::Open => flight.open(source, queue)?,
         }
-        if flight.result.submitted == 0 {
-            return Err(RunError::Empty);
+        flight.finish(pacing, settle, Vec::new())
+    }
+
+    /// Runs several flows at once, each with a pacing, a queue and results of its own, to the end of them all. The
+    /// pacing and the queue of the runner count for nothing.
+    ///
+    /// # Errors
+    /// See [`RunError`].
+    ///
+    /// # Panics
+    /// If there is no flow, or the device loses a request or completes one twice.
+    pub fn run_flows<S, D, P>(self, drive: &mut D, flows: Vec<Flow<'_>>, payload: &mut P) -> Result<RunResult, RunError>
+    where
+        D: Drive<S>,
+        P: Payload<S>,
+    {
+        assert!(!flows.is_empty(), "a run of nothing");
+        for flow in &flows {
+            checked(flow.pacing(), flow.queue, drive.queues())?;
         }
-        Ok(flight.finish(before, pacing, self.settle))
+        let (pacing, settle) = (flows[0].pacing(), self.settle);
+        let mut several = Several::new(flows, drive.counters().at, self.first_tag, self.time_scale);
+        let mut flight = Flight::new(self, drive, payload);
+        flight.several(&mut several)?;
+        flight.finish(pacing, settle, several.results())
     }
 }
 
-/// A run under way.
-struct Flight<'a, 'l, S, D, W: ?Sized, P> {
-    drive: &'a mut D,
-    source: &'a mut W,
-    payload: &'a mut P,
-    capacity: Sectors,
-    /// Requests that may still be submitted.
-    left: u64,
-    first_tag: Tag,
-    /// When a closed loop ends.
-    until: Time,
-    scale: Option<f64>,
-    log: Option<&'l mut dyn RequestLog>,
-    progress: Option<&'l mut dyn FnMut(Progress)>,
-    completions: Vec<Completion<S>>,
-    /// A sum over the tags under way: zero again if each came back exactly once.
-    ledger: u64,
-    outstanding: u64,
-    now: Time,
-    /// When a request was last submitted or completed.
-    last_sign: Time,
-    series: Series,
-    result: result::Collected,
-}
-
-/// What a tag adds to the ledger: scattered, so that two wrong tags do not cancel.
-fn entry(tag: Tag) -> u64 {
-    let x = (tag + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (x ^ (x >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
-}
-
-impl<S, D: Drive<S>, W: Source + ?Sized, P: Payload<S>> Flight<'_, '_, S, D, W, P> {
-    /// As many at once as `depth`, the next at the instant at which one completes.
-    fn closed(&mut self, depth: u32) -> Result<(), RunError> {
-        let mut more = true;
-        while more && self.outstanding < u64::from(depth) {
-            more = self.submit_next()?;
-        }
-        while self.outstanding > 0 {
-            let finished = self.advance(Time::MAX)?;
-            for _ in 0..finished {
-                more = more && self.submit_next()?;
-            }
-        }
-        Ok(())
+/// A pacing, if a drive with so many queues can be run like that.
+fn checked(pacing: Pacing, queue: QueueId, queues: usize) -> Result<Pacing, RunError> {
+    if pacing == (Pacing::Closed { depth: 0 }) {
+        return Err(RunError::NoDepth);
     }
-
-    /// Each at its time of arrival, counted from `start`.
-    fn open(&mut self, start: Time) -> Result<(), RunError> {
-        while self.left > 0 {
-            let Some(arrival) = self.source.next()? else { break };
-            let ps = match self.scale {
-                None => arrival.at.as_ps(),
-                Some(factor) => (arrival.at.as_ps() as f64 * factor) as u64,
-            };
-            let at = start + Span::from_ps(ps);
-            self.result.inversions += u64::from(at < self.now);
-            while self.now < at {
-                self.advance(at)?;
-            }
-            self.submit(arrival.io)?;
-        }
-        while self.outstanding > 0 {
-            self.advance(Time::MAX)?;
-        }
-        Ok(())
+    if queue.index() >= queues {
+        return Err(RunError::NoQueue { queue, queues });
     }
-
-    /// Submits the next request of the source; false if there is none.
-    #[inline]
-    fn submit_next(&mut self) -> Result<bool, RunError> {
-        if self.left == 0 || self.now >= self.until {
-            return Ok(false);
-        }
-        let Some(arrival) = self.source.next()? else { return Ok(false) };
-        self.submit(arrival.io)?;
-        Ok(true)
-    }
-
-    #[inline]
-    fn submit(&mut self, io: Io) -> Result<(), RunError> {
-        let tag = self.first_tag + self.result.submitted;
-        if io.end().get() > self.capacity.get() {
-            return Err(RunError::BeyondCapacity { tag, io, capacity: self.capacity });
-        }
-        let data = self.payload.content(tag, &io);
-        self.drive.submit(self.now, Request { tag, io, data });
-        self.result.submitted += 1;
-        self.left -= 1;
-        self.outstanding += 1;
-        self.ledger = self.ledger.wrapping_add(entry(tag));
-        self.last_sign = self.now;
-        Ok(())
-    }
-
-    /// Lets the device work up to `to`, the next point of the series or the first completion,
-    /// whichever comes first; the number of requests that completed.
-    #[inline]
-    fn advance(&mut self, to: Time) -> Result<u64, RunError> {
-        let due = self.series.due();
-        let to = due.map_or(to, |due| due.min(to));
-        self.now = self.drive.advance(to, &mut self.completions);
-        let finished = self.completions.len() as u64;
-        if finished > 0 {
-            self.last_sign = self.now;
-            // Taken out while they are looked at, and put back for its memory.
-            let mut completions = std::mem::take(&mut self.completions);
-            for completion in completions.drain(..) {
-                self.complete(&completion)?;
-            }
-            self.completions = completions;
-        } else if self.outstanding > 0 {
-            self.look_for_lost();
-        }
-        if due.is_some_and(|due| self.now >= due) {
-            self.series.close(self.drive.counters());
-        }
-        Ok(finished)
-    }
-
-    #[inline]
-    fn complete(&mut self, completion: &Completion<S>) -> Result<(), RunError> {
-        self.payload.completed(completion).map_err(RunError::Mismatch)?;
-        self.outstanding = self.outstanding.checked_sub(1).expect("a request completed that was not under way");
-        self.ledger = self.ledger.wrapping_sub(entry(completion.tag));
-        self.result.complete(completion);
-        self.series.record(completion.io.kind, completion.latency());
-        if let Some(log) = &mut self.log {
-            let Completion { tag, io, status, arrival, start, end, commands, flash_wait, waited_for, .. } = *completion;
-            let record = Record { tag, io, status, arrival, start, end, commands, flash_wait, waited_for };
-            log.record(&record).map_err(RunError::Log)?;
-        }
-        if self.result.completed.is_multiple_of(PROGRESS_EVERY)
-            && let Some(progress) = &mut self.progress
-        {
-            let simulated = self.now.saturating_since(self.result.first_arrival());
-            progress(Progress { completed: self.result.completed, simulated });
-        }
-        Ok(())
-    }
-
-    fn look_for_lost(&self) {
-        let Self { outstanding, now, .. } = self;
-        assert!(self.drive.next_event().is_some(), "{outstanding} requests are under way, but nothing is ({now})");
-        assert!(
-            now.saturating_since(self.last_sign) < LOST_AFTER,
-            "{outstanding} requests are under way, but none was submitted or completed for {LOST_AFTER} ({now})"
-        );
-    }
-
-    fn finish(mut self, before: Counters, pacing: Pacing, settle: Option<Span>) -> RunResult {
-        assert!(self.ledger == 0, "the tags that came back are not those that were handed in");
-        let after = self.drive.counters();
-        self.series.finish(after.clone());
-        let settled = settle.and_then(|at_most| self.settle(at_most));
-        RunResult::new(self.result, pacing, before, after, settled, self.series)
-    }
-
-    /// Lets background work finish; the counters then, or `None` if it does not finish in time.
-    fn settle(&mut self, at_most: Span) -> Option<Counters> {
-        let deadline = self.now + at_most;
-        while let Some(next) = self.drive.next_event() {
-            if next > deadline {
-                return None;
-            }
-            self.drive.advance(next, &mut self.completions);
-            assert!(self.completions.is_empty(), "a request completed that was not under way");
-        }
-        Some(self.drive.counters())
-    }
+    Ok(pacing)
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use flash::io::IoKind;
 use flash::units::{Sectors, Span, Time};
-use ssd::{Counters, Drive};
+use ssd::{Counters, Drive, QueueId};
 use testkit::{FixedDrive, List};
 use workload::Pacing;
 
 use crate::oracle::Blank;
-use crate::run::{RunResult, Runner};
+use crate::run::{Flow, RunResult, Runner};
 
 /// Counters of a disk that has done nothing up to `at`.
 pub(crate) fn counters_at(at: Time) -> Counters {
@@ -24,4 +24,16 @@ pub(crate) fn a_result() -> RunResult {
     let kinds = [IoKind::Write, IoKind::Read, IoKind::Read, IoKind::Flush];
     let mut source = List::cycle(&kinds, 20_000, 8, 1 << 16, 0, Pacing::Closed { depth: 8 });
     Runner::new().settle(Span::from_secs(1)).run(&mut drive(), &mut source, &mut Blank).expect("it runs")
+}
+
+/// The result of two flows on that disk: 1,000 reads and 500 writes, eight and four at once.
+pub(crate) fn two_flows() -> RunResult {
+    let mut reads = List::cycle(&[IoKind::Read], 1_000, 8, 1 << 16, 0, Pacing::Closed { depth: 8 });
+    let mut writes = List::cycle(&[IoKind::Write], 500, 8, 1 << 16, 0, Pacing::Closed { depth: 4 });
+    let queue = QueueId::default();
+    let flows = vec![
+        Flow { name: "reader".into(), source: &mut reads, pacing: None, queue },
+        Flow { name: "writer".into(), source: &mut writes, pacing: None, queue },
+    ];
+    Runner::new().settle(Span::from_secs(1)).run_flows(&mut drive(), flows, &mut Blank).expect("it runs")
 }

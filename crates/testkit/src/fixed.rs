@@ -101,7 +101,7 @@ impl<S: Copy + Default> FixedDrive<S> {
     }
 
     fn complete(&mut self, arrival: Time, request: Request<S>) -> Option<Completion<S>> {
-        let Request { mut tag, io, data: written } = request;
+        let Request { mut tag, queue, io, data: written } = request;
         let sectors = io.start.get()..io.end().get();
         let mut read = Vec::new();
         match io.kind {
@@ -159,6 +159,7 @@ impl<S: Copy + Default> FixedDrive<S> {
         }
         Some(Completion {
             tag,
+            queue,
             io,
             status: Status::Done,
             arrival,

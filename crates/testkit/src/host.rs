@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
 use flash::units::{Lba, Sectors, Time};
-use ssd::{Completion, Drive, Request, Ssd, Status};
+use ssd::{Completion, Drive, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;
 
@@ -98,6 +98,11 @@ impl Host {
 
     /// Hands in a request now.
     pub fn submit(&mut self, io: Io) {
+        self.submit_to(QueueId::default(), io);
+    }
+
+    /// Hands in a request now, through this queue.
+    pub fn submit_to(&mut self, queue: QueueId, io: Io) {
         self.next_tag += 1;
         let stamps = if io.kind == IoKind::Write { self.oracle.submit_write(&io) } else { Vec::new() };
         if io.kind == IoKind::Discard {
@@ -106,7 +111,7 @@ impl Host {
         let covered = if io.kind == IoKind::Flush { self.completed_writes.clone() } else { BTreeSet::new() };
         let order = self.oracle.writes();
         self.under_way.insert(self.next_tag, UnderWay { io, stamps: stamps.clone(), order, covered });
-        self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, io, data: stamps });
+        self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue, io, data: stamps });
     }
 
     /// Lets the next thing happen. False if nothing is under way.
@@ -232,7 +237,7 @@ impl Host {
         for start in (0..capacity).step_by(64) {
             let sectors = Sectors::new(64.min(capacity - start));
             let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors };
-            self.ssd.submit(self.ssd.now(), Request { tag: 0, io, data: Vec::new() });
+            self.ssd.submit(self.ssd.now(), Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
             let mut completions = Vec::new();
             while completions.is_empty() {
                 let at = self.ssd.next_event().expect("a read completes");

@@ -10,12 +10,23 @@ use std::collections::BTreeMap;
 use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
 
+/// A content that may be found after a power cut.
+#[derive(Clone, Copy, Debug)]
+struct Possible {
+    /// Its write's place among all writes; 0 for a discard, and for what there was at the beginning.
+    order: u64,
+    stamp: Stamp,
+    /// Its request has completed.
+    done: bool,
+}
+
 /// What one sector may hold.
 #[derive(Clone, Debug, Default)]
 struct Sector {
-    /// Contents that may be found after a power cut, in the order in which they were written. The first is
-    /// durable.
-    possible: Vec<(u64, Stamp)>,
+    /// Contents that may be found after a power cut: first those of completed requests in the order of their
+    /// completion, then the others. The first is durable. A drive of several queues does not keep the order of
+    /// submission, but completes what overlaps in the order in which it does it.
+    possible: Vec<Possible>,
     /// What a read returns now.
     now: Stamp,
     /// A discard is among what is possible.
@@ -27,9 +38,19 @@ struct Sector {
 impl Sector {
     /// Everything before position `at` can no longer be found.
     fn settle(&mut self, at: usize) {
-        let discard = self.possible[at..].iter().any(|(order, stamp)| *order == 0 && *stamp == Stamp(0));
+        let discard = self.possible[at..].iter().any(|one| one.order == 0 && one.stamp == Stamp(0));
         self.possible.drain(..at);
         self.discarded &= discard;
+    }
+
+    /// The request behind a content has completed; its place now.
+    fn complete(&mut self, which: impl Fn(&Possible) -> bool) -> usize {
+        let from = self.possible.iter().position(|one| !one.done && which(one)).expect("it was submitted");
+        let mut one = self.possible.remove(from);
+        one.done = true;
+        let to = self.possible.iter().position(|one| !one.done).unwrap_or(self.possible.len());
+        self.possible.insert(to, one);
+        to
     }
 }
 
@@ -62,9 +83,9 @@ impl Oracle {
                 let stamp = Stamp(self.stamps);
                 let entry = self.sectors.entry(sector).or_default();
                 if entry.possible.is_empty() {
-                    entry.possible.push((0, Stamp(0)));
+                    entry.possible.push(Possible { order: 0, stamp: Stamp(0), done: true });
                 }
-                entry.possible.push((order, stamp));
+                entry.possible.push(Possible { order, stamp, done: false });
                 entry.past.push(stamp);
                 stamp
             })
@@ -83,8 +104,8 @@ impl Oracle {
         for (sector, stamp) in (io.start.get()..).zip(stamps) {
             let entry = self.sectors.get_mut(&sector).expect("it was submitted");
             entry.now = *stamp;
+            let at = entry.complete(|one| one.stamp == *stamp);
             if self.write_through {
-                let at = entry.possible.iter().position(|(_, s)| s == stamp).expect("it was submitted");
                 entry.settle(at);
             }
         }
@@ -93,7 +114,7 @@ impl Oracle {
     /// A flush has completed that was submitted when `covered(order)` writes were complete.
     pub fn complete_flush(&mut self, covered: impl Fn(u64) -> bool) {
         for entry in self.sectors.values_mut() {
-            if let Some(at) = entry.possible.iter().rposition(|(order, _)| *order > 0 && covered(*order)) {
+            if let Some(at) = entry.possible.iter().rposition(|one| one.order > 0 && covered(one.order)) {
                 entry.settle(at);
             }
         }
@@ -105,14 +126,16 @@ impl Oracle {
         for sector in self.discarded(io) {
             let entry = self.sectors.entry(sector).or_default();
             entry.discarded = true;
-            entry.possible.push((0, Stamp(0)));
+            entry.possible.push(Possible { order: 0, stamp: Stamp(0), done: false });
         }
     }
 
     /// A discard has completed.
     pub fn complete_discard(&mut self, io: &Io) {
         for sector in self.discarded(io) {
-            self.sectors.get_mut(&sector).expect("it was submitted").now = Stamp(0);
+            let entry = self.sectors.get_mut(&sector).expect("it was submitted");
+            entry.complete(|one| one.order == 0 && one.stamp == Stamp(0));
+            entry.now = Stamp(0);
         }
     }
 
@@ -143,13 +166,13 @@ impl Oracle {
             assert_eq!(got, Stamp(0), "sector {sector} was never written and holds {got:?}");
             return;
         };
-        let known = entry.possible.iter().any(|(_, stamp)| *stamp == got);
+        let known = entry.possible.iter().any(|one| one.stamp == got);
         let first = entry.possible.is_empty() && got == Stamp(0);
         let possible = known || first || (entry.discarded && entry.past.contains(&got));
         assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
         entry.now = got;
         entry.discarded = false;
-        entry.possible = vec![(0, got)];
+        entry.possible = vec![Possible { order: 0, stamp: got, done: true }];
     }
 
     /// After a power cut: a sector cannot be read. It may hold anything that was possible.

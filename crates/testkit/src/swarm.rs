@@ -5,8 +5,8 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, PlacementSpec, Precondition, Spec, Ssd,
-    VictimSpec, WearSpec,
+    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, PlacementSpec, Precondition,
+    QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -20,6 +20,8 @@ pub struct Swarm {
     pub cuts: u32,
     /// Whether programs and erases may fail.
     pub faults: bool,
+    /// Whether there may be several submission queues, confined to dies.
+    pub queues: bool,
 }
 
 /// What a run did.
@@ -123,6 +125,49 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     }
 }
 
+/// The same device with submission queues. Every queue has room for all that the host can write.
+#[must_use]
+pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
+    loop {
+        let spec = try_queues(rng, device);
+        let Ok(resolved) = spec.resolve() else { continue };
+        let queues = &resolved.host.queues;
+        let room = |set: u32| ResolvedQueues::room(&resolved.geometry, queues.sets[set as usize].len());
+        if queues.queues.iter().all(|queue| room(queue.set) >= u64::from(resolved.units)) {
+            return spec;
+        }
+    }
+}
+
+fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
+    let mut spec = device.clone();
+    let arbitration = pick(rng, &QueueArbitration::EVERY);
+    let geometry = device.resolve().expect("it was drawn to be valid").geometry;
+    let mut least = geometry.die_count();
+    let mut queue = || {
+        let weight = (arbitration == QueueArbitration::Weighted).then(|| 1 + rng.below(4) as u32);
+        let depth = rng.chance(0.3).then(|| 1 + rng.below(8) as u32);
+        let mut queue = QueueSpec { weight, depth, ..QueueSpec::default() };
+        if rng.chance(0.6) {
+            let mut some = |count: u32| (0..count).filter(|_| rng.chance(0.6)).collect::<Vec<_>>();
+            let dies = some(geometry.die_count());
+            if !dies.is_empty() {
+                least = least.min(dies.len() as u32);
+                queue.dies = Some(dies);
+            }
+        }
+        queue
+    };
+    spec.host.queue = vec![queue(), queue(), queue()];
+    spec.host.queue.truncate(1 + rng.below(3) as usize);
+    (spec.host.arbitration, spec.host.burst) = (arbitration, 1 + rng.below(4) as u32);
+    // What the host sees fits into the smallest set.
+    let share = f64::from(least) / f64::from(geometry.die_count());
+    let seen = (1.0 - spec.ftl.over_provisioning.get()) * share * 0.9;
+    spec.ftl.over_provisioning = Ratio::new(1.0 - seen);
+    spec
+}
+
 impl Swarm {
     /// Runs the swarm for one seed.
     ///
@@ -131,7 +176,12 @@ impl Swarm {
     #[must_use]
     pub fn run(&self, seed: u64) -> Outcome {
         let mut rng = Rng::stream(seed, "swarm");
-        let spec = draw_device(&mut rng, self.faults);
+        // Streams of their own, so that a run without queues is what it was before there were any.
+        let (mut own, mut choice) = (Rng::stream(seed, "swarm.queues"), Rng::stream(seed, "swarm.queue"));
+        let mut spec = draw_device(&mut rng, self.faults);
+        if self.queues {
+            spec = draw_queues(&mut own, &spec);
+        }
         let resolved = spec.resolve().expect("it was drawn to be valid");
         let mut ssd = Ssd::<Stamp>::new(&resolved, seed);
         if rng.chance(0.3) {
@@ -145,7 +195,8 @@ impl Swarm {
             if host.worn_out() {
                 break;
             }
-            host.submit(requests::draw(&mut rng, capacity));
+            let queue = QueueId::new(choice.below(resolved.host.queues.queues.len() as u64) as u16);
+            host.submit_to(queue, requests::draw(&mut rng, capacity));
             host.steps(rng.below(6));
             if cut_every > 0 && i % cut_every == cut_every - 1 && cuts < u64::from(self.cuts) {
                 // At an event, or between two.

@@ -10,7 +10,7 @@ use flash::backend::{Cause, Op};
 use flash::engine::Rng;
 use flash::io::{Io, IoKind};
 use flash::units::{Lba, Sectors, Time};
-use ssd::{Completion, Drive, Precondition, Request, Spec, Ssd};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Sectors of a mapping unit of 4 KiB.
 const UNIT: u64 = 8;
@@ -65,7 +65,10 @@ impl<P: FnMut(&mut Rng, u64) -> Io> Loop<P> {
     fn submit(&mut self) {
         let io = (self.pick)(&mut self.rng, self.drive.capacity().get() / UNIT);
         let items = if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 };
-        self.drive.submit(self.drive.now(), Request { tag: self.submitted, io, data: vec![(); items] });
+        self.drive.submit(
+            self.drive.now(),
+            Request { tag: self.submitted, queue: QueueId::default(), io, data: vec![(); items] },
+        );
         self.submitted += 1;
         self.outstanding += 1;
     }

@@ -21,7 +21,7 @@ use flash::engine::Rng;
 use flash::io::{Io, IoKind};
 use flash::units::{Lba, Sectors, Span, Time};
 use proptest::prelude::*;
-use ssd::{Drive, Request, Spec, Ssd};
+use ssd::{Drive, QueueId, Request, Spec, Ssd};
 
 /// Pages that are written before, and read.
 const OLD: u64 = 650;
@@ -111,7 +111,7 @@ impl Bank {
 fn submit(drive: &mut Ssd<()>, at: Time, tag: usize, kind: IoKind, page: u64, pages: u64) {
     let io = Io { kind, start: Lba::new(page * 4), sectors: Sectors::new(pages * 4) };
     let items = if kind == IoKind::Write { 4 * pages as usize } else { 0 };
-    drive.submit(at, Request { tag: tag as u64, io, data: vec![(); items] });
+    drive.submit(at, Request { tag: tag as u64, queue: QueueId::default(), io, data: vec![(); items] });
 }
 
 fn ps(span: Span) -> u128 {

@@ -13,7 +13,7 @@ use flash::engine::Rng;
 use flash::io::{Io, IoKind};
 use flash::nand::Part;
 use flash::units::{Bytes, Lba, Rate, Sectors, Span, Time};
-use ssd::{Completion, Drive, Request, Spec, Ssd};
+use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
 use testkit::second::{Pace, Second, Served, Shape};
 
 /// Pages that are written before, and read.
@@ -225,7 +225,7 @@ fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
     let submit = |drive: &mut Ssd<()>, at: Time, tag: usize| {
         let io = requests[tag];
         let items = if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 };
-        drive.submit(at, Request { tag: tag as u64, io, data: vec![(); items] });
+        drive.submit(at, Request { tag: tag as u64, queue: QueueId::default(), io, data: vec![(); items] });
     };
     let mut next = 0;
     let mut left = requests.len();

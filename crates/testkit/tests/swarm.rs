@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flash::backend::{BusOrder, Order, Units};
 use flash::engine::Rng;
-use ssd::{Digits, FtlKind, PlacementSpec, VictimSpec};
+use ssd::{Digits, FtlKind, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 
 fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
@@ -19,25 +19,34 @@ fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
 
 #[test]
 fn reads_return_the_newest_write() {
-    seeds(&Swarm { requests: 1500, cuts: 0, faults: false }, 0..150);
+    seeds(&Swarm { requests: 1500, cuts: 0, faults: false, queues: false }, 0..150);
 }
 
 #[test]
 fn durable_data_survives_power_cuts() {
-    seeds(&Swarm { requests: 1200, cuts: 12, faults: false }, 1000..1150);
+    seeds(&Swarm { requests: 1200, cuts: 12, faults: false, queues: false }, 1000..1150);
 }
 
 #[test]
 fn failing_blocks_lose_nothing() {
-    seeds(&Swarm { requests: 1200, cuts: 0, faults: true }, 2000..2100);
-    seeds(&Swarm { requests: 1200, cuts: 8, faults: true }, 3000..3100);
+    seeds(&Swarm { requests: 1200, cuts: 0, faults: true, queues: false }, 2000..2100);
+    seeds(&Swarm { requests: 1200, cuts: 8, faults: true, queues: false }, 3000..3100);
+}
+
+#[test]
+fn several_queues_confined_to_dies_lose_nothing() {
+    seeds(&Swarm { requests: 1200, cuts: 0, faults: false, queues: true }, 4000..4060);
+    seeds(&Swarm { requests: 1200, cuts: 8, faults: false, queues: true }, 5000..5060);
+    seeds(&Swarm { requests: 1200, cuts: 8, faults: true, queues: true }, 6000..6060);
 }
 
 #[test]
 fn two_runs_are_one() {
-    let swarm = Swarm { requests: 800, cuts: 3, faults: true };
+    let swarm = Swarm { requests: 800, cuts: 3, faults: true, queues: false };
     for seed in 0..20 {
         assert_eq!(swarm.run(seed), swarm.run(seed), "seed {seed}");
+        let queues = Swarm { queues: true, ..swarm };
+        assert_eq!(queues.run(seed), queues.run(seed), "seed {seed}, with queues");
     }
 }
 
@@ -47,7 +56,12 @@ fn everything_registered_is_drawn() {
     for seed in 0..400 {
         let spec = swarm::draw_device(&mut Rng::stream(seed, "swarm"), true);
         let (flash, ftl) = (&spec.flash, &spec.ftl);
+        let host = swarm::draw_queues(&mut Rng::stream(seed, "swarm.queues"), &spec).host;
         drawn.extend([
+            format!("{:?}", host.arbitration),
+            format!("several queues: {}", host.queue.len() > 1),
+            format!("confined: {}", host.queue.iter().any(|queue| queue.dies.is_some())),
+            format!("depth of a queue: {}", host.queue.iter().any(|queue| queue.depth.is_some())),
             format!("{:?}", ftl.kind),
             format!("{:?}", ftl.gc.victim),
             format!("{:?}", ftl.placement),
@@ -65,9 +79,12 @@ fn everything_registered_is_drawn() {
     let units = Units::EVERY.into_iter().map(|units| format!("{units:?}"));
     let orders = Order::EVERY.into_iter().map(|order| format!("{order:?}"));
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
-    let switches = ["buffer", "static wear levelling", "copy-back"].into_iter();
+    let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));
+    let switches = ["buffer", "static wear levelling", "copy-back", "several queues", "confined", "depth of a queue"];
+    let switches = switches.into_iter();
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
-    for registered in kinds.chain(victims).chain(placements).chain(units).chain(orders).chain(buses).chain(switches) {
+    let policies = kinds.chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
+    for registered in policies.chain(arbitrations).chain(switches) {
         assert!(drawn.contains(&registered), "{registered} was never drawn");
     }
     let orders = |drawn: &str| Digits::every().filter(|order| drawn.contains(&format!("{order:?}"))).count();
@@ -78,5 +95,5 @@ fn everything_registered_is_drawn() {
 #[test]
 fn what_was_found_before_is_not_found_again() {
     // Two worn pools above their limits: the write that waits for room is refused, and does not wait for ever.
-    let _outcome = Swarm { requests: 1200, cuts: 0, faults: true }.run(77_006_838);
+    let _outcome = Swarm { requests: 1200, cuts: 0, faults: true, queues: false }.run(77_006_838);
 }

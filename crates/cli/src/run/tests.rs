@@ -75,7 +75,8 @@ where
     let about = named(&args, "disk".into(), toml::Table::new());
     let stages = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
     let outputs = Outputs::create(&args, &about)?;
-    execute(&mut disk, stages, payload, check, (&args, &about), outputs, &mut results)?;
+    let load = Load { stages, tenants: Vec::new() };
+    execute(&mut disk, load, payload, check, (&args, &about), outputs, &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
 }
 

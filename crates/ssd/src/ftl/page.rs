@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use flash::backend::{Command, List, Observer};
 use flash::engine::{Handle, Rng};
 use flash::nand::{Geometry, Media, Sector, Spare};
-use flash::units::{Lpn, Psn, Span};
+use flash::units::{DieId, Lpn, Psn, Span};
 
 use super::placement::Placer;
 use super::victim::Victims;
@@ -69,10 +69,14 @@ pub(crate) struct PageFtl {
     /// The version of the latest write.
     version: u32,
     planted: Planted,
-    /// Units that no pool has room for until others have been programmed.
-    homeless: VecDeque<Unit>,
+    /// The pools of each NVM set, in ascending order; the first are all.
+    sets: Vec<Vec<u32>>,
+    /// For each set, units that no pool of it has room for until others have been programmed.
+    homeless: Vec<VecDeque<Unit>>,
     /// Units that the request under way has put to waiting since the placement last moved on.
     waited: u32,
+    /// The NVM set of whom the latest of them came from.
+    waited_set: u32,
     /// Pools that the request under way has a program or a list in.
     touched: Vec<u32>,
     /// The read lists that the request under way has open, by die.
@@ -90,6 +94,7 @@ impl PageFtl {
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>, seed: u64) -> Self {
         let geometry = media.geometry().clone();
         let pools = geometry.die_count() * geometry.groups();
+        let sets = &resolved.host.queues.sets;
         let mut ftl = Self {
             one_shot: resolved.backend.timing.one_shot,
             whole_rows: resolved.gang > 1 || resolved.backend.timing.one_shot > 1,
@@ -99,13 +104,18 @@ impl PageFtl {
             map: Map::new(resolved.units),
             blocks: Blocks::new(&geometry),
             pools: (0..pools).map(|i| Pool::new(&geometry, i, resolved.ftl.wear.dynamic)).collect(),
-            placer: Placer::new(&resolved.ftl.placement, &geometry),
+            placer: Placer::new(&resolved.ftl.placement, &geometry, sets),
             victims: Victims::new(resolved.ftl.gc.victim, &geometry),
             rng: Rng::stream(seed ^ resolved.planted.whim(), "ftl.gc"),
             version: 0,
             planted: resolved.planted,
-            homeless: VecDeque::new(),
+            sets: sets
+                .iter()
+                .map(|set| (0..pools).filter(|pool| set.contains(&DieId::new(pool / geometry.groups()))).collect())
+                .collect(),
+            homeless: vec![VecDeque::new(); sets.len()],
             waited: 0,
+            waited_set: 0,
             touched: Vec::new(),
             reading: vec![None; geometry.die_count() as usize],
             read_dies: Vec::new(),

@@ -1,6 +1,7 @@
 //! Which pool a write goes to.
 
 use flash::nand::Geometry;
+use flash::units::DieId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -172,13 +173,27 @@ impl JsonSchema for Digits {
 #[derive(Clone, Debug)]
 pub(crate) struct Placer {
     spec: PlacementSpec,
-    /// Pools in the order in which they count.
+    /// For each NVM set, the pools that its writes take turns at.
+    turns: Vec<Turns>,
+}
+
+/// Pools that take turns.
+#[derive(Clone, Debug)]
+struct Turns {
+    /// In the order in which they count.
     pools: Vec<u32>,
     next: usize,
 }
 
+impl Turns {
+    fn advance(&mut self) {
+        self.next = (self.next + 1) % self.pools.len();
+    }
+}
+
 impl Placer {
-    pub(crate) fn new(spec: &PlacementSpec, geometry: &Geometry) -> Self {
+    /// `sets` are the dies that somebody's writes are confined to; the first are all.
+    pub(crate) fn new(spec: &PlacementSpec, geometry: &Geometry, sets: &[Vec<DieId>]) -> Self {
         let size = |digit| match digit {
             Dimension::Channel => geometry.channels,
             Dimension::Chip => geometry.chips,
@@ -187,7 +202,7 @@ impl Placer {
         };
         let Digits(order) = spec.order();
         let total = geometry.die_count() * geometry.groups();
-        let pools = (0..total)
+        let pools: Vec<u32> = (0..total)
             .map(|mut n| {
                 let mut at = [0; 4];
                 for digit in order {
@@ -198,49 +213,51 @@ impl Placer {
                 ((channel * geometry.chips + chip) * geometry.dies + die) * geometry.groups() + plane
             })
             .collect();
-        Self { spec: spec.clone(), pools, next: 0 }
+        let inside = |set: &[DieId], pool: u32| set.contains(&DieId::new(pool / geometry.groups()));
+        let turns = |set: &Vec<DieId>| Turns {
+            pools: pools.iter().copied().filter(|pool| inside(set, *pool)).collect(),
+            next: 0,
+        };
+        Self { spec: spec.clone(), turns: sets.iter().map(turns).collect() }
     }
 
-    /// A write request begins.
-    pub(crate) fn begin_request(&mut self) {
+    /// A write request of somebody who is confined to a set begins.
+    pub(crate) fn begin_request(&mut self, set: u32) {
         if matches!(self.spec, PlacementSpec::RequestRoundRobin { .. }) {
-            self.advance();
+            self.turns[set as usize].advance();
         }
     }
 
     /// A program has been filled; `block_full` if its superblock is full as well.
-    pub(crate) fn program_filled(&mut self, block_full: bool) {
+    pub(crate) fn program_filled(&mut self, set: u32, block_full: bool) {
         match self.spec {
-            PlacementSpec::PageRoundRobin { .. } => self.advance(),
-            PlacementSpec::BlockStriping { .. } if block_full => self.advance(),
+            PlacementSpec::PageRoundRobin { .. } => self.turns[set as usize].advance(),
+            PlacementSpec::BlockStriping { .. } if block_full => self.turns[set as usize].advance(),
             _ => {}
         }
     }
 
-    /// The pool for the next unit. `stripe` is the program-sized stripe of its address.
-    pub(crate) fn pool(&mut self, stripe: u32, load: impl Fn(u32) -> u32) -> u32 {
+    /// The pool of a set for the next unit. `stripe` is the program-sized stripe of its address.
+    pub(crate) fn pool(&mut self, set: u32, stripe: u32, load: impl Fn(u32) -> u32) -> u32 {
+        let turns = &mut self.turns[set as usize];
+        let n = turns.pools.len();
         match self.spec {
-            PlacementSpec::AddressStriping { .. } => self.pools[stripe as usize % self.pools.len()],
+            PlacementSpec::AddressStriping { .. } => turns.pools[stripe as usize % n],
             PlacementSpec::LeastLoaded { .. } => {
                 // From where the last one went, so that equals take turns.
-                let n = self.pools.len();
-                let best = (0..n).map(|i| (self.next + i) % n).min_by_key(|i| load(self.pools[*i])).unwrap_or(0);
-                self.next = best;
-                self.pools[best]
+                let best = (0..n).map(|i| (turns.next + i) % n).min_by_key(|i| load(turns.pools[*i])).unwrap_or(0);
+                turns.next = best;
+                turns.pools[best]
             }
-            _ => self.pools[self.next],
+            _ => turns.pools[turns.next],
         }
     }
 
     /// Under least-loaded the next of equals has its turn.
-    pub(crate) fn take_turns(&mut self) {
+    pub(crate) fn take_turns(&mut self, set: u32) {
         if matches!(self.spec, PlacementSpec::LeastLoaded { .. }) {
-            self.advance();
+            self.turns[set as usize].advance();
         }
-    }
-
-    fn advance(&mut self) {
-        self.next = (self.next + 1) % self.pools.len();
     }
 }
 
@@ -253,14 +270,15 @@ mod tests {
     }
 
     fn placer(spec: PlacementSpec) -> Placer {
-        Placer::new(&spec, &geometry())
+        let all = (0..geometry().die_count()).map(DieId::new).collect();
+        Placer::new(&spec, &geometry(), &[all, vec![DieId::new(1), DieId::new(3)]])
     }
 
     #[test]
     fn the_order_says_what_counts_fastest() {
         let pools = |order: &str| {
             let order = order.parse().expect("an order");
-            placer(PlacementSpec::PageRoundRobin { order }).pools
+            placer(PlacementSpec::PageRoundRobin { order }).turns.remove(0).pools
         };
         // Pool = (channel * 2 + chip) * 2 + plane.
         assert_eq!(pools("channel-chip-die-plane"), [0, 4, 2, 6, 1, 5, 3, 7]);
@@ -291,32 +309,51 @@ mod tests {
     fn requests_pages_and_blocks_take_turns() {
         let order = Digits::default();
         let mut by_request = placer(PlacementSpec::RequestRoundRobin { order });
-        by_request.begin_request();
-        let first = by_request.pool(0, |_| 0);
-        by_request.program_filled(true);
-        assert_eq!(by_request.pool(9, |_| 0), first);
-        by_request.begin_request();
-        assert_ne!(by_request.pool(0, |_| 0), first);
+        by_request.begin_request(0);
+        let first = by_request.pool(0, 0, |_| 0);
+        by_request.program_filled(0, true);
+        assert_eq!(by_request.pool(0, 9, |_| 0), first);
+        by_request.begin_request(0);
+        assert_ne!(by_request.pool(0, 0, |_| 0), first);
 
         let mut by_page = placer(PlacementSpec::PageRoundRobin { order });
-        let first = by_page.pool(0, |_| 0);
-        by_page.program_filled(false);
-        assert_ne!(by_page.pool(0, |_| 0), first);
+        let first = by_page.pool(0, 0, |_| 0);
+        by_page.program_filled(0, false);
+        assert_ne!(by_page.pool(0, 0, |_| 0), first);
 
         let mut by_block = placer(PlacementSpec::BlockStriping { order });
-        let first = by_block.pool(0, |_| 0);
-        by_block.program_filled(false);
-        assert_eq!(by_block.pool(0, |_| 0), first);
-        by_block.program_filled(true);
-        assert_ne!(by_block.pool(0, |_| 0), first);
+        let first = by_block.pool(0, 0, |_| 0);
+        by_block.program_filled(0, false);
+        assert_eq!(by_block.pool(0, 0, |_| 0), first);
+        by_block.program_filled(0, true);
+        assert_ne!(by_block.pool(0, 0, |_| 0), first);
     }
 
     #[test]
     fn load_and_address_decide_where_they_should() {
         let order = Digits::default();
         let mut by_load = placer(PlacementSpec::LeastLoaded { order });
-        assert_eq!(by_load.pool(0, |pool| u32::from(pool != 3)), 3);
+        assert_eq!(by_load.pool(0, 0, |pool| u32::from(pool != 3)), 3);
         let mut by_address = placer(PlacementSpec::AddressStriping { order });
-        assert_eq!(by_address.pool(1, |_| 0), by_address.pool(9, |_| 0));
+        assert_eq!(by_address.pool(0, 1, |_| 0), by_address.pool(0, 9, |_| 0));
+    }
+    #[test]
+    fn those_who_are_confined_take_turns_among_themselves() {
+        // Dies 1 and 3 are pools 2, 3, 6 and 7.
+        for spec in PlacementSpec::every(Digits::default()) {
+            let mut placer = placer(spec);
+            let mut seen = std::collections::BTreeSet::new();
+            for stripe in 0..40 {
+                placer.begin_request(1);
+                let everywhere = placer.pool(0, stripe, |_| 0);
+                seen.insert(placer.pool(1, stripe, |_| 0));
+                placer.program_filled(1, true);
+                placer.take_turns(1);
+                if !matches!(placer.spec, PlacementSpec::AddressStriping { .. }) {
+                    assert_eq!(placer.pool(0, stripe + 1, |_| 0), everywhere, "somebody else's turn has not changed");
+                }
+            }
+            assert!(seen.into_iter().eq([2, 3, 6, 7]));
+        }
     }
 }

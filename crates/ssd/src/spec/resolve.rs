@@ -5,7 +5,7 @@ use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
 
-use super::{FtlSpec, LinkSpec, Spec, spare_transfer};
+use super::{FtlSpec, LinkSpec, ResolvedQueues, Spec, spare_transfer};
 use crate::ftl::page::RESERVED;
 use crate::sabotage::Planted;
 
@@ -47,6 +47,8 @@ pub struct ResolvedHost {
     pub queue_depth: u32,
     /// Mapping units in a piece of a chopped request.
     pub chop: Option<u32>,
+    /// The submission queues.
+    pub queues: ResolvedQueues,
 }
 
 /// The write buffer, in mapping units.
@@ -84,14 +86,14 @@ impl Resolved {
 
 /// Faults as they are found.
 #[derive(Default)]
-struct Faults(Vec<Fault>);
+pub(super) struct Faults(Vec<Fault>);
 
 impl Faults {
-    fn add(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
+    pub(super) fn add(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
         self.0.push(Fault::new(path, message, remedy));
     }
 
-    fn positive(&mut self, path: &str, value: u32) {
+    pub(super) fn positive(&mut self, path: &str, value: u32) {
         if value == 0 {
             self.add(path, "is zero", "there must be at least one");
         }
@@ -118,6 +120,10 @@ impl Spec {
         let (Some(timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
             return Err(faults.0);
         };
+        let queues = self.resolved_queues(&geometry, units, &mut faults);
+        if !faults.0.is_empty() {
+            return Err(faults.0);
+        }
         let mut spec = self.clone();
         spec.flash.part = None;
         spec.flash.custom_part = Some(part.clone());
@@ -125,7 +131,7 @@ impl Spec {
         Ok(Resolved {
             backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
             ftl: self.ftl.clone(),
-            host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop },
+            host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
             buffer,
             units,
             gang: self.flash.gang,
@@ -158,6 +164,7 @@ impl Spec {
             faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
         }
         faults.positive("host.queue-depth", self.host.queue_depth);
+        self.check_queues(faults);
         faults.positive("ftl.gc.parallel", self.ftl.gc.parallel);
         faults.positive("ftl.gc.start", self.ftl.gc.start);
         faults.positive("ftl.wear.check-every", self.ftl.wear.check_every);
@@ -289,7 +296,6 @@ impl Spec {
 
     /// Mapping units the host sees.
     fn units(&self, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
-        let slots = u64::from(geometry.superblock_slots());
         let raw = u64::from(geometry.slot_count());
         let unit = u64::from(geometry.sectors) * SECTOR.get();
         let (path, units) = match self.ftl.capacity {
@@ -305,10 +311,8 @@ impl Spec {
                 ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
             }
         };
-        // Each pool keeps open superblocks and one to copy into to itself, and while a unit is overwritten
-        // there are two of it.
-        let pools = u64::from(geometry.die_count() * geometry.groups());
-        let spare = (u64::from(geometry.blocks.saturating_sub(RESERVED)) * pools * slots).saturating_sub(slots);
+        // Each pool keeps open superblocks and one to copy into to itself.
+        let spare = ResolvedQueues::room(geometry, geometry.die_count() as usize);
         if units == 0 {
             faults.add(path, "nothing is left for the host", "leave it some of the flash");
             return None;

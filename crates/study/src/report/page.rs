@@ -10,12 +10,16 @@ use ssd::Counters;
 use super::chart::{Axis, Heat, Line, Scale, Stack, bars, escape, heat, lines, stacks};
 use super::summary::shares;
 use super::{Report, Summary, table};
+use crate::histogram::Histogram;
 use crate::run::{rate, since, write_amplification};
 
 const STYLE: &str = include_str!("page.css");
 
 /// Rows of a heat map beyond which neighbours are shown together.
 const HEAT_ROWS: usize = 64;
+
+/// Colours of the palette.
+const COLOURS: usize = 8;
 
 /// The report as HTML.
 #[must_use]
@@ -28,6 +32,9 @@ pub fn page(report: &Report<'_>, summary: &Summary) -> String {
     let mut figure = |heading: &str, note: &str, chart: String| html.push_str(&self::figure(heading, note, &chart));
     let time = || time_axis(report);
     figure("Latency", "By percentile: the slowest request in ten, in a hundred, in a thousand.", latency(report));
+    if !report.result.flows.is_empty() {
+        figure("Latency by flow", "The same for each of the workloads that ran at the same time.", by_flow(report));
+    }
     figure("Throughput", "Bytes moved per second of simulated time.", throughput(report, &time()));
     figure("Latency over time", "Mean of each interval.", latency_over_time(report, &time()));
     if let Some(chart) = amplification(report, &time()) {
@@ -85,26 +92,39 @@ fn time_axis(report: &Report<'_>) -> Axis {
     Axis::between("simulated time (s)", Scale::Linear, 0.0, seconds(report, &report.result.after).max(1e-12))
 }
 
-fn latency(report: &Report<'_>) -> String {
-    let mut all = Vec::new();
-    for kind in IoKind::ALL {
-        let latency = &report.result.kind(kind).latency;
-        let (mut seen, mut points) = (0, Vec::new());
-        for bin in latency.bins() {
-            // A bin holds the requests between the share before it and the share after it.
-            points.push((seen as f64 / latency.count() as f64, bin.up_to.as_us_f64()));
-            seen += bin.count;
-            let share = (seen as f64 / latency.count() as f64).min(1.0 - 0.5 / latency.count() as f64);
-            points.push((share, bin.up_to.as_us_f64()));
-        }
-        if !points.is_empty() {
-            all.push(Line { name: kind.name().into(), colour: kind as usize, points });
-        }
+/// A distribution as a line; `None` of nothing.
+fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line> {
+    let (mut seen, mut points) = (0, Vec::new());
+    for bin in latency.bins() {
+        // A bin holds the requests between the share before it and the share after it.
+        points.push((seen as f64 / latency.count() as f64, bin.up_to.as_us_f64()));
+        seen += bin.count;
+        let share = (seen as f64 / latency.count() as f64).min(1.0 - 0.5 / latency.count() as f64);
+        points.push((share, bin.up_to.as_us_f64()));
     }
+    (!points.is_empty()).then_some(Line { name, colour, points })
+}
+
+fn latency(report: &Report<'_>) -> String {
+    let line = |kind: IoKind| percentiles(kind.name().into(), kind as usize, &report.result.kind(kind).latency);
+    by_percentile(&IoKind::ALL.into_iter().filter_map(line).collect::<Vec<_>>())
+}
+
+fn by_flow(report: &Report<'_>) -> String {
+    let flows = &report.result.flows;
+    let each = flows.iter().flat_map(|flow| IoKind::ALL.into_iter().map(move |kind| (flow, kind)));
+    let each = each.filter(|(flow, kind)| !flow.kind(*kind).latency.is_empty()).enumerate();
+    let line = |(i, (flow, kind)): (usize, (&crate::run::FlowResult, IoKind))| {
+        percentiles(format!("{} {}", flow.name, kind.name()), i % COLOURS, &flow.kind(kind).latency)
+    };
+    by_percentile(&each.filter_map(line).collect::<Vec<_>>())
+}
+
+fn by_percentile(all: &[Line]) -> String {
     let points = || all.iter().flat_map(|line| line.points.iter());
     let x = Axis::over("share of requests that are at least as fast", Scale::Nines, points().map(|(x, _)| *x));
     let y = Axis::over("latency (us)", Scale::Log, points().map(|(_, y)| *y));
-    lines("Latency by percentile", &x, &y, &all)
+    lines("Latency by percentile", &x, &y, all)
 }
 
 /// One line per kind of request that occurred, over the intervals of the run.

@@ -15,8 +15,8 @@ use crate::run::{Record, RequestLog};
 const GROUP: usize = 1 << 16;
 
 /// A Parquet file with the columns `request`, `kind`, `start_sector`, `sectors`, `outcome`,
-/// `arrival_ps`, `start_ps`, `end_ps`, `queue_wait_ps`, `flash_commands`, `flash_wait_ps` and
-/// `waited_for_mask`, in the order of completion. The mask has bit n set if the request waited behind
+/// `arrival_ps`, `start_ps`, `end_ps`, `queue_wait_ps`, `flash_commands`, `flash_wait_ps`,
+/// `waited_for_mask`, `flow` and `queue`, in the order of completion. The mask has bit n set if the request waited behind
 /// commands of the n-th cause: host, gc, merge, wear, map, flush, pad, recovery.
 ///
 /// It gets its name when it is finished.
@@ -74,7 +74,7 @@ const fn outcome(status: Status) -> &'static str {
     }
 }
 
-fn columns(records: &[Record]) -> [(&'static str, Column); 12] {
+fn columns(records: &[Record]) -> [(&'static str, Column); 14] {
     let counts = |of: fn(&Record) -> u64| Column::Count(records.iter().map(of).collect());
     let texts =
         |of: fn(&Record) -> &'static str| Column::Text(records.iter().map(|record| of(record).into()).collect());
@@ -91,6 +91,8 @@ fn columns(records: &[Record]) -> [(&'static str, Column); 12] {
         ("flash_commands", counts(|r| u64::from(r.commands))),
         ("flash_wait_ps", counts(|r| r.flash_wait.as_ps())),
         ("waited_for_mask", counts(|r| r.waited_for.iter().map(|cause| 1 << cause as u8).sum())),
+        ("flow", counts(|r| u64::from(r.flow))),
+        ("queue", counts(|r| u64::from(r.queue.get()))),
     ]
 }
 

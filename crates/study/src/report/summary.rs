@@ -10,7 +10,7 @@ use workload::Pacing;
 
 use super::Report;
 use crate::histogram::{Histogram, PERCENTILES};
-use crate::run::KindResult;
+use crate::run::{FlowResult, KindResult};
 
 /// Version of the keys: raised when one changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-result-1";
@@ -44,6 +44,9 @@ pub struct Summary {
     pub outcomes: BTreeMap<&'static str, u64>,
     /// By kind of request: those that occurred.
     pub kinds: BTreeMap<&'static str, KindSummary>,
+    /// The parts of the flows, if there were several; all else is about them together.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowSummary>,
     /// Units programmed per unit written.
     pub write_amplification: Option<f64>,
     /// The same, by the cause of the program; its parts add up to it.
@@ -90,9 +93,9 @@ pub struct KindSummary {
     pub bytes_per_s: Option<u64>,
     /// Submission to end.
     pub latency_us: Latencies,
-    /// Submission to leaving the host queue.
+    /// Submission to leaving its queue.
     pub queue_wait_us: Latencies,
-    /// Leaving the host queue to end.
+    /// Leaving its queue to end.
     pub service_us: Latencies,
     /// Flash commands per request, issued before its acknowledgement.
     pub flash_commands_per_request: f64,
@@ -100,6 +103,29 @@ pub struct KindSummary {
     pub flash_wait_mean_us: f64,
     /// Requests that waited behind flash commands, by the cause of these.
     pub delayed_by: BTreeMap<&'static str, Delayed>,
+}
+
+/// One of several flows.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// What it is called.
+    pub name: String,
+    /// The queue its requests were submitted to.
+    pub queue: u16,
+    /// `open`, or `closed` with its depth.
+    pub pacing: String,
+    /// Simulated seconds from its first submission to its last completion.
+    pub simulated_s: f64,
+    /// Its requests completed.
+    pub requests: u64,
+    /// Its requests per simulated second.
+    pub requests_per_s: Option<f64>,
+    /// Requests of an open loop that came out of order.
+    pub inversions: u64,
+    /// Its requests by outcome.
+    pub outcomes: BTreeMap<&'static str, u64>,
+    /// By kind of request: those that occurred. Rates are over the time of the flow.
+    pub kinds: BTreeMap<&'static str, KindSummary>,
 }
 
 /// A distribution of times in microseconds: `mean`, `min`, `p50` to `p99_999`, `max`.
@@ -221,6 +247,41 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
     }
 }
 
+fn kinds<'a>(of: impl Fn(IoKind) -> &'a KindResult, span: Span) -> BTreeMap<&'static str, KindSummary> {
+    let occurred = IoKind::ALL.into_iter().filter(|each| !of(*each).latency.is_empty());
+    occurred.map(|each| (each.name(), kind(of(each), span))).collect()
+}
+
+fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
+    BTreeMap::from([
+        ("done", of(Status::Done)),
+        ("uncorrectable", of(Status::Uncorrectable)),
+        ("read_only", of(Status::ReadOnly)),
+        ("out_of_range", of(Status::OutOfRange)),
+    ])
+}
+
+fn pacing(pacing: Pacing) -> String {
+    match pacing {
+        Pacing::Open => "open".into(),
+        Pacing::Closed { depth } => format!("closed, depth {depth}"),
+    }
+}
+
+fn flow(result: &FlowResult) -> FlowSummary {
+    FlowSummary {
+        name: result.name.clone(),
+        queue: result.queue.get(),
+        pacing: pacing(result.pacing),
+        simulated_s: result.span().as_secs_f64(),
+        requests: result.completed,
+        requests_per_s: result.requests_per_second(),
+        inversions: result.inversions,
+        outcomes: outcomes(|status| result.with_status(status)),
+        kinds: kinds(|each| result.kind(each), result.span()),
+    }
+}
+
 fn erases(counts: &[u32]) -> Option<Erases> {
     let (min, max) = (*counts.iter().min()?, *counts.iter().max()?);
     let blocks = counts.len() as f64;
@@ -236,12 +297,6 @@ impl Summary {
         let Report { about, result, .. } = report;
         let counted = result.counters();
         let span = result.after.at - result.before.at;
-        let outcomes = [
-            ("done", Status::Done),
-            ("uncorrectable", Status::Uncorrectable),
-            ("read_only", Status::ReadOnly),
-            ("out_of_range", Status::OutOfRange),
-        ];
         let energy = |energies: &[(String, flash::units::Energy)]| Energies {
             total_j: energies.iter().map(|(_, energy)| energy.as_joules()).sum(),
             by_name_j: energies.iter().map(|(name, energy)| (name.clone(), energy.as_joules())).collect(),
@@ -253,20 +308,17 @@ impl Summary {
             seed: about.seed,
             device: about.device.clone(),
             workload: about.workload.clone(),
-            pacing: match result.pacing {
-                Pacing::Open => "open".into(),
-                Pacing::Closed { depth } => format!("closed, depth {depth}"),
+            pacing: match result.flows.len() {
+                0 => pacing(result.pacing),
+                flows => format!("{flows} flows"),
             },
             simulated_s: result.span().as_secs_f64(),
             requests: result.completed,
             requests_per_s: result.requests_per_second(),
             inversions: result.inversions,
-            outcomes: outcomes.into_iter().map(|(name, status)| (name, result.with_status(status))).collect(),
-            kinds: IoKind::ALL
-                .into_iter()
-                .filter(|each| !result.kind(*each).latency.is_empty())
-                .map(|each| (each.name(), kind(result.kind(each), result.span())))
-                .collect(),
+            outcomes: outcomes(|status| result.with_status(status)),
+            kinds: kinds(|each| result.kind(each), result.span()),
+            flows: result.flows.iter().map(flow).collect(),
             write_amplification: result.write_amplification(),
             write_amplification_by: crate::run::write_amplification_by(&result.before, &result.after)
                 .into_iter()

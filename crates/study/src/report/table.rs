@@ -91,6 +91,7 @@ pub fn table(summary: &Summary) -> String {
     let _ = writeln!(text, "{} under {} ({})", summary.device, summary.workload, summary.pacing);
     let _ = writeln!(text, "{} requests in {span} of simulated time{rate}\n", count(summary.requests as f64));
     text.push_str(&requests(summary));
+    text.push_str(&flows(summary));
     text.push_str(&flash(summary));
     for line in levels(summary) {
         let _ = writeln!(text, "{line}");
@@ -116,6 +117,26 @@ fn requests(summary: &Summary) -> String {
         }
     }
     grid(&header, rows, 1)
+}
+
+/// A row for each kind of request of each flow.
+fn flows(summary: &Summary) -> String {
+    if summary.flows.is_empty() {
+        return String::new();
+    }
+    let mut rows = Vec::new();
+    for flow in &summary.flows {
+        for (i, name) in KINDS.into_iter().filter(|name| flow.kinds.contains_key(name)).enumerate() {
+            let kind = &flow.kinds[name];
+            let queue = if i == 0 { flow.queue.to_string() } else { String::new() };
+            let label = if i == 0 { flow.name.clone() } else { String::new() };
+            let per_second = kind.requests_per_s.map_or_else(|| "-".into(), count);
+            let rate = kind.bytes_per_s.map_or_else(|| "-".into(), rate);
+            let latencies = ["mean", "p99", "max"].map(|key| of(&kind.latency_us, key));
+            rows.push([label, queue, name.into(), per_second, rate].into_iter().chain(latencies).collect());
+        }
+    }
+    grid(&["flow", "queue", "", "req/s", "rate", "mean", "p99", "max"], rows, 3)
 }
 
 /// Bytes per second with three digits that count.
@@ -223,6 +244,27 @@ mod tests {
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
+    }
+
+    #[test]
+    fn flows_have_rows_of_their_own() {
+        let result = crate::testing::two_flows();
+        let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
+        let report =
+            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let summary = Summary::new(&report);
+        let text = table(&summary);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for wanted in ["(2 flows)", "flow    queue", "\nreader  0      read ", "\nwriter  0      write "] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&Summary::json(&[summary])).expect("JSON");
+        assert_eq!(
+            (json["flows"][1]["name"].as_str(), json["flows"][1]["requests"].as_u64()),
+            (Some("writer"), Some(500))
+        );
+        let html = crate::report::page(&report, &Summary::new(&report));
+        assert!(html.contains("Latency by flow") && html.contains("writer write"));
     }
 
     #[test]

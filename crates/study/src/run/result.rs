@@ -3,7 +3,7 @@
 use flash::backend::{Cause, Op};
 use flash::io::IoKind;
 use flash::units::{Bytes, Rate, Sectors, Span, Time};
-use ssd::{Completion, Counters, Status};
+use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 
 use crate::histogram::Histogram;
@@ -99,6 +99,83 @@ impl Collected {
     pub(super) fn first_arrival(&self) -> Time {
         self.first_arrival
     }
+
+    /// The requests by kind, each in all histograms it belongs to.
+    fn kinds(&mut self) -> [KindResult; IoKind::ALL.len()] {
+        let mut kinds = std::mem::take(&mut self.kinds);
+        for (kind, prompt) in kinds.iter_mut().zip(&self.prompt) {
+            kind.latency.merge(prompt);
+            kind.service.merge(prompt);
+            kind.queue_wait.record_many(Span::ZERO, prompt.count());
+        }
+        kinds
+    }
+}
+
+/// The part of one flow in the outcome of a run.
+#[derive(Clone, Debug)]
+pub struct FlowResult {
+    /// What it is called.
+    pub name: String,
+    /// The queue its requests were submitted to.
+    pub queue: QueueId,
+    /// How its requests were issued.
+    pub pacing: Pacing,
+    /// Its requests handed to the device.
+    pub submitted: u64,
+    /// Those that came back.
+    pub completed: u64,
+    /// Requests of an open loop that its workload yielded after a later one; they were issued late.
+    pub inversions: u64,
+    /// When its first request was submitted.
+    pub started: Time,
+    /// When its last request ended.
+    pub ended: Time,
+    statuses: [u64; 4],
+    kinds: [KindResult; IoKind::ALL.len()],
+}
+
+impl FlowResult {
+    pub(super) fn new(name: String, queue: QueueId, pacing: Pacing, mut collected: Collected) -> Self {
+        let kinds = collected.kinds();
+        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
+        Self {
+            name,
+            queue,
+            pacing,
+            submitted,
+            completed,
+            inversions,
+            started: first_arrival,
+            ended: last_end,
+            statuses,
+            kinds,
+        }
+    }
+
+    /// Everything about its requests of one kind.
+    #[must_use]
+    pub const fn kind(&self, kind: IoKind) -> &KindResult {
+        &self.kinds[index(kind)]
+    }
+
+    /// Its requests that ended with this status.
+    #[must_use]
+    pub const fn with_status(&self, status: Status) -> u64 {
+        self.statuses[status as usize]
+    }
+
+    /// Simulated time from its first submission to its last completion.
+    #[must_use]
+    pub fn span(&self) -> Span {
+        self.ended.saturating_since(self.started)
+    }
+
+    /// Its requests per simulated second of that time; `None` if it took none.
+    #[must_use]
+    pub fn requests_per_second(&self) -> Option<f64> {
+        (!self.span().is_zero()).then(|| self.completed as f64 / self.span().as_secs_f64())
+    }
 }
 
 /// The outcome of a run.
@@ -124,26 +201,22 @@ pub struct RunResult {
     pub settled: Option<Counters>,
     /// How it went over time.
     pub series: Series,
+    /// The parts of its flows, if there were several.
+    pub flows: Vec<FlowResult>,
     statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
 }
 
 impl RunResult {
     pub(super) fn new(
-        collected: Collected,
+        mut collected: Collected,
         pacing: Pacing,
-        before: Counters,
-        after: Counters,
-        settled: Option<Counters>,
+        (before, after, settled): (Counters, Counters, Option<Counters>),
         series: Series,
+        flows: Vec<FlowResult>,
     ) -> Self {
-        let Collected { submitted, completed, inversions, statuses, mut kinds, prompt, first_arrival, last_end } =
-            collected;
-        for (kind, prompt) in kinds.iter_mut().zip(&prompt) {
-            kind.latency.merge(prompt);
-            kind.service.merge(prompt);
-            kind.queue_wait.record_many(Span::ZERO, prompt.count());
-        }
+        let kinds = collected.kinds();
+        let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
         Self {
             pacing,
             submitted,
@@ -155,6 +228,7 @@ impl RunResult {
             after,
             settled,
             series,
+            flows,
             statuses,
             kinds,
         }

@@ -28,7 +28,12 @@ fn run(seed: u64) -> (u64, u64) {
 
 /// The swarm of a seed: every third without cuts, every second with failing blocks.
 fn swarm(seed: u64) -> Swarm {
-    Swarm { requests: 1200, cuts: if seed.is_multiple_of(3) { 0 } else { 12 }, faults: seed.is_multiple_of(2) }
+    Swarm {
+        requests: 1200,
+        cuts: if seed.is_multiple_of(3) { 0 } else { 12 },
+        faults: seed.is_multiple_of(2),
+        queues: seed % 5 < 2,
+    }
 }
 
 fn main() -> ExitCode {

@@ -412,9 +412,9 @@ impl PageFtl {
         }
         self.resume(flash, owners, pool);
         self.kick(flash, owners, pool);
-        self.revive(flash, owners, false);
+        self.revive(flash, owners, None);
         // Nothing else would tell those that wait for room.
-        if self.pools.iter().all(|pool| pool.in_flight == 0) {
+        if self.forgotten() {
             self.house(flash, owners);
         }
     }

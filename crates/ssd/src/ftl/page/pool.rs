@@ -115,6 +115,8 @@ pub(super) struct Pool {
     pub(super) waiting: VecDeque<Unit>,
     /// Nothing here can be freed any more.
     pub(super) stuck: bool,
+    /// The NVM set of whom the latest unit came from.
+    pub(super) set: u32,
     /// The list that the request under way has open here, and the program in it that takes more.
     pub(super) list: Option<Handle<List>>,
     pub(super) program: Option<Assembly>,
@@ -145,6 +147,7 @@ impl Pool {
             gc: Collection::default(),
             waiting: VecDeque::new(),
             stuck: false,
+            set: 0,
             list: None,
             program: None,
         }

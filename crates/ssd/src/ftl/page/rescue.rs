@@ -34,24 +34,26 @@ impl PageFtl {
         gc.copies > 0 || gc.erases > 0 || gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
     }
 
-    /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at `all`
-    /// of them before a write is refused. What they hold may have become garbage since, or another pool may have
-    /// become a refuge. True if any pool is collecting.
+    /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at all of
+    /// an NVM set before a write that is confined to it is refused. What they hold may have become garbage since, or
+    /// another pool may have become a refuge. True if any pool of the set, or of them all, is collecting.
     pub(super) fn revive<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        all: bool,
+        last: Option<u32>,
     ) -> bool {
-        for pool in 0..self.pools.len() as u32 {
-            if all || self.pools[pool as usize].stuck {
+        let set = last.unwrap_or(0) as usize;
+        for i in 0..self.sets[set].len() {
+            let pool = self.sets[set][i];
+            if last.is_some() || self.pools[pool as usize].stuck {
                 self.kick(flash, owners, pool);
                 if !self.is_collecting(pool) {
-                    self.rescue(flash, pool, all);
+                    self.rescue(flash, pool, last.is_some());
                 }
             }
         }
-        (0..self.pools.len() as u32).any(|pool| self.is_collecting(pool))
+        self.sets[set].iter().any(|pool| self.is_collecting(*pool))
     }
 
     /// Copies a program's worth of units to another pool.
@@ -93,9 +95,15 @@ impl PageFtl {
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();
             let just = last && collects && (open || free > 0) && self.copies_fit(*other, free, units);
-            *other != pool && (last || room(other) >= units) && (helps || just)
+            let takes = (last || room(other) >= units) && (helps || just);
+            *other != pool && takes && self.shares_sets(pool, *other)
         };
         (0..self.pools.len() as u32).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
+    }
+
+    /// True if whoever may write to a pool may write to the other as well: confined data stays where it belongs.
+    fn shares_sets(&self, pool: u32, other: u32) -> bool {
+        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other))
     }
 
     /// A program of another pool's units has ended here: what has found its place is counted when it is entered.

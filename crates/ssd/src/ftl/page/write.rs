@@ -12,9 +12,9 @@ use crate::ftl::{Flash, Owners, Unit, full_mask};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
-    /// A write request begins; its units follow.
-    pub(crate) fn begin_write(&mut self) {
-        self.placer.begin_request();
+    /// A write request of somebody who is confined to an NVM set begins; its units follow.
+    pub(crate) fn begin_write(&mut self, set: u32) {
+        self.placer.begin_request(set);
     }
 
     /// Takes one unit of the request.
@@ -24,17 +24,31 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         unit: Unit,
     ) {
-        if !self.homeless.is_empty() {
-            return self.homeless.push_back(unit);
+        let set = owners.set(unit.owner);
+        let homeless = &mut self.homeless[set as usize];
+        if !homeless.is_empty() {
+            return homeless.push_back(unit);
         }
-        match self.place(flash, &unit) {
+        match self.place(flash, set, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
-            None if self.pools.iter().any(|pool| pool.in_flight > 0) => self.homeless.push_back(unit),
             None => {
-                self.homeless.push_back(unit);
-                self.house(flash, owners);
+                self.homeless[set as usize].push_back(unit);
+                if !self.is_programming(set) {
+                    self.house(flash, owners);
+                }
             }
         }
+    }
+
+    /// True if units are on their way to a pool of a set: when they are there, older copies become garbage.
+    pub(super) fn is_programming(&self, set: u32) -> bool {
+        self.sets[set as usize].iter().any(|pool| self.pools[*pool as usize].in_flight > 0)
+    }
+
+    /// A set that units wait for while nothing is on its way there.
+    pub(super) fn forgotten(&self) -> bool {
+        let waits = |set: &u32| !self.homeless[*set as usize].is_empty() && !self.is_programming(*set);
+        (0..self.homeless.len() as u32).any(|set| waits(&set))
     }
 
     fn accept<S: Sector, O: Observer>(
@@ -44,6 +58,7 @@ impl PageFtl {
         pool: u32,
         unit: Unit,
     ) {
+        let set = owners.set(unit.owner);
         let chosen = &mut self.pools[pool as usize];
         chosen.live += 1;
         chosen.in_flight += 1;
@@ -54,8 +69,9 @@ impl PageFtl {
             self.waited += 1;
             if self.waited == self.program_slots() {
                 self.waited = 0;
-                self.placer.program_filled(false);
+                self.placer.program_filled(set, false);
             }
+            self.waited_set = set;
             self.kick(flash, owners, pool);
         }
     }
@@ -63,23 +79,26 @@ impl PageFtl {
     /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
     /// when nothing is under way any more that could make room.
     pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        if self.homeless.is_empty() {
-            return;
-        }
-        while let Some(unit) = self.homeless.front().copied() {
-            match self.place(flash, &unit) {
-                Some(pool) => {
-                    self.homeless.pop_front();
-                    self.accept(flash, owners, pool, unit);
-                }
-                None if self.pools.iter().any(|pool| pool.in_flight > 0) || self.revive(flash, owners, true) => break,
-                None => {
-                    self.homeless.pop_front();
-                    owners.write_refused(unit.owner);
+        let mut any = false;
+        for set in 0..self.homeless.len() as u32 {
+            while let Some(unit) = self.homeless[set as usize].front().copied() {
+                any = true;
+                match self.place(flash, set, &unit) {
+                    Some(pool) => {
+                        self.homeless[set as usize].pop_front();
+                        self.accept(flash, owners, pool, unit);
+                    }
+                    None if self.is_programming(set) || self.revive(flash, owners, Some(set)) => break,
+                    None => {
+                        self.homeless[set as usize].pop_front();
+                        owners.write_refused(unit.owner);
+                    }
                 }
             }
         }
-        self.end_write(flash, owners);
+        if any {
+            self.end_write(flash, owners);
+        }
     }
 
     /// The request is complete: what was put together is sent.
@@ -89,7 +108,7 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
     ) {
         if std::mem::take(&mut self.waited) > 0 {
-            self.placer.program_filled(false);
+            self.placer.program_filled(self.waited_set, false);
         }
         let mut touched = std::mem::take(&mut self.touched);
         for pool in touched.drain(..) {
@@ -110,13 +129,13 @@ impl PageFtl {
         offset / slots * slots + slots
     }
 
-    /// The pool for a unit: the placement's choice, or the emptiest if that one holds all it may.
-    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &Unit) -> Option<u32> {
+    /// The pool for a unit: the placement's choice, or the emptiest of the set if that one holds all it may.
+    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &Unit) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
         let stripe = unit.lpn.get() / self.program_slots();
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
-        let chosen = self.placer.pool(stripe, load);
+        let chosen = self.placer.pool(set, stripe, load);
         let room = |pool: u32| {
             let pool = &pools[pool as usize];
             pool.limit(slots).saturating_sub(pool.live)
@@ -124,9 +143,8 @@ impl PageFtl {
         if room(chosen) > 0 {
             return Some(chosen);
         }
-        (0..pools.len() as u32)
-            .max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool)))
-            .filter(|pool| room(*pool) > 0)
+        let others = self.sets[set as usize].iter().copied();
+        others.max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
     }
 
     /// Adds a unit to the program that is being put together in a pool. False if the pool has no free
@@ -146,6 +164,7 @@ impl PageFtl {
                 assembly
             }
         };
+        self.pools[pool as usize].set = owners.set(unit.owner);
         let slot = Slot {
             lpn: unit.lpn,
             version: unit.version,
@@ -258,7 +277,7 @@ impl PageFtl {
         let next = if self.whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, next - covered);
         let full = self.advance(pool, Stream::Host, next);
-        self.placer.program_filled(full);
+        self.placer.program_filled(self.pools[pool as usize].set, full);
     }
 
     /// Moves a stream's next offset. True if that fills the superblock.
@@ -277,7 +296,7 @@ impl PageFtl {
 
     fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         self.end_program(flash, pool);
-        self.placer.take_turns();
+        self.placer.take_turns(self.pools[pool as usize].set);
         if let Some(list) = self.pools[pool as usize].list.take() {
             flash.submit(list);
         }

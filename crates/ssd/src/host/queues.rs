@@ -1,0 +1,296 @@
+//! The submission queues: commands wait in order, and arbitration says from which queue the next one is taken.
+//!
+//! Queues that have something to offer stand in a ring and take turns, so that a command costs the same however
+//! many queues there are and however many commands wait. Under weighted arbitration a queue that has had its share
+//! of the round stands aside until no queue of the round has anything left to offer.
+
+use std::collections::VecDeque;
+
+use flash::units::Time;
+
+use crate::spec::{QueueArbitration, ResolvedQueues};
+use crate::{QueueId, Request, Tag};
+
+/// One submission queue.
+#[derive(Clone, Debug)]
+struct Queue<S> {
+    waiting: VecDeque<(Time, Request<S>)>,
+    weight: u32,
+    /// Commands of it that the device may work on at once, and on how many it does.
+    depth: u32,
+    under_way: u32,
+    /// Commands that may still be taken in the round that the queue last took part in.
+    credit: u32,
+    round: u64,
+    /// True if it stands in the ring or aside.
+    listed: bool,
+}
+
+impl<S> Queue<S> {
+    fn offers(&self) -> bool {
+        !self.waiting.is_empty() && self.under_way < self.depth
+    }
+}
+
+/// All submission queues.
+#[derive(Clone, Debug)]
+pub(crate) struct Queues<S> {
+    queues: Vec<Queue<S>>,
+    weighted: bool,
+    burst: u32,
+    /// Commands that the queue whose turn it is has had taken.
+    taken: u32,
+    round: u64,
+    /// Queues that offer a command and have a share of the round left; it is the first one's turn.
+    turns: VecDeque<u16>,
+    /// Queues that offer a command and have had their share.
+    aside: VecDeque<u16>,
+    waiting: usize,
+}
+
+impl<S> Queues<S> {
+    pub(crate) fn new(resolved: &ResolvedQueues) -> Self {
+        let queue = |queue: &crate::spec::ResolvedQueue| Queue {
+            waiting: VecDeque::new(),
+            weight: queue.weight,
+            depth: queue.depth.unwrap_or(u32::MAX),
+            under_way: 0,
+            credit: queue.weight,
+            round: 0,
+            listed: false,
+        };
+        let queues: Vec<_> = resolved.queues.iter().map(queue).collect();
+        Self {
+            turns: VecDeque::with_capacity(queues.len()),
+            aside: VecDeque::with_capacity(queues.len()),
+            queues,
+            weighted: resolved.arbitration == QueueArbitration::Weighted,
+            burst: resolved.burst,
+            taken: 0,
+            round: 0,
+            waiting: 0,
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Commands that wait.
+    pub(crate) const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// The tags of the commands that wait.
+    pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> {
+        self.queues.iter().flat_map(|queue| queue.waiting.iter().map(|(_, request)| request.tag))
+    }
+
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        for queue in &mut self.queues {
+            queue.waiting.clear();
+            (queue.under_way, queue.listed) = (0, false);
+            (queue.credit, queue.round) = (queue.weight, 0);
+        }
+        self.turns.clear();
+        self.aside.clear();
+        (self.taken, self.round, self.waiting) = (0, 0, 0);
+    }
+
+    /// A command comes.
+    #[inline]
+    pub(crate) fn push(&mut self, arrival: Time, request: Request<S>) {
+        let id = request.queue;
+        self.queues[id.index()].waiting.push_back((arrival, request));
+        self.waiting += 1;
+        if self.queues.len() > 1 {
+            self.list(id);
+        }
+    }
+
+    /// Takes the next command: the device works on it until it is [`finished`](Self::finished).
+    #[inline]
+    pub(crate) fn take(&mut self) -> Option<(Time, Request<S>)> {
+        if let [queue] = &mut self.queues[..] {
+            // It is always the turn of the only one.
+            if queue.under_way >= queue.depth {
+                return None;
+            }
+            let next = queue.waiting.pop_front()?;
+            self.waiting -= 1;
+            queue.under_way += 1;
+            return Some(next);
+        }
+        if self.turns.is_empty() {
+            // Nobody has anything left in this round: the next begins.
+            std::mem::swap(&mut self.turns, &mut self.aside);
+            self.round += 1;
+        }
+        let id = *self.turns.front()?;
+        let queue = &mut self.queues[usize::from(id)];
+        let next = queue.waiting.pop_front().expect("a queue with a turn offers a command");
+        self.waiting -= 1;
+        queue.under_way += 1;
+        self.taken += 1;
+        if self.weighted {
+            if queue.round != self.round {
+                (queue.round, queue.credit) = (self.round, queue.weight);
+            }
+            queue.credit -= 1;
+        }
+        let spent = self.weighted && queue.credit == 0;
+        let offers = queue.offers();
+        if !offers || spent || self.taken >= self.burst {
+            self.taken = 0;
+            // Alone in the ring it is its turn again, and the ring need not be touched.
+            if !offers || spent || self.turns.len() > 1 {
+                self.turns.pop_front();
+                match (offers, spent) {
+                    (false, _) => self.queues[usize::from(id)].listed = false,
+                    (true, true) => self.aside.push_back(id),
+                    (true, false) => self.turns.push_back(id),
+                }
+            }
+        }
+        Some(next)
+    }
+
+    /// A command of a queue has completed.
+    #[inline]
+    pub(crate) fn finished(&mut self, id: QueueId) {
+        self.queues[id.index()].under_way -= 1;
+        if self.queues.len() > 1 {
+            self.list(id);
+        }
+    }
+
+    /// Lets a queue take part if it has something to offer.
+    #[inline]
+    fn list(&mut self, id: QueueId) {
+        let queue = &mut self.queues[id.index()];
+        if queue.listed || !queue.offers() {
+            return;
+        }
+        queue.listed = true;
+        if self.weighted && queue.round == self.round && queue.credit == 0 {
+            self.aside.push_back(id.get());
+        } else {
+            self.turns.push_back(id.get());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::ResolvedQueue;
+    use flash::io::Io;
+    use proptest::prelude::*;
+
+    fn queues(arbitration: QueueArbitration, burst: u32, all: &[(u32, Option<u32>)]) -> Queues<()> {
+        let queues = all.iter().map(|(weight, depth)| ResolvedQueue { weight: *weight, depth: *depth, set: 0 });
+        Queues::new(&ResolvedQueues { queues: queues.collect(), arbitration, burst, sets: vec![Vec::new()] })
+    }
+
+    fn push(queues: &mut Queues<()>, queue: u16, tags: std::ops::Range<u64>) {
+        for tag in tags {
+            let request = Request { tag, queue: QueueId::new(queue), io: Io::FLUSH, data: Vec::new() };
+            queues.push(Time::ZERO, request);
+        }
+    }
+
+    /// The queues that so many commands are taken from.
+    fn taken(queues: &mut Queues<()>, commands: usize) -> Vec<u16> {
+        (0..commands).map_while(|_| queues.take()).map(|(_, request)| request.queue.get()).collect()
+    }
+
+    use QueueArbitration::{RoundRobin, Weighted};
+
+    #[test]
+    fn queues_take_turns_by_bursts() {
+        let mut one_by_one = queues(RoundRobin, 1, &[(1, None); 3]);
+        let mut by_two = queues(RoundRobin, 2, &[(1, None); 3]);
+        for all in [&mut one_by_one, &mut by_two] {
+            push(all, 0, 0..4);
+            push(all, 1, 4..5);
+            push(all, 2, 5..8);
+        }
+        assert_eq!(taken(&mut one_by_one, 9), [0, 1, 2, 0, 2, 0, 2, 0]);
+        assert_eq!(taken(&mut by_two, 9), [0, 0, 1, 2, 2, 0, 0, 2]);
+    }
+
+    #[test]
+    fn a_weight_is_a_share_of_each_round() {
+        let mut by_one = queues(Weighted, 1, &[(3, None), (1, None)]);
+        let mut by_four = queues(Weighted, 4, &[(3, None), (1, None)]);
+        for all in [&mut by_one, &mut by_four] {
+            push(all, 0, 0..6);
+            push(all, 1, 6..9);
+        }
+        assert_eq!(taken(&mut by_one, 9), [0, 1, 0, 0, 1, 0, 0, 0, 1]);
+        assert_eq!(taken(&mut by_four, 9), [0, 0, 0, 1, 0, 0, 0, 1, 1]);
+        // Having nothing to offer for a moment gives no second share of the round.
+        let mut all = queues(Weighted, 1, &[(1, None), (2, None)]);
+        push(&mut all, 0, 0..1);
+        push(&mut all, 1, 1..3);
+        assert_eq!(taken(&mut all, 1), [0]);
+        push(&mut all, 0, 3..4);
+        assert_eq!(taken(&mut all, 3), [1, 1, 0]);
+    }
+
+    #[test]
+    fn a_queue_waits_for_its_own_commands() {
+        let mut all = queues(RoundRobin, 1, &[(1, Some(2)), (1, None)]);
+        push(&mut all, 0, 0..4);
+        push(&mut all, 1, 4..6);
+        assert_eq!(taken(&mut all, 9), [0, 1, 0, 1]);
+        assert_eq!((all.waiting(), all.tags().collect::<Vec<_>>()), (2, vec![2, 3]));
+        all.finished(QueueId::new(1));
+        assert!(all.take().is_none());
+        all.finished(QueueId::new(0));
+        assert_eq!(taken(&mut all, 9), [0]);
+        all.clear();
+        push(&mut all, 0, 7..8);
+        assert_eq!(taken(&mut all, 9), [0]);
+    }
+
+    proptest! {
+        /// Whatever comes and goes: a queue is first in, first out, keeps its depth, and nothing is left behind.
+        #[test]
+        fn every_command_is_taken_once_and_in_order(
+            arbitration in prop::sample::select(QueueArbitration::EVERY.to_vec()),
+            burst in 1u32..5,
+            all in prop::collection::vec((1u32..5, prop::option::of(1u32..4)), 1..6),
+            steps in prop::collection::vec((0u16..6, 0u8..3), 1..300),
+        ) {
+            let mut queues = queues(arbitration, burst, &all);
+            let mut expected = vec![VecDeque::new(); all.len()];
+            let mut under_way = vec![0u32; all.len()];
+            for (tag, (queue, step)) in (0u64..).zip(steps) {
+                let i = usize::from(queue) % all.len();
+                match step {
+                    0 => {
+                        push(&mut queues, i as u16, tag..tag + 1);
+                        expected[i].push_back(tag);
+                    }
+                    1 => if let Some((_, request)) = queues.take() {
+                        let i = request.queue.index();
+                        prop_assert_eq!(expected[i].pop_front(), Some(request.tag));
+                        under_way[i] += 1;
+                        prop_assert!(under_way[i] <= all[i].1.unwrap_or(u32::MAX));
+                    } else {
+                        let idle = |i: usize| expected[i].is_empty() || Some(under_way[i]) == all[i].1;
+                        prop_assert!((0..all.len()).all(idle), "a command that could be taken was not");
+                    }
+                    _ => if under_way[i] > 0 {
+                        under_way[i] -= 1;
+                        queues.finished(QueueId::new(i as u16));
+                    }
+                }
+            }
+            prop_assert_eq!(queues.waiting(), expected.iter().map(VecDeque::len).sum::<usize>());
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Submission queues: how many, what is taken from each, and where in flash their writes may go.
+
+use flash::nand::Geometry;
+use flash::units::{Bytes, DieId, SECTOR};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Spec;
+use super::resolve::Faults;
+use crate::QueueId;
+use crate::ftl::page::RESERVED;
+
+/// NVM Express has queue identifiers of 16 bits, and 0 is the admin queue's.
+const MOST_QUEUES: usize = 65_535;
+
+/// Whose turn it is when commands wait in several submission queues (NVM Express Base Specification 2.0, section
+/// 3.4.4, "Command Arbitration").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueueArbitration {
+    /// All queues take turns.
+    #[default]
+    RoundRobin,
+    /// In each round a queue may have as many commands taken as its weight says. NVM Express gives weights to three
+    /// classes of queues; here each queue is a class of its own, and there is no urgent class.
+    Weighted,
+}
+
+impl QueueArbitration {
+    /// All of them: what the swarm draws from.
+    pub const EVERY: [Self; 2] = [Self::RoundRobin, Self::Weighted];
+}
+
+/// A submission queue.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct QueueSpec {
+    /// Commands taken in each round of weighted arbitration; one if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<u32>,
+    /// Commands of this queue that the device works on at once; only `queue-depth` limits them if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub depth: Option<u32>,
+    /// The channels on which its writes are placed; all if neither these nor `dies` are given. Whatever the queue
+    /// writes must find room there: beyond that its writes are refused as on a drive that has become read-only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channels: Option<Vec<u32>>,
+    /// The dies on which its writes are placed, counted channel by channel and there chip by chip; instead of
+    /// `channels`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dies: Option<Vec<u32>>,
+}
+
+/// A submission queue of a device that can be built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolvedQueue {
+    /// Commands taken in each round of weighted arbitration.
+    pub weight: u32,
+    /// Commands of this queue that the device works on at once.
+    pub depth: Option<u32>,
+    /// Which of the device's NVM sets its writes are placed in.
+    pub set: u32,
+}
+
+/// The submission queues of a device and the arbitration between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResolvedQueues {
+    /// The queues; at least one.
+    pub queues: Vec<ResolvedQueue>,
+    /// Whose turn it is.
+    pub arbitration: QueueArbitration,
+    /// Commands taken from a queue at a time.
+    pub burst: u32,
+    /// The NVM sets: dies that somebody's writes are confined to, in ascending order. The first is the whole array.
+    pub sets: Vec<Vec<DieId>>,
+}
+
+impl ResolvedQueues {
+    /// The queue of this name.
+    ///
+    /// # Panics
+    /// If the device has none such.
+    #[must_use]
+    pub fn queue(&self, queue: QueueId) -> &ResolvedQueue {
+        &self.queues[queue.index()]
+    }
+
+    /// Mapping units that the pools of some dies hold at most without garbage collection running out of room; what
+    /// can be promised is a superblock less, because while a unit is overwritten there are two of it.
+    #[must_use]
+    pub fn room(geometry: &Geometry, dies: usize) -> u64 {
+        let pools = dies as u64 * u64::from(geometry.groups());
+        let slots = u64::from(geometry.superblock_slots());
+        (u64::from(geometry.blocks.saturating_sub(RESERVED)) * pools * slots).saturating_sub(slots)
+    }
+}
+
+impl Spec {
+    pub(super) fn check_queues(&self, faults: &mut Faults) {
+        let host = &self.host;
+        faults.positive("host.burst", host.burst);
+        if host.queues.is_some() && !host.queue.is_empty() {
+            faults.add("host.queues", "stands beside [[host.queue]]", "keep one of the two");
+        }
+        faults.positive("host.queues", host.queues.unwrap_or(1));
+        let count = host.queues.map_or(host.queue.len(), |queues| queues as usize);
+        if count > MOST_QUEUES {
+            faults.add("host.queues", format!("{count} queues"), format!("NVM Express has at most {MOST_QUEUES}"));
+        }
+        for (i, queue) in host.queue.iter().enumerate() {
+            let key = |name: &str| format!("host.queue[{i}].{name}");
+            faults.positive(&key("weight"), queue.weight.unwrap_or(1));
+            faults.positive(&key("depth"), queue.depth.unwrap_or(1));
+            if queue.weight.is_some_and(|weight| weight > 1) && host.arbitration != QueueArbitration::Weighted {
+                let message = "counts for nothing under round-robin arbitration";
+                faults.add(&key("weight"), message, "set host.arbitration = \"weighted\", or leave it out");
+            }
+            if queue.channels.is_some() && queue.dies.is_some() {
+                faults.add(&key("dies"), "stands beside `channels`", "keep one of the two");
+            }
+            for (name, list) in [("channels", &queue.channels), ("dies", &queue.dies)] {
+                if list.as_ref().is_some_and(Vec::is_empty) {
+                    let message = "is empty: nothing could be written through the queue";
+                    faults.add(&key(name), message, "name some, or leave it out for all of them");
+                }
+            }
+        }
+    }
+
+    /// The queues of a device that shows the host so many mapping units.
+    pub(super) fn resolved_queues(&self, geometry: &Geometry, units: u32, faults: &mut Faults) -> ResolvedQueues {
+        let all: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
+        let mut sets = vec![all];
+        let mut queues = Vec::new();
+        let plain = vec![QueueSpec::default(); self.host.queues.unwrap_or(1).min(MOST_QUEUES as u32) as usize];
+        let described = if self.host.queue.is_empty() { &plain } else { &self.host.queue };
+        for (i, queue) in described.iter().enumerate() {
+            let dies = dies(queue, i, geometry, faults);
+            let set = sets.iter().position(|set| *set == dies).unwrap_or_else(|| {
+                sets.push(dies);
+                sets.len() - 1
+            });
+            queues.push(ResolvedQueue { weight: queue.weight.unwrap_or(1), depth: queue.depth, set: set as u32 });
+        }
+        self.check_reach(geometry, units, &sets, &queues, faults);
+        ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets }
+    }
+
+    /// What no queue reaches nobody can write.
+    fn check_reach(
+        &self,
+        geometry: &Geometry,
+        units: u32,
+        sets: &[Vec<DieId>],
+        queues: &[ResolvedQueue],
+        faults: &mut Faults,
+    ) {
+        let reached = |die: &&DieId| queues.iter().any(|queue| sets[queue.set as usize].contains(die));
+        let dies = sets[0].iter().filter(reached).count();
+        let room = ResolvedQueues::room(geometry, dies);
+        if u64::from(units) > room {
+            let unit = u64::from(geometry.sectors) * SECTOR.get();
+            let message = format!(
+                "all queues together write on {dies} of {} dies, which have room for {}, and the host sees {}",
+                geometry.die_count(),
+                Bytes::new(room * unit),
+                Bytes::new(u64::from(units) * unit)
+            );
+            let remedy = "give the queues more channels or dies, or let the host see less with ftl.over-provisioning";
+            faults.add("host.queue", message, remedy);
+        }
+    }
+}
+
+/// The dies that a queue writes on.
+fn dies(queue: &QueueSpec, number: usize, geometry: &Geometry, faults: &mut Faults) -> Vec<DieId> {
+    let mut unknown = |name: &str, what: &str, list: &[u32], count: u32| {
+        for wrong in list.iter().filter(|one| **one >= count) {
+            let message = format!("there is no {what} {wrong}: the device has {count}");
+            faults.add(&format!("host.queue[{number}].{name}"), message, format!("use 0 to {}", count - 1));
+        }
+    };
+    let all = (0..geometry.die_count()).map(DieId::new);
+    match (&queue.channels, &queue.dies) {
+        (Some(channels), _) => {
+            unknown("channels", "channel", channels, geometry.channels);
+            all.filter(|die| channels.contains(&geometry.channel_of(*die).get())).collect()
+        }
+        (None, Some(dies)) => {
+            unknown("dies", "die", dies, geometry.die_count());
+            all.filter(|die| dies.contains(&die.get())).collect()
+        }
+        (None, None) => all.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(host: &str) -> Result<ResolvedQueues, Vec<flash::fault::Fault>> {
+        let text = format!(
+            "name = \"q\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 32, pages = 16 }}\n\
+             ftl = {{ over-provisioning = \"40%\" }}\n{host}"
+        );
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{host}: {error}"));
+        spec.resolve().map(|resolved| resolved.host.queues)
+    }
+
+    #[test]
+    fn queues_come_by_number_or_written_out() {
+        let one = resolve("").expect("sound");
+        assert_eq!((one.queues.len(), one.sets.len(), one.burst), (1, 1, 1));
+        assert_eq!(resolve("host = { queues = 5 }").expect("sound").queues.len(), 5);
+        let written = "[host]\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\ndepth = 4\nchannels = [1]\n\
+                       [[host.queue]]\ndies = [3, 2]\n[[host.queue]]\nchannels = [0, 1]\n[[host.queue]]\ndies = [0]\n";
+        let queues = resolve(written).expect("sound");
+        let sets: Vec<u32> = queues.queues.iter().map(|queue| queue.set).collect();
+        assert_eq!(sets, [1, 1, 0, 2], "equal sets are one, and all dies are no confinement");
+        assert_eq!(queues.sets[1], [DieId::new(2), DieId::new(3)]);
+        assert_eq!(queues.queues[0], ResolvedQueue { weight: 3, depth: Some(4), set: 1 });
+    }
+
+    #[test]
+    fn faults_are_found() {
+        for (host, wanted) in [
+            ("host = { queues = 0 }", "host.queues: is zero"),
+            ("host = { queues = 70000 }", "at most 65535"),
+            ("host = { burst = 0 }", "host.burst: is zero"),
+            ("host = { queues = 2, queue = [{ }] }", "host.queues: stands beside"),
+            ("[[host.queue]]\nweight = 2", "host.queue[0].weight: counts for nothing under round-robin"),
+            ("[[host.queue]]\nweight = 0", "host.queue[0].weight: is zero"),
+            ("[[host.queue]]\ndepth = 0", "host.queue[0].depth: is zero"),
+            ("[[host.queue]]\n[[host.queue]]\nchannels = [2]", "host.queue[1].channels: there is no channel 2"),
+            ("[[host.queue]]\ndies = [0, 9]", "host.queue[0].dies: there is no die 9: the device has 4; use 0 to 3"),
+            ("[[host.queue]]\ndies = []", "host.queue[0].dies: is empty"),
+            ("[[host.queue]]\ndies = [0]\nchannels = [0]", "host.queue[0].dies: stands beside `channels`"),
+            ("[[host.queue]]\ndies = [0, 1]", "host.queue: all queues together write on 2 of 4 dies"),
+        ] {
+            let faults = resolve(host).expect_err(host).into_iter();
+            let faults: Vec<_> = faults.map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();
+            assert!(faults.iter().any(|fault| fault.contains(wanted)), "{host}: {faults:?}");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A run under way: requests go in, completions come out, and every one of them is accounted for.
+
+use flash::io::Io;
+use flash::units::{Sectors, Span, Time};
+use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
+use workload::{Pacing, Source};
+
+use super::result::{Collected, FlowResult, RunResult};
+use super::{
+    LOST_AFTER, PROGRESS_EVERY, Progress, Record, RequestLog, RunError, Runner, SERIES_INTERVAL, SERIES_POINTS,
+};
+use crate::oracle::Payload;
+use crate::series::Series;
+
+/// A run under way.
+pub(super) struct Flight<'a, 'l, S, D, P> {
+    pub(super) drive: &'a mut D,
+    payload: &'a mut P,
+    capacity: Sectors,
+    /// Requests that may still be submitted.
+    pub(super) left: u64,
+    first_tag: Tag,
+    scale: Option<f64>,
+    log: Option<&'l mut dyn RequestLog>,
+    progress: Option<&'l mut dyn FnMut(Progress)>,
+    completions: Vec<Completion<S>>,
+    /// A sum over the tags under way: zero again if each came back exactly once.
+    ledger: u64,
+    pub(super) outstanding: u64,
+    pub(super) now: Time,
+    /// When a request was last submitted or completed.
+    last_sign: Time,
+    before: Counters,
+    series: Series,
+    pub(super) result: Collected,
+}
+
+/// What a tag adds to the ledger: scattered, so that two wrong tags do not cancel.
+fn entry(tag: Tag) -> u64 {
+    let x = (tag + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    (x ^ (x >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// Whose requests are under way.
+pub(super) trait Flows {
+    /// A request has completed; the number of its flow.
+    fn completed<S>(&mut self, completion: &Completion<S>) -> u16;
+}
+
+/// All requests are of one flow, whose results are those of the run.
+struct Alone;
+
+impl Flows for Alone {
+    #[inline]
+    fn completed<S>(&mut self, _: &Completion<S>) -> u16 {
+        0
+    }
+}
+
+/// When a request arrives that its source gives at `at`.
+pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Time {
+    let ps = match scale {
+        None => at.as_ps(),
+        Some(factor) => (at.as_ps() as f64 * factor) as u64,
+    };
+    start + Span::from_ps(ps)
+}
+
+impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
+    pub(super) fn new(runner: Runner<'l>, drive: &'a mut D, payload: &'a mut P) -> Self {
+        let before = drive.counters();
+        Self {
+            capacity: drive.capacity(),
+            drive,
+            payload,
+            left: runner.limit.unwrap_or(u64::MAX),
+            first_tag: runner.first_tag,
+            scale: runner.time_scale,
+            log: runner.log,
+            progress: runner.progress,
+            completions: Vec::new(),
+            ledger: 0,
+            outstanding: 0,
+            now: before.at,
+            last_sign: before.at,
+            series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
+            before,
+            result: Collected::default(),
+        }
+    }
+
+    /// As many at once as `depth`, the next at the instant at which one completes, until the time `until`.
+    pub(super) fn closed<W: Source + ?Sized>(
+        &mut self,
+        source: &mut W,
+        queue: QueueId,
+        depth: u32,
+        until: Time,
+    ) -> Result<(), RunError> {
+        let mut more = true;
+        while more && self.outstanding < u64::from(depth) {
+            more = self.submit_next(source, queue, until)?;
+        }
+        while self.outstanding > 0 {
+            let finished = self.advance(Time::MAX, &mut Alone)?;
+            for _ in 0..finished {
+                more = more && self.submit_next(source, queue, until)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Each at its time of arrival, counted from now.
+    pub(super) fn open<W: Source + ?Sized>(&mut self, source: &mut W, queue: QueueId) -> Result<(), RunError> {
+        let start = self.now;
+        while self.left > 0 {
+            let Some(next) = source.next()? else { break };
+            let at = arrival(start, next.at, self.scale);
+            self.result.inversions += u64::from(at < self.now);
+            while self.now < at {
+                self.advance(at, &mut Alone)?;
+            }
+            self.submit(next.io, queue)?;
+        }
+        while self.outstanding > 0 {
+            self.advance(Time::MAX, &mut Alone)?;
+        }
+        Ok(())
+    }
+
+    /// Submits the next request of the source; false if there is none, or it is later than `until`.
+    #[inline]
+    pub(super) fn submit_next<W: Source + ?Sized>(
+        &mut self,
+        source: &mut W,
+        queue: QueueId,
+        until: Time,
+    ) -> Result<bool, RunError> {
+        if self.left == 0 || self.now >= until {
+            return Ok(false);
+        }
+        let Some(next) = source.next()? else { return Ok(false) };
+        self.submit(next.io, queue)?;
+        Ok(true)
+    }
+
+    #[inline]
+    pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
+        let tag = self.first_tag + self.result.submitted;
+        if io.end().get() > self.capacity.get() {
+            return Err(RunError::BeyondCapacity { tag, io, capacity: self.capacity });
+        }
+        let data = self.payload.content(tag, &io);
+        self.drive.submit(self.now, Request { tag, queue, io, data });
+        self.result.submitted += 1;
+        self.left -= 1;
+        self.outstanding += 1;
+        self.ledger = self.ledger.wrapping_add(entry(tag));
+        self.last_sign = self.now;
+        Ok(())
+    }
+
+    /// Lets the device work up to `to`, the next point of the series or the first completion,
+    /// whichever comes first; the number of requests that completed.
+    #[inline]
+    pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
+        let due = self.series.due();
+        let to = due.map_or(to, |due| due.min(to));
+        self.now = self.drive.advance(to, &mut self.completions);
+        let finished = self.completions.len() as u64;
+        if finished > 0 {
+            self.last_sign = self.now;
+            // Taken out while they are looked at, and put back for its memory.
+            let mut completions = std::mem::take(&mut self.completions);
+            for completion in completions.drain(..) {
+                self.complete(&completion, flows)?;
+            }
+            self.completions = completions;
+        } else if self.outstanding > 0 {
+            self.look_for_lost();
+        }
+        if due.is_some_and(|due| self.now >= due) {
+            self.series.close(self.drive.counters());
+        }
+        Ok(finished)
+    }
+
+    #[inline]
+    fn complete(&mut self, completion: &Completion<S>, flows: &mut impl Flows) -> Result<(), RunError> {
+        self.payload.completed(completion).map_err(RunError::Mismatch)?;
+        self.outstanding = self.outstanding.checked_sub(1).expect("a request completed that was not under way");
+        self.ledger = self.ledger.wrapping_sub(entry(completion.tag));
+        self.result.complete(completion);
+        let flow = flows.completed(completion);
+        self.series.record(completion.io.kind, completion.latency());
+        if let Some(log) = &mut self.log {
+            let Completion { tag, queue, io, status, arrival, start, end, commands, flash_wait, waited_for, .. } =
+                *completion;
+            let record = Record { tag, flow, queue, io, status, arrival, start, end, commands, flash_wait, waited_for };
+            log.record(&record).map_err(RunError::Log)?;
+        }
+        if self.result.completed.is_multiple_of(PROGRESS_EVERY)
+            && let Some(progress) = &mut self.progress
+        {
+            let simulated = self.now.saturating_since(self.result.first_arrival());
+            progress(Progress { completed: self.result.completed, simulated });
+        }
+        Ok(())
+    }
+
+    fn look_for_lost(&self) {
+        let Self { outstanding, now, .. } = self;
+        assert!(self.drive.next_event().is_some(), "{outstanding} requests are under way, but nothing is ({now})");
+        assert!(
+            now.saturating_since(self.last_sign) < LOST_AFTER,
+            "{outstanding} requests are under way, but none was submitted or completed for {LOST_AFTER} ({now})"
+        );
+    }
+
+    pub(super) fn finish(
+        mut self,
+        pacing: Pacing,
+        settle: Option<Span>,
+        flows: Vec<FlowResult>,
+    ) -> Result<RunResult, RunError> {
+        if self.result.submitted == 0 {
+            return Err(RunError::Empty);
+        }
+        assert!(self.ledger == 0, "the tags that came back are not those that were handed in");
+        let after = self.drive.counters();
+        self.series.finish(after.clone());
+        let settled = settle.and_then(|at_most| self.settle(at_most));
+        let counters = (self.before, after, settled);
+        Ok(RunResult::new(self.result, pacing, counters, self.series, flows))
+    }
+
+    /// Lets background work finish; the counters then, or `None` if it does not finish in time.
+    fn settle(&mut self, at_most: Span) -> Option<Counters> {
+        let deadline = self.now + at_most;
+        while let Some(next) = self.drive.next_event() {
+            if next > deadline {
+                return None;
+            }
+            self.drive.advance(next, &mut self.completions);
+            assert!(self.completions.is_empty(), "a request completed that was not under way");
+        }
+        Some(self.drive.counters())
+    }
+}

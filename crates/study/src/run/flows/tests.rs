@@ -1,0 +1,116 @@
+//! Several flows on one disk: what they get of it, and whether their results add up.
+
+use flash::io::IoKind;
+use flash::units::Span;
+use ssd::{Precondition, Spec, Ssd, Status};
+use testkit::List;
+
+use super::*;
+use crate::oracle::{Blank, Oracle};
+use crate::reconcile::reconcile;
+use crate::run::{Record, RunResult, Runner};
+use crate::testing::drive;
+
+fn closed(kind: IoKind, count: u64, depth: u32) -> List {
+    List::cycle(&[kind], count, 8, 1 << 12, 0, Pacing::Closed { depth })
+}
+
+fn flow<'a>(name: &str, source: &'a mut List, queue: u16) -> Flow<'a> {
+    Flow { name: name.into(), source, pacing: None, queue: QueueId::new(queue) }
+}
+
+/// A disk with two queues of weights three and one.
+fn disk() -> Ssd<()> {
+    let text = "name = \"two\"\n[flash]\npart = \"FMMU-V2\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n\
+                [host]\nqueue-depth = 32\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\n[[host.queue]]\n\
+                [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"30%\"\n";
+    let spec: Spec = toml::from_str(text).expect("a description");
+    let mut disk = Ssd::new(&spec.resolve().expect("a device"), 3);
+    disk.precondition(Precondition::Fill, &mut |_, _| {});
+    disk
+}
+
+fn two(reads: u64, writes: u64) -> (RunResult, Vec<Record>) {
+    let (mut one, mut other) = (closed(IoKind::Read, reads, 64), closed(IoKind::Write, writes, 48));
+    let mut log = Vec::new();
+    let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 1)];
+    let runner = Runner::new().settle(Span::from_secs(1)).log(&mut log);
+    let result = runner.run_flows(&mut disk(), flows, &mut Blank).expect("it runs");
+    (result, log)
+}
+
+#[test]
+fn the_results_of_flows_add_up_to_those_of_the_run() {
+    let (result, log) = two(6_000, 2_000);
+    reconcile(&result).expect("the books balance");
+    let [one, other] = &result.flows[..] else { panic!("two flows") };
+    assert_eq!((one.name.as_str(), one.completed, other.completed, result.completed), ("one", 6_000, 2_000, 8_000));
+    assert_eq!(one.with_status(Status::Done) + other.with_status(Status::Done), result.with_status(Status::Done));
+    assert_eq!(one.started.min(other.started), result.started);
+    assert_eq!(one.ended.max(other.ended), result.ended);
+    for (flow, kind) in [(one, IoKind::Read), (other, IoKind::Write)] {
+        let (part, all) = (flow.kind(kind), result.kind(kind));
+        assert_eq!((part.latency.count(), part.latency.max()), (all.latency.count(), all.latency.max()));
+        assert_eq!(part.queue_wait.sum_ps() + part.service.sum_ps(), all.latency.sum_ps());
+        assert_eq!(part.commands, all.commands);
+    }
+    // The log says whose each request was.
+    assert!(log.iter().all(|record| (record.io.kind == IoKind::Write) == (record.flow == 1)));
+    assert!(log.iter().all(|record| record.queue.get() == record.flow));
+    let (again, _) = two(6_000, 2_000);
+    assert_eq!(again.after.event_hash, result.after.event_hash);
+}
+
+#[test]
+fn weights_are_shares_of_the_throughput() {
+    let (mut one, mut other) = (closed(IoKind::Read, 90_000, 64), closed(IoKind::Read, 30_000, 64));
+    let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 1)];
+    let result = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect("it runs");
+    // Three times as many requests in the same time.
+    let [one, other] = &result.flows[..] else { panic!("two flows") };
+    let ratio = one.requests_per_second().expect("a rate") / other.requests_per_second().expect("a rate");
+    assert!((ratio / 3.0 - 1.0).abs() < 0.01, "{ratio}");
+    assert!((one.span().as_secs_f64() / other.span().as_secs_f64() - 1.0).abs() < 0.01);
+}
+
+#[test]
+fn one_flow_among_others_is_a_run() {
+    for pacing in [Pacing::Closed { depth: 6 }, Pacing::Open] {
+        let source = || List::cycle(&[IoKind::Read, IoKind::Write], 4_000, 8, 1 << 12, 20_000_000, pacing);
+        let alone = Runner::new().run(&mut disk(), &mut source(), &mut Blank).expect("it runs");
+        let (mut same, mut none) = (source(), List::new(Vec::new(), Pacing::Closed { depth: 3 }));
+        let flows = vec![flow("same", &mut same, 0), flow("none", &mut none, 1)];
+        let result = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect("it runs");
+        assert_eq!(result.after.event_hash, alone.after.event_hash, "{pacing:?}");
+        assert_eq!((result.flows[0].completed, result.flows[1].completed), (4_000, 0));
+        assert_eq!(result.flows[0].span(), alone.span());
+    }
+}
+
+#[test]
+fn open_and_closed_loops_run_side_by_side() {
+    // Four servers of 100 us. An open loop of one request per millisecond waits for no more than the closed loop
+    // has outstanding before it.
+    let mut open = List::cycle(&[IoKind::Write], 50, 8, 256, 1_000_000_000, Pacing::Open);
+    let mut closed = closed(IoKind::Read, 2_000, 8);
+    let flows = vec![flow("open", &mut open, 0), flow("closed", &mut closed, 0)];
+    let mut oracle = Oracle::blank(flash::units::Sectors::new(1));
+    let result = Runner::new().run_flows(&mut drive::<u64>(), flows, &mut oracle).expect("it runs");
+    let [open, closed] = &result.flows[..] else { panic!("two flows") };
+    assert_eq!((open.completed, closed.completed, open.inversions), (50, 2_000, 0));
+    assert!(open.kind(IoKind::Write).latency.max() <= Some(Span::from_us(300)));
+    assert_eq!(open.span(), Span::from_us(49_000) + open.kind(IoKind::Write).latency.min().expect("some"));
+    assert!(closed.span() < Span::from_ms(53));
+    assert_eq!(oracle.verified().reads, 2_000);
+}
+
+#[test]
+fn a_limit_is_for_all_and_a_queue_must_be_there() {
+    let (mut one, mut other) = (closed(IoKind::Read, 500, 4), closed(IoKind::Read, 500, 4));
+    let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 0)];
+    let result = Runner::new().limit(100).run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+    assert_eq!((result.completed, result.flows[0].completed, result.flows[1].completed), (100, 50, 50));
+    let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 2)];
+    let error = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect_err("there are two queues");
+    assert!(error.to_string().contains("submitted to queue 2, but the device has 2"), "{error}");
+}
