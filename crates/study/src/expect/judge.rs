@@ -146,7 +146,7 @@ impl ExpectSpec {
                     let (least, most) =
                         group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
                     // Nothing at all is equal as well.
-                    if most == least { 0.0 } else { most / least - 1.0 }
+                    if most <= least { 0.0 } else { most / least - 1.0 }
                 };
                 let holds = |group: &Group| group.values.len() > 1 && spread(group) <= equal.within.get();
                 let measured =
