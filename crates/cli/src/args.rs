@@ -164,7 +164,7 @@ pub(crate) struct IssueArgs {
     pub(crate) queue: u16,
 
     /// Run another workload at the same time, with results of its own:
-    /// WORKLOAD[,queue=N][,depth=N][,open][,name=NAME]. May be given several times; --depth and --open are about the
+    /// WORKLOAD, and behind it, each after a comma, queue=N, depth=N, open, name=NAME. May be given several times; --depth and --open are about the
     /// first workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,

@@ -1,6 +1,6 @@
 //! The conformance suite: what every setting of every policy, placement and buffer has to pass.
 //!
-//! The [`settings`] are made from the registries beside the policies (`VictimSpec::EVERY`,
+//! The [`settings()`] are made from the registries beside the policies (`VictimSpec::EVERY`,
 //! `PlacementSpec::every` and so on), so a new policy is in the suite by its registry line. A [`Check`] is one
 //! property under one kind of stress, and its name is in the failure, beside the setting and the seed that
 //! replay it. That the checks find what they are for is shown with planted bugs: `tests/sabotage.rs`.
