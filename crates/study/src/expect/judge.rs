@@ -64,7 +64,7 @@ impl ExpectSpec {
     /// Judges it by the values of its metric.
     ///
     /// # Panics
-    /// If it has [faults](ExpectSpec::faults).
+    /// If it was not checked before: see [`Plan::new`](crate::plan::Plan::new).
     #[must_use]
     pub fn judge(&self, values: &Values<'_>) -> Judgement {
         let values = values.select(&self.filter, self.per.as_ref());
