@@ -163,9 +163,9 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) queue: u16,
 
-    /// Run another workload at the same time, with results of its own:
-    /// WORKLOAD, and behind it, each after a comma, queue=N, depth=N, open, name=NAME. May be given several times; --depth and --open are about the
-    /// first workload only
+    /// Run another workload at the same time, with results of its own: WORKLOAD, and behind it, each after a
+    /// comma, queue=N, depth=N, open, name=NAME. May be given several times; --depth and --open are about the first
+    /// workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
 }

@@ -255,7 +255,7 @@ mod tests {
         let summary = Summary::new(&report);
         let text = table(&summary);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        for wanted in ["(2 flows)", "flow    queue", "\nreader  0      read ", "\nwriter  0      write "] {
+        for wanted in ["(2 flows)", "flow     queue ", "\nreader   0       read ", "\nwriter   0       write "] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         let json: serde_json::Value = serde_json::from_str(&Summary::json(&[summary])).expect("JSON");
