@@ -10,6 +10,7 @@ use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ftl::map_unit::MapSpec;
 use crate::ftl::placement::PlacementSpec;
 use crate::ftl::victim::VictimSpec;
 
@@ -137,6 +138,8 @@ pub struct BufferSpec {
 pub struct FtlSpec {
     /// Its family.
     pub kind: FtlKind,
+    /// Who knows where every mapping unit is.
+    pub map: MapSpec,
     /// What one entry of the map leads to: a page or an even part of one. A page if missing, but no more
     /// than 32KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,6 +161,7 @@ impl Default for FtlSpec {
     fn default() -> Self {
         Self {
             kind: FtlKind::Page,
+            map: MapSpec::default(),
             map_unit: None,
             over_provisioning: Ratio::new(0.07),
             capacity: None,
@@ -172,7 +176,7 @@ impl Default for FtlSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FtlKind {
-    /// A full page-level map in RAM.
+    /// A page-level map, in RAM or behind a map unit.
     #[default]
     Page,
 }

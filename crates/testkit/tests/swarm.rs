@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flash::backend::{BusOrder, Order, Units};
 use flash::engine::Rng;
-use ssd::{Digits, FtlKind, PlacementSpec, VictimSpec};
+use ssd::{Digits, FtlKind, MapSpec, PlacementSpec, VictimSpec};
 use testkit::{Swarm, swarm};
 
 fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
@@ -49,6 +49,7 @@ fn everything_registered_is_drawn() {
         let (flash, ftl) = (&spec.flash, &spec.ftl);
         drawn.extend([
             format!("{:?}", ftl.kind),
+            format!("{:?}", ftl.map),
             format!("{:?}", ftl.gc.victim),
             format!("{:?}", ftl.placement),
             format!("{:?}", flash.units),
@@ -60,6 +61,7 @@ fn everything_registered_is_drawn() {
         ]);
     }
     let kinds = FtlKind::EVERY.map(|kind| format!("{kind:?}")).into_iter();
+    let maps = MapSpec::EVERY.map(|map| format!("{map:?}")).into_iter();
     let victims = VictimSpec::EVERY.into_iter().map(|victim| format!("{victim:?}"));
     let placements = PlacementSpec::every(Digits::default()).into_iter().map(|placement| format!("{placement:?}"));
     let units = Units::EVERY.into_iter().map(|units| format!("{units:?}"));
@@ -67,7 +69,9 @@ fn everything_registered_is_drawn() {
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let switches = ["buffer", "static wear levelling", "copy-back"].into_iter();
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
-    for registered in kinds.chain(victims).chain(placements).chain(units).chain(orders).chain(buses).chain(switches) {
+    for registered in
+        kinds.chain(maps).chain(victims).chain(placements).chain(units).chain(orders).chain(buses).chain(switches)
+    {
         assert!(drawn.contains(&registered), "{registered} was never drawn");
     }
     let orders = |drawn: &str| Digits::every().filter(|order| drawn.contains(&format!("{order:?}"))).count();

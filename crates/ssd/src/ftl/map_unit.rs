@@ -6,7 +6,13 @@
 //! number (TVPN). A map unit is a state machine that is handed the time, like everything here: it knows nothing
 //! of events or of the backend.
 
+pub(crate) mod choice;
+mod table;
+mod uncached;
+
 use flash::units::{Lpn, Psn, Time};
+
+pub use choice::MapSpec;
 
 /// Who asks. Each has a queue of its own; a map unit may prefer one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +58,9 @@ pub const SPAN: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u32);
 
-/// What became of a question. Answers to questions about one unit come in the order in which they took effect.
+/// What became of a question. Answers to questions about one unit come in the order in which they took effect, and
+/// questions of one asker about one unit take effect in the order in which they were asked. Between the askers there
+/// is no order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// To a lookup: the places, those of the units asked for at the front.
@@ -103,6 +111,10 @@ pub trait MapUnit {
 
     /// The content of a translation page that it wants stored.
     fn image(&self, tvpn: u32) -> &[u32];
+
+    /// The power goes in order: everything that is dirty is to be stored, and no question is under way. A map unit
+    /// that has nothing dirty, or leaves it to recovery, does nothing.
+    fn flush(&mut self, _now: Time) {}
 }
 
 /// The entry of a unit that is nowhere.

@@ -19,7 +19,8 @@ impl PageFtl {
         pool: u32,
         last: bool,
     ) -> bool {
-        while let Some(empty) = self.victims.cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
+        let kind = self.kind_in(pool);
+        while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
             self.take_victim(pool, empty, Cause::Gc);
             self.settle(flash, empty);
         }
@@ -30,20 +31,21 @@ impl PageFtl {
 
     /// True if a copy or an erase of the pool is under way, or an erase only waits for somebody who reads.
     fn is_collecting(&self, pool: u32) -> bool {
-        let gc = &self.pools[pool as usize].gc;
-        gc.copies > 0 || gc.erases > 0 || gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
+        let chosen = &self.pools[pool as usize];
+        chosen.is_moving() || chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
     }
 
-    /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at `all`
+    /// Looks again at those of some pools that were given up, whenever there is a new free superblock somewhere, and at `all`
     /// of them before a write is refused. What they hold may have become garbage since, or another pool may have
     /// become a refuge. True if any pool is collecting.
     pub(super) fn revive<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
+        kinds: std::ops::Range<u32>,
         all: bool,
     ) -> bool {
-        for pool in 0..self.pools.len() as u32 {
+        for pool in kinds.clone() {
             if all || self.pools[pool as usize].stuck {
                 self.kick(flash, owners, pool);
                 if !self.is_collecting(pool) {
@@ -51,14 +53,14 @@ impl PageFtl {
                 }
             }
         }
-        (0..self.pools.len() as u32).any(|pool| self.is_collecting(pool))
+        kinds.into_iter().any(|pool| self.is_collecting(pool))
     }
 
     /// Copies a program's worth of units to another pool.
     fn take_refuge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
         let Some(refuge) = self.refuge(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
-            let Some(victim) = self.victims.cheapest(pool) else { return false };
+            let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
         }
         if self.pools[refuge as usize].open(Stream::Copies).is_none() {
@@ -92,7 +94,7 @@ impl PageFtl {
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             *other != pool && (last || room(other) >= units) && helps
         };
-        (0..self.pools.len() as u32).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
+        self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
     }
 
     /// A program of another pool's units has ended here: what has found its place is counted when it is entered.

@@ -1,5 +1,7 @@
 //! Host data on its way to flash.
 
+use std::collections::VecDeque;
+
 use flash::backend::{Cause, Class, Command, Observer, Slot};
 use flash::engine::Handle;
 use flash::nand::{Sector, Stream, Target};
@@ -24,17 +26,32 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         unit: Unit,
     ) {
-        if !self.homeless.is_empty() {
-            return self.homeless.push_back(unit);
+        let kind = self.kind_of(unit.lpn);
+        if kind == 0 && self.is_out_of_pages() {
+            return owners.write_refused(unit.owner);
+        }
+        if self.asks_rest(flash, &unit) {
+            return;
+        }
+        if !self.homeless[kind].is_empty() {
+            return self.homeless[kind].push_back(unit);
         }
         match self.place(flash, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
-            None if self.pools.iter().any(|pool| pool.in_flight > 0) => self.homeless.push_back(unit),
+            None if self.makes_room(kind) => self.homeless[kind].push_back(unit),
             None => {
-                self.homeless.push_back(unit);
+                self.homeless[kind].push_back(unit);
                 self.house(flash, owners);
             }
         }
+    }
+
+    /// True if something is under way that may leave garbage. Translation pages do not wait for data, nor for the map
+    /// unit: these may wait for them.
+    fn makes_room(&self, kind: usize) -> bool {
+        let pools = if kind == 0 { 0..self.pools.len() as u32 } else { self.pools_for(kind) };
+        self.pools[pools.start as usize..pools.end as usize].iter().any(|pool| pool.in_flight > 0)
+            || (kind == 0 && self.awaits_answers())
     }
 
     fn accept<S: Sector, O: Observer>(
@@ -49,6 +66,9 @@ impl PageFtl {
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.pools[pool as usize].waiting.push_back(unit);
+            if self.kind_in(pool) == 1 {
+                return self.kick(flash, owners, pool);
+            }
             // What waits is as good as programmed: the next unit goes where it would have gone then, and not
             // into the same queue, where everything would meet.
             self.waited += 1;
@@ -63,23 +83,43 @@ impl PageFtl {
     /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
     /// when nothing is under way any more that could make room.
     pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        if self.homeless.is_empty() {
+        if self.homeless.iter().all(VecDeque::is_empty) {
             return;
         }
-        while let Some(unit) = self.homeless.front().copied() {
+        for kind in [1, 0] {
+            self.house_kind(flash, owners, kind);
+        }
+        self.end_write(flash, owners);
+    }
+
+    fn house_kind<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        kind: usize,
+    ) {
+        while let Some(unit) = self.homeless[kind].front().copied() {
+            if self.asks_rest(flash, &unit) {
+                self.homeless[kind].pop_front();
+                continue;
+            }
             match self.place(flash, &unit) {
                 Some(pool) => {
-                    self.homeless.pop_front();
+                    self.homeless[kind].pop_front();
                     self.accept(flash, owners, pool, unit);
                 }
-                None if self.pools.iter().any(|pool| pool.in_flight > 0) || self.revive(flash, owners, true) => break,
+                None if self.makes_room(kind) => break,
+                None if kind == 0 && self.revive(flash, owners, 0..self.pools.len() as u32, true) => break,
+                None if kind == 1 && self.make_room_for_pages(unit.lpn) => {}
                 None => {
-                    self.homeless.pop_front();
-                    owners.write_refused(unit.owner);
+                    self.homeless[kind].pop_front();
+                    match kind {
+                        0 => owners.write_refused(unit.owner),
+                        _ => self.keep_page(flash, unit.lpn.get() - self.units),
+                    }
                 }
             }
         }
-        self.end_write(flash, owners);
     }
 
     /// The request is complete: what was put together is sent.
@@ -116,7 +156,11 @@ impl PageFtl {
         let stripe = unit.lpn.get() / self.program_slots();
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
-        let chosen = self.placer.pool(stripe, load);
+        let kind = self.kind_of(unit.lpn);
+        let chosen = match kind {
+            0 => self.placer.pool(stripe, load),
+            _ => self.home_of(unit.lpn.get() - self.units),
+        };
         let room = |pool: u32| {
             let pool = &pools[pool as usize];
             pool.limit(slots).saturating_sub(pool.live)
@@ -124,9 +168,7 @@ impl PageFtl {
         if room(chosen) > 0 {
             return Some(chosen);
         }
-        (0..pools.len() as u32)
-            .max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool)))
-            .filter(|pool| room(*pool) > 0)
+        self.pools_for(kind).max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
     }
 
     /// Adds a unit to the program that is being put together in a pool. False if the pool has no free
@@ -178,7 +220,7 @@ impl PageFtl {
         program: Handle<Command>,
         to: flash::backend::SlotRef,
     ) {
-        let Some(psn) = self.map.get(unit.lpn) else { return };
+        let Some(psn) = self.rest_of(unit) else { return };
         let list = self.pools[pool as usize].list.expect("a program is in a list");
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
@@ -213,7 +255,12 @@ impl PageFtl {
         };
         let open = chosen.open[Stream::Host as usize].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
-        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        let cause = match self.kind_in(pool) {
+            0 => Cause::Host,
+            _ if self.is_rewriting() => Cause::Recovery,
+            _ => Cause::Map,
+        };
+        let command = flash.backend.add_program(list, cause, target, Stream::Host);
         self.pass_gate(flash, pool, Stream::Host, command);
         self.blocks.begin_program(open.superblock);
         let assembly = Assembly { command, start: open.next, end: self.program_end(open.next) };
@@ -258,7 +305,9 @@ impl PageFtl {
         let next = if self.whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, next - covered);
         let full = self.advance(pool, Stream::Host, next);
-        self.placer.program_filled(full);
+        if self.kind_in(pool) == 0 {
+            self.placer.program_filled(full);
+        }
     }
 
     /// Moves a stream's next offset. True if that fills the superblock.
@@ -277,7 +326,9 @@ impl PageFtl {
 
     fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         self.end_program(flash, pool);
-        self.placer.take_turns();
+        if self.kind_in(pool) == 0 {
+            self.placer.take_turns();
+        }
         if let Some(list) = self.pools[pool as usize].list.take() {
             flash.submit(list);
         }
@@ -294,6 +345,13 @@ impl PageFtl {
             return;
         }
         while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
+            if self.asks_rest(flash, &unit) {
+                let chosen = &mut self.pools[pool as usize];
+                chosen.waiting.pop_front();
+                chosen.live -= 1;
+                chosen.in_flight -= 1;
+                continue;
+            }
             if !self.append(flash, owners, pool, &unit) {
                 break;
             }
