@@ -138,8 +138,6 @@ pub struct BufferSpec {
 pub struct FtlSpec {
     /// Its family.
     pub kind: FtlKind,
-    /// Who knows where every mapping unit is.
-    pub map: MapSpec,
     /// What one entry of the map leads to: a page or an even part of one. A page if missing, but no more
     /// than 32KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -149,6 +147,8 @@ pub struct FtlSpec {
     /// What the host sees; instead of `over-provisioning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
+    /// Who knows where every mapping unit is.
+    pub map: MapSpec,
     /// How writes are spread.
     pub placement: PlacementSpec,
     /// Garbage collection.
@@ -161,10 +161,10 @@ impl Default for FtlSpec {
     fn default() -> Self {
         Self {
             kind: FtlKind::Page,
-            map: MapSpec::default(),
             map_unit: None,
             over_provisioning: Ratio::new(0.07),
             capacity: None,
+            map: MapSpec::default(),
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),

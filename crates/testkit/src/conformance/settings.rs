@@ -23,7 +23,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
     let mut part = Part::preset("dirik-2009").expect("a preset").clone();
     part.geometry.page = Bytes::new(2048);
     part.geometry.pages_per_block = 4;
-    part.geometry.blocks_per_plane = if map.is_paged() { 14 } else { 10 };
+    part.geometry.blocks_per_plane = if map.is_paged() { 16 } else { 10 };
     part.geometry.planes_per_die = 1;
     part.geometry.dies_per_chip = 1;
     part.features.copy_back = true;
@@ -56,7 +56,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             kind,
             map,
             map_unit: Some(Bytes::new(if map.is_paged() { 512 } else { 1024 })),
-            over_provisioning: Ratio::new(if map.is_paged() { 0.62 } else { 0.54 }),
+            over_provisioning: Ratio::new(if map.is_paged() { 0.66 } else { 0.54 }),
             gc: GcSpec { start: 2, stop: 3, parallel: 2, ..GcSpec::default() },
             wear: WearSpec { check_every: 2, ..WearSpec::default() },
             ..FtlSpec::default()

@@ -20,6 +20,7 @@ impl PageFtl {
     ) {
         let timed = flash.backend.is_timed();
         let Mapping::Unit(asking) = &mut self.mapping else { return };
+        let awaited = asking.changes > 0;
         let mut out = asking.advance(flash.now, timed);
         // In the order in which they took effect: what a lookup found is pinned before a later answer gives it up.
         for (ticket, answer) in out.answers.drain(..) {
@@ -37,7 +38,18 @@ impl PageFtl {
                 asking.schedule(flash.now, flash.events);
             }
         }
+        if awaited && !self.awaits_answers() {
+            // Those who waited for any of them hear that there are no more.
+            (0..self.groups).filter(|pool| !self.pools[*pool as usize].waiting.is_empty()).for_each(|pool| {
+                if !self.stirred.contains(&pool) {
+                    self.stirred.push(pool);
+                }
+            });
+        }
         self.settle_stirred(flash, owners);
+        if awaited && !self.awaits_answers() {
+            self.house(flash, owners);
+        }
         self.end_write(flash, owners);
     }
 

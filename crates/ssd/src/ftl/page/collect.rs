@@ -62,6 +62,10 @@ impl PageFtl {
         let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
         // Answers that are still to come may leave garbage here. Translation pages must not wait for them.
         let last = last && (self.kind_in(pool) == 1 || !self.awaits_answers());
+        if last && self.kind_in(pool) == 1 && self.endow(pool - self.groups, 0) {
+            self.resume(flash, owners, pool);
+            return self.collect(flash, owners, pool);
+        }
         if last && !self.rescue(flash, pool, false) {
             self.give_up(flash, owners, pool);
         }

@@ -33,15 +33,17 @@ impl MapPages {
     }
 
     /// The superblocks that each plane group keeps for them: room for its share and a quarter more, the open ones
-    /// and one to collect into. Nothing if there are no pages.
+    /// and one to collect into, and one for a block that fails, or two if no other group has pages. Nothing if there are
+    /// no pages.
     pub(crate) fn quotas(&self, geometry: &Geometry) -> Vec<u32> {
         if self.count == 0 {
             return Vec::new();
         }
         let groups = geometry.die_count() * geometry.groups();
+        let failing = if self.count == 1 { 2 } else { 1 };
         let quota = |group: u32| match (self.count + groups - 1 - group) / groups {
             0 => 0,
-            pages => RESERVED + (pages + pages / 4).div_ceil(geometry.superblock_slots()),
+            pages => RESERVED + failing + (pages + pages / 4).div_ceil(geometry.superblock_slots()),
         };
         (0..groups).map(quota).collect()
     }
@@ -210,23 +212,35 @@ impl PageFtl {
         self.end_write(flash, owners);
     }
 
-    /// The last that can be done before a translation page finds no room: its pool takes the superblock that data
-    /// would be collected into. True if it has more room now.
+    /// The last that can be done before a translation page finds no room: its pool, or another, takes a superblock
+    /// from data, and be it the one that data would be collected into. True if there is more room now.
     pub(super) fn make_room_for_pages(&mut self, lpn: Lpn) -> bool {
-        let pool = self.home_of(lpn.get() - self.units);
-        let before = self.pools[pool as usize].usable;
-        self.endow(pool - self.groups, 0);
-        self.pools[pool as usize].usable > before
+        let home = self.home_of(lpn.get() - self.units) - self.groups;
+        [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.endow((home + i) % self.groups, keep)))
+            || self.found_pool_of_pages()
     }
 
-    /// A pool of translation pages takes a free superblock from that of data beside it if it has too few, and may
-    /// have it: one stays, for data to be collected into.
-    pub(super) fn endow(&mut self, group: u32, keep: u32) {
-        let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return };
-        if pool.usable >= pool.quota || self.pools[group as usize].free.len() <= keep {
-            return;
+    /// Has translation pages in a plane group that had none, if there is one with free superblocks enough.
+    fn found_pool_of_pages(&mut self) -> bool {
+        let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
+        let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
+        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > RESERVED + 1) else {
+            return false;
+        };
+        self.pools[(self.groups + group) as usize].quota = RESERVED + 1;
+        (0..=RESERVED).for_each(|_| self.hand_over(group));
+        true
+    }
+
+    /// A pool of translation pages takes a free superblock from that of data beside it if it has too few and there are
+    /// more than are to be kept. True if it does.
+    pub(super) fn endow(&mut self, group: u32, keep: u32) -> bool {
+        let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
+        let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
+        if lacks {
+            self.hand_over(group);
         }
-        self.hand_over(group);
+        lacks
     }
 
     /// A free superblock of a pool of data goes to that of translation pages beside it.
