@@ -29,7 +29,7 @@ use std::collections::VecDeque;
 use flash::backend::{Command, List};
 use flash::engine::{Handle, Rng};
 use flash::nand::{Geometry, Media, Sector};
-use flash::units::{Lpn, Span, SuperblockId};
+use flash::units::{Lpn, Psn, Span, SuperblockId};
 
 use super::Unit;
 use super::placement::Placer;
@@ -92,6 +92,8 @@ pub(crate) struct PageFtl {
     homeless: [VecDeque<Unit>; 2],
     /// Units that recovery found.
     found: u32,
+    /// Where the units of the copy that has just ended were, without those that the map unit is asked for.
+    moved: Vec<Psn>,
     /// Pools in which answers of the map unit have changed something.
     stirred: Vec<u32>,
     /// Units that the request under way has put to waiting since the placement last moved on.
@@ -135,6 +137,7 @@ impl PageFtl {
             planted: resolved.planted,
             homeless: Default::default(),
             found: 0,
+            moved: Vec::new(),
             stirred: Vec::new(),
             waited: 0,
             touched: Vec::new(),

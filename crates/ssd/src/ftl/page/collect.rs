@@ -369,25 +369,24 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             self.fetch_all(flash, handle);
-            let mut asked = 0u128;
+            // Those that the map unit is asked for stay pinned until it has answered.
+            let mut moved = std::mem::take(&mut self.moved);
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
-                if !(failed && flash.backend.media().spare(psn) == Spare::Torn)
-                    && !self.enter_copy(flash.now, slot.lpn, slot.psn, psn)
-                {
-                    asked |= 1 << i;
+                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                if torn || self.enter_copy(flash.now, slot.lpn, slot.psn, psn) {
+                    moved.push(slot.psn);
                 }
             }
             self.program_done(here, handle, target.superblock);
-            // Those that the map unit has been asked for stay pinned until it has answered.
-            for i in (0..count).filter(|i| asked >> i & 1 == 0) {
-                let (_, slot) = flash.backend.slot(handle, i);
-                let (source, _) = self.geometry.locate(slot.psn);
+            for psn in moved.drain(..) {
+                let (source, _) = self.geometry.locate(psn);
                 if self.blocks.unpin(source) {
                     self.settle(flash, source);
                 }
             }
+            self.moved = moved;
         }
         flash.backend.release(list);
         if let Some((pool, source)) = pools {
