@@ -2,7 +2,7 @@
 
 use flash::backend::Observer;
 use flash::nand::Sector;
-use flash::units::{Lpn, Psn, SuperblockId};
+use flash::units::{Lpn, Psn};
 
 use super::PageFtl;
 use super::asking::Question;
@@ -64,10 +64,11 @@ impl PageFtl {
         match (asking.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
                 let sectors = self.geometry.sectors as i32;
-                for i in 0..look_up.count as usize {
+                let wanted = places.into_iter().zip(look_up.masks).take(look_up.count as usize);
+                for (i, (place, mask)) in (0..).zip(wanted) {
                     let lpn = Lpn::new(look_up.first.get() + i as u32);
-                    let whose = (look_up.owner, look_up.at + i as i32 * sectors, look_up.masks[i]);
-                    match places[i] {
+                    let whose = (look_up.owner, look_up.at + i * sectors, mask);
+                    match place {
                         Some(psn) => self.read_at(flash, owners, whose, lpn, psn),
                         None => owners.read_nothing(look_up.owner),
                     }
@@ -93,30 +94,28 @@ impl PageFtl {
                 self.give_up_place(old);
                 owners.discard_done(owner);
             }
-            (Question::Copy { from, to }, Answer::Condition(held)) => self.copy_answered(flash, from, to, held),
-            // What a copy with a planted bug is entered with: the unit may have been somewhere else.
-            (Question::Copy { from, to }, Answer::Updated(old)) => {
-                if old != Some(from) {
-                    self.give_up_place(old);
-                }
-                self.copy_answered(flash, from, to, old == Some(from) || !self.blocks.is_valid(to));
+            (Question::Copy { from, to }, Answer::Condition(held)) => {
+                self.copy_answered(flash, (from, to), Some(if held { from } else { to }));
             }
+            // With a planted bug a copy is entered without a condition: wherever the unit was, it is not there now.
+            (Question::Copy { from, to }, Answer::Updated(old)) => self.copy_answered(flash, (from, to), old),
             (question, answer) => panic!("{answer:?} is no answer to {question:?}"),
         }
     }
 
-    /// A copy is entered, or it is garbage because the unit has been written or discarded meanwhile. The place it was
-    /// copied from is not needed for it any more, either way; only now its superblock may be erased.
-    fn copy_answered<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, from: Psn, to: Psn, held: bool) {
+    /// A copy is entered, and where it was copied from is garbage; or the unit has been written or discarded meanwhile,
+    /// and the copy is. The old place is not needed for it any more, either way; only now may its superblock be erased.
+    fn copy_answered<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        (from, to): (Psn, Psn),
+        garbage: Option<Psn>,
+    ) {
         let (source, _) = self.geometry.locate(from);
         let pool = self.pool_of(source);
-        self.pools[pool as usize].gc.asked -= 1;
         let early = self.planted.is(Sabotage::ErasedUnanswered);
-        if !early {
-            self.give_up_place(Some(if held { from } else { to }));
-        } else if !held {
-            self.give_up_place(Some(to));
-        }
+        self.pools[pool as usize].gc.asked -= 1;
+        self.give_up_place(garbage.filter(|psn| !early || *psn == to));
         self.answered_for(to);
         self.stir(pool);
         if !early && self.blocks.unpin(source) {
@@ -132,7 +131,7 @@ impl PageFtl {
 
     /// The map unit has answered for a unit that was programmed.
     fn answered_for(&mut self, to: Psn) {
-        let (superblock, _): (SuperblockId, u32) = self.geometry.locate(to);
+        let (superblock, _) = self.geometry.locate(to);
         self.release(superblock);
         self.stir(self.pool_of(superblock));
     }
