@@ -74,7 +74,8 @@ pub enum Answer {
 /// What a map unit wants of flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// The translation page with this number; the unit hears of it by `loaded`.
+    /// The translation page with this number; the unit hears of it by `loaded`. One that is being stored is read when
+    /// that is done.
     Load(u32),
     /// Program a new version of it; the content is [`MapUnit::image`] at this moment, and the unit hears of the
     /// end by `stored`. There is at most one for each page at a time.
