@@ -191,6 +191,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.timed = timed;
     }
 
+    /// True if time is on.
+    #[must_use]
+    #[inline]
+    pub const fn is_timed(&self) -> bool {
+        self.timed
+    }
+
     /// Slots that one command may carry: those of a row, or of a word line's rows.
     #[must_use]
     pub const fn slots_per_command(&self) -> u32 {

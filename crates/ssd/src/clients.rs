@@ -48,6 +48,8 @@ pub(crate) struct Clients<S> {
     pub(crate) buffer: Option<Buffer<S>>,
     /// Requests that flash has nothing more to do for.
     pub(crate) served: Vec<Handle<Active<S>>>,
+    /// Units read that were nowhere.
+    pub(crate) unmapped: u64,
     /// Units that were discarded while they were on their way to flash.
     pub(crate) dropped: Vec<Lpn>,
     /// Something has left the buffer.
@@ -147,6 +149,17 @@ impl<S: Sector> Owners<S> for Clients<S> {
             }
         }
         self.unit_done(handle, service);
+    }
+
+    fn read_nothing(&mut self, owner: Owner) {
+        self.unmapped += 1;
+        self.discard_done(owner);
+    }
+
+    fn discard_done(&mut self, owner: Owner) {
+        if let Some(Whose::Request(handle)) = Self::whose(owner) {
+            self.unit_done(handle, Service { wait: Span::ZERO, waited_for: CauseSet::EMPTY });
+        }
     }
 
     fn write_done(&mut self, owner: Owner, service: Service) {

@@ -23,8 +23,10 @@ pub(crate) enum Event {
     CameIn(std::num::NonZeroU32),
     /// A request's data has gone out over the link.
     WentOut(std::num::NonZeroU32),
-    /// Recovery is over.
+    /// Recovery's scan is over.
     Ready,
+    /// The map unit has something to do.
+    Map,
 }
 
 impl From<flash::backend::Event> for Event {
@@ -60,6 +62,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) completions: Vec<Completion<S>>,
     /// False while recovery is under way.
     pub(crate) ready: bool,
+    /// False until its scan is over; then translation pages are written.
+    pub(crate) scanned: bool,
     pub(crate) powered: bool,
     pub(crate) counts: Counts,
 }
@@ -71,7 +75,6 @@ pub(crate) struct Counts {
     pub(crate) sectors: [u64; 4],
     pub(crate) host_slots: u64,
     pub(crate) absorbed_slots: u64,
-    pub(crate) unmapped_slots: u64,
 }
 
 impl<S: Sector> Ssd<S, ()> {
@@ -97,6 +100,11 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, observer: O) -> Self {
         let ftl = PageFtl::mount(resolved, &media, seed);
         let sectors = resolved.geometry.sectors;
+        let ready = !ftl.is_rewriting();
+        let mut events = EventQueue::default();
+        if !ready {
+            events.push(Time::ZERO, Event::Ready);
+        }
         Self {
             backend: Backend::new(media, &resolved.backend, observer),
             ftl,
@@ -105,6 +113,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 requests: flash::engine::Slab::default(),
                 buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len())),
                 served: Vec::new(),
+                unmapped: 0,
                 dropped: Vec::new(),
                 drained: false,
                 buffer_failed: false,
@@ -116,11 +125,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             buffer_queue: VecDeque::new(),
             flushes: VecDeque::new(),
             completions: Vec::new(),
-            ready: true,
+            ready,
+            scanned: ready,
             powered: true,
             counts: Counts::default(),
             now: Time::ZERO,
-            events: EventQueue::default(),
+            events,
             hash: EventHash::default(),
             seed,
             resolved: resolved.clone(),
@@ -204,6 +214,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         Flash { now, backend, events }
     }
 
+    /// Writes the translation pages that recovery found to be out of date.
+    pub(crate) fn rewrite(&mut self) {
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        self.ftl.rewrite(&mut flash, &mut self.clients);
+    }
+
     fn handle(&mut self, event: Event) {
         match event {
             Event::Flash(event) => self.backend.handle(self.now, event, &mut self.events, &mut self.hash),
@@ -215,7 +231,14 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
                 self.complete(Handle::from_number(number));
             }
-            Event::Ready => self.ready = true,
+            Event::Ready => {
+                self.scanned = true;
+                self.rewrite();
+            }
+            Event::Map => {
+                self.hash.add(self.now, u64::MAX);
+                self.ftl.wake(self.now);
+            }
         }
     }
 }
@@ -283,7 +306,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             sectors: self.counts.sectors,
             host_slots: self.counts.host_slots,
             absorbed_slots: self.counts.absorbed_slots,
-            unmapped_slots: self.counts.unmapped_slots,
+            unmapped_slots: self.clients.unmapped,
             flash: self.backend.account(self.now),
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),

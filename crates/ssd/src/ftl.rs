@@ -1,5 +1,6 @@
 //! Where things go: flash translation layers.
 
+pub mod map_unit;
 pub(crate) mod page;
 pub(crate) mod placement;
 pub(crate) mod victim;
@@ -9,7 +10,7 @@ use std::num::NonZeroU32;
 use flash::backend::{Backend, CauseSet, List, Observer, Slot};
 use flash::engine::{EventQueue, Handle};
 use flash::nand::Sector;
-use flash::units::{Lpn, Span, Time};
+use flash::units::{Lpn, Psn, Span, Time};
 
 use crate::device::Event;
 
@@ -40,6 +41,19 @@ pub(crate) struct Unit {
     /// The sectors to be written, one bit each.
     pub(crate) mask: u64,
     pub(crate) version: u32,
+    /// Where the other sectors are, as far as a map unit has said.
+    pub(crate) rest: Rest,
+}
+
+/// Where a unit that is written in part was when a map unit was asked. It may have been moved since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// Nobody has asked, or nobody need ask.
+    Unasked,
+    /// Nowhere: the other sectors are zeros.
+    Nowhere,
+    /// In a slot, whose superblock had been erased so often: the same slot later may be another unit's.
+    At { psn: Psn, erases: u32 },
 }
 
 /// What a finished list tells of each of its units.
@@ -59,6 +73,10 @@ pub(crate) trait Owners<S> {
     fn charge(&mut self, owner: Owner);
     /// A unit was read.
     fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service);
+    /// A unit is nowhere, and reads as zeros without flash.
+    fn read_nothing(&mut self, owner: Owner);
+    /// A unit has been forgotten.
+    fn discard_done(&mut self, owner: Owner);
     /// A unit was programmed and the map leads to it.
     fn write_done(&mut self, owner: Owner, service: Service);
     /// A unit cannot be written any more: there is no room.

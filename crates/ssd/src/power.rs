@@ -14,8 +14,11 @@ use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 /// How a device came back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Simulated time until it takes requests: the scan of all spare areas.
+    /// Simulated time of the scan of all spare areas. Then it takes requests, unless there are translation pages
+    /// to be written: requests wait for these as well.
     pub time: Span,
+    /// Translation pages that are out of date and are written before it takes requests.
+    pub translation_pages: u32,
     /// Mapping units it found.
     pub units: u32,
 }
@@ -46,6 +49,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.submit(self.now, Request { tag: POWER_OFF, queue: QueueId::default(), io: flush, data: Vec::new() });
         self.drain(&mut completions);
         completions.retain(|completion| completion.tag != POWER_OFF);
+        self.ftl.flush_map(self.now);
+        self.pump();
+        self.drain(&mut Vec::new());
         self.backend.cut_power(self.now);
         self.lose_everything_volatile();
         completions
@@ -90,11 +96,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.ftl = PageFtl::mount(&self.resolved, self.backend.media(), self.seed);
         self.powered = true;
         let time = PageFtl::scan_time(&self.resolved, self.backend.media());
-        self.ready = time.is_zero();
+        let translation_pages = self.ftl.stale_pages();
+        self.scanned = time.is_zero() && translation_pages == 0;
+        self.ready = self.scanned;
         if !self.ready {
             self.events.push(now + time, Event::Ready);
         }
-        let units = (0..self.ftl.units()).filter(|lpn| self.ftl.is_mapped(flash::units::Lpn::new(*lpn))).count();
-        Recovery { time, units: units as u32 }
+        Recovery { time, translation_pages, units: self.ftl.found() }
     }
 }

@@ -9,8 +9,7 @@ use flash::nand::Sector;
 use flash::units::{Bytes, Lpn, Sectors};
 
 use crate::device::Counts;
-use crate::ftl::Unit;
-use crate::ftl::full_mask;
+use crate::ftl::{Rest, Unit, full_mask};
 use crate::{Resolved, Ssd};
 
 pub use text::ParsePreconditionError;
@@ -104,8 +103,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.backend.set_timed(true);
         self.power_off();
         self.power_on(self.now);
-        self.ready = true;
         self.events.clear();
+        self.backend.set_timed(false);
+        self.rewrite();
+        self.pump();
+        self.backend.set_timed(true);
+        (self.scanned, self.ready) = (true, true);
         // What fails from here on must not depend on how the drive got here.
         self.backend.media_mut().faults_mut().restart(self.seed);
         self.reset_counters();
@@ -176,7 +179,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             let version = self.ftl.next_version();
             self.ftl.begin_write(0);
             for lpn in &batch {
-                let unit = Unit { lpn: *lpn, owner: None, at: 0, mask, version };
+                let unit = Unit { lpn: *lpn, owner: None, at: 0, mask, version, rest: Rest::Unasked };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }
@@ -196,6 +199,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.backend.reset_account();
         self.link.reset_count();
         self.counts = Counts::default();
+        self.clients.unmapped = 0;
         self.hash = flash::engine::EventHash::default();
     }
 }

@@ -37,13 +37,21 @@ pub enum Sabotage {
     BufferMissed,
     /// A discard leaves the mapping.
     DiscardForgotten,
+    /// A copy is entered whether or not the map unit still has the unit where it was copied from.
+    ConditionIgnored,
+    /// A victim is erased before the map unit has answered for its copies.
+    ErasedUnanswered,
+    /// The place of a unit counts as valid only when the map unit has answered for it.
+    PlaceUnmarked,
+    /// Recovery takes the translation pages for the truth.
+    StaleTrusted,
     /// Something besides the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const EVERY: [Self; 15] = [
+    pub const EVERY: [Self; 19] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -58,6 +66,10 @@ impl Sabotage {
         Self::FlushLies,
         Self::BufferMissed,
         Self::DiscardForgotten,
+        Self::ConditionIgnored,
+        Self::ErasedUnanswered,
+        Self::PlaceUnmarked,
+        Self::StaleTrusted,
         Self::Undetermined,
     ];
 }

@@ -9,7 +9,7 @@ use flash::units::{Bytes, Lpn, Span, Time};
 use crate::buffer::Taken;
 use crate::clients::{Active, Clients};
 use crate::device::Event;
-use crate::ftl::{Unit, full_mask};
+use crate::ftl::{Rest, Unit, full_mask};
 use crate::host::{Direction, Extent};
 use crate::sabotage::Sabotage;
 use crate::{Completion, Request, Ssd, Status};
@@ -22,6 +22,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             if let Some(list) = self.backend.take_finished() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
                 self.ftl.finished(&mut flash, &mut self.clients, list);
+            } else if self.ftl.map_is_due(self.backend.is_timed()) {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                self.ftl.advance_map(&mut flash, &mut self.clients);
             } else if let Some(handle) = self.clients.served.pop() {
                 self.served(handle);
             } else if self.clients.drained {
@@ -36,6 +39,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Takes the next request from the queue whose turn it is if the device works on few enough.
     #[inline]
     fn admit(&mut self) -> bool {
+        if !self.ready {
+            self.ready = self.scanned && !self.ftl.is_rewriting();
+        }
         if !self.ready || self.active.len() >= self.resolved.host.queue_depth as usize {
             return false;
         }
@@ -169,7 +175,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
             let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
             pending += u32::from(mapped);
-            self.counts.unmapped_slots += u64::from(!mapped);
+            self.clients.unmapped += u64::from(!mapped);
         }
         self.clients.requests[handle].pending = pending;
         if pending == 0 {
@@ -214,7 +220,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             self.ftl.begin_write(set);
             for unit in from..piece {
                 let (at, mask) = self.cover(handle, unit);
-                let unit = Unit { lpn: Lpn::new(unit), owner, at, mask, version };
+                let unit = Unit { lpn: Lpn::new(unit), owner, at, mask, version, rest: Rest::Unasked };
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }
@@ -289,7 +295,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             }
             written += 1;
             let mask = mask & full_mask(self.resolved.geometry.sectors);
-            let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version };
+            let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version, rest: Rest::Unasked };
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
             self.ftl.write(&mut flash, &mut self.clients, unit);
         }
@@ -303,7 +309,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Something left the buffer: flushes may be done, writes may come in.
     fn buffer_drained(&mut self) {
         while let Some(lpn) = self.clients.dropped.pop() {
-            self.ftl.discard(lpn);
+            self.ftl.discard(self.now, None, lpn);
         }
         while let Some((epoch, handle)) = self.flushes.front().copied() {
             if !self.clients.buffer.as_ref().is_none_or(|buffer| buffer.is_durable(epoch)) {
@@ -330,6 +336,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Forgets the units that lie wholly inside the extent; parts of units at its ends stay as they are.
     fn discard(&mut self, handle: Handle<Active<S>>) {
         let extent = self.clients.requests[handle].extent;
+        let mut pending = 0;
         for unit in extent.first..extent.end {
             if self.cover(handle, unit).1 != full_mask(self.resolved.geometry.sectors) {
                 continue;
@@ -338,9 +345,13 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 buffer.discard(Lpn::new(unit));
                 self.clients.drained = true;
             }
-            self.ftl.discard(Lpn::new(unit));
+            let asked = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
+            pending += u32::from(asked);
         }
-        self.served(handle);
+        self.clients.requests[handle].pending = pending;
+        if pending == 0 {
+            self.served(handle);
+        }
     }
 
     /// The device has done its part.

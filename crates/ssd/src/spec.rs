@@ -11,6 +11,7 @@ use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ftl::map_unit::MapSpec;
 use crate::ftl::placement::PlacementSpec;
 use crate::ftl::victim::VictimSpec;
 
@@ -166,6 +167,8 @@ pub struct FtlSpec {
     /// What the host sees; instead of `over-provisioning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
+    /// Who knows where every mapping unit is.
+    pub map: MapSpec,
     /// How writes are spread.
     pub placement: PlacementSpec,
     /// Garbage collection.
@@ -181,6 +184,7 @@ impl Default for FtlSpec {
             map_unit: None,
             over_provisioning: Ratio::new(0.07),
             capacity: None,
+            map: MapSpec::default(),
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),
@@ -192,7 +196,7 @@ impl Default for FtlSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FtlKind {
-    /// A full page-level map in RAM.
+    /// A page-level map, in RAM or behind a map unit.
     #[default]
     Page,
 }

@@ -5,7 +5,7 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, PlacementSpec, Precondition,
+    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Precondition,
     QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd, VictimSpec, WearSpec,
 };
 
@@ -68,6 +68,8 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     let order = pick(rng, &orders);
     let placement = pick(rng, &PlacementSpec::every(order));
     let victim = pick(rng, &VictimSpec::EVERY);
+    // From a copy of the stream: a seed means the same as when there was only one map.
+    let map = pick(&mut rng.clone(), &MapSpec::EVERY);
     let start = 1 + rng.below(3) as u32;
     let mut flash_faults = flash::nand::FaultSpec::default();
     if faults {
@@ -120,6 +122,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
             kind: pick(rng, &FtlKind::EVERY),
+            map,
             ..FtlSpec::default()
         },
     }

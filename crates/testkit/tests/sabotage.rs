@@ -5,13 +5,16 @@ use ssd::Sabotage;
 use testkit::conformance::{CHECKS, Effort, Failure, Setting, Trial, settings};
 
 /// Settings that between them have what the bugs need: one plain, one with a buffer, one with static wear
-/// levelling, one whose collection copies much and one that chooses at random.
-const SETTINGS: [&str; 5] = [
+/// levelling, one whose collection copies much and one that chooses at random; and two behind a map unit, one of which
+/// has translation pages.
+const SETTINGS: [&str; 7] = [
     "Greedy, PageRoundRobin channel-chip-die-plane",
     "buffer that fills up",
     "static wear levelling, Greedy, dynamic: true",
     "Fifo, PageRoundRobin channel-chip-die-plane",
     "Random, PageRoundRobin channel-chip-die-plane",
+    "map Table, Greedy, RequestRoundRobin channel-chip-die-plane",
+    "map Uncached, Greedy, RequestRoundRobin channel-chip-die-plane",
 ];
 
 fn chosen() -> Vec<Setting> {
@@ -64,6 +67,7 @@ const fn expected(bug: Sabotage) -> &'static str {
         Sabotage::NeverLevels => "wear",
         Sabotage::Undetermined => "determinism",
         Sabotage::CopyLooksNewer | Sabotage::OlderRecovered | Sabotage::FlushLies => "power cuts, full",
+        Sabotage::StaleTrusted => "power cuts, new",
         Sabotage::CopyRecovered => "power cuts, one after another",
         Sabotage::LostUpdate
         | Sabotage::StaleMapping
@@ -71,6 +75,9 @@ const fn expected(bug: Sabotage) -> &'static str {
         | Sabotage::CopyOverrules
         | Sabotage::ReserveTaken
         | Sabotage::BufferMissed
-        | Sabotage::DiscardForgotten => "integrity",
+        | Sabotage::DiscardForgotten
+        | Sabotage::ConditionIgnored
+        | Sabotage::ErasedUnanswered
+        | Sabotage::PlaceUnmarked => "integrity",
     }
 }

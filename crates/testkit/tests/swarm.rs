@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flash::backend::{BusOrder, Order, Units};
 use flash::engine::Rng;
-use ssd::{Digits, FtlKind, PlacementSpec, QueueArbitration, VictimSpec};
+use ssd::{Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 
 fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
@@ -63,6 +63,7 @@ fn everything_registered_is_drawn() {
             format!("confined: {}", host.queue.iter().any(|queue| queue.dies.is_some())),
             format!("depth of a queue: {}", host.queue.iter().any(|queue| queue.depth.is_some())),
             format!("{:?}", ftl.kind),
+            format!("{:?}", ftl.map),
             format!("{:?}", ftl.gc.victim),
             format!("{:?}", ftl.placement),
             format!("{:?}", flash.units),
@@ -74,6 +75,7 @@ fn everything_registered_is_drawn() {
         ]);
     }
     let kinds = FtlKind::EVERY.map(|kind| format!("{kind:?}")).into_iter();
+    let maps = MapSpec::EVERY.map(|map| format!("{map:?}")).into_iter();
     let victims = VictimSpec::EVERY.into_iter().map(|victim| format!("{victim:?}"));
     let placements = PlacementSpec::every(Digits::default()).into_iter().map(|placement| format!("{placement:?}"));
     let units = Units::EVERY.into_iter().map(|units| format!("{units:?}"));
@@ -83,7 +85,7 @@ fn everything_registered_is_drawn() {
     let switches = ["buffer", "static wear levelling", "copy-back", "several queues", "confined", "depth of a queue"];
     let switches = switches.into_iter();
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
-    let policies = kinds.chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
+    let policies = kinds.chain(maps).chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
     for registered in policies.chain(arbitrations).chain(switches) {
         assert!(drawn.contains(&registered), "{registered} was never drawn");
     }

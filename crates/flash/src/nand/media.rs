@@ -6,8 +6,10 @@ use crate::units::{BlockId, Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 
+mod images;
 mod snapshot;
 
+use images::Images;
 pub use snapshot::SnapshotError;
 
 /// Which stream of writes a superblock was opened for; written into its first spare area.
@@ -57,6 +59,8 @@ pub struct Media<S> {
     blocks: Vec<Block>,
     spares: Vec<u64>,
     payload: Vec<Option<Box<[S]>>>,
+    /// What translation pages hold.
+    images: Images,
     /// Slots whose data no error correction brings back; empty unless faults are injected.
     unreadable: BTreeSet<u32>,
     faults: Faults,
@@ -88,6 +92,7 @@ impl<S: Sector> Media<S> {
             spares: vec![0; geometry.slot_count() as usize],
             blocks,
             payload,
+            images: Images::default(),
             unreadable: BTreeSet::new(),
             faults,
             births: 0,
@@ -165,6 +170,26 @@ impl<S: Sector> Media<S> {
     #[inline]
     pub fn is_unreadable(&self, psn: Psn) -> bool {
         !self.unreadable.is_empty() && self.unreadable.contains(&psn.get())
+    }
+
+    /// Lays down what a version of a translation page holds, before it is programmed. It counts only if the version
+    /// is found in a spare area. Of the others the `durable` one is kept.
+    ///
+    /// Unlike the payload, it is there whatever a sector holds: a map is no host data, and a device that is only
+    /// timed must know where its data is.
+    pub fn stage_image(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
+        self.images.stage(page, durable, version, entries);
+    }
+
+    /// A version of a translation page is durable: others are not asked for any more.
+    pub fn keep_image(&mut self, page: u32, version: u32) {
+        self.images.keep(page, version);
+    }
+
+    /// What a version of a translation page holds.
+    #[must_use]
+    pub fn image(&self, page: u32, version: u32) -> Option<&[u32]> {
+        self.images.get(page, version)
     }
 
     fn planes(&self, superblock: SuperblockId) -> &[Block] {

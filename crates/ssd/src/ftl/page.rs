@@ -1,37 +1,48 @@
-//! The page-mapped FTL: a full map in RAM, logs in every die, garbage collection behind them.
+//! The page-mapped FTL: a map, logs in every die, garbage collection behind them.
 //!
 //! What happens to a write: [`super::placement`] names a pool (a die, or a group of its planes), the
 //! unit joins the program that is being put together there, the program goes to the pool's open
 //! superblock, and when it is done the map is updated. Not before: an FTL learns only from completions.
+//!
+//! The map is a table in RAM that answers at once, or a [map unit](super::map_unit) that is asked and answers later
+//! ([`mapping`]); everything else is the same. A map unit may keep the map in translation pages on flash: these are
+//! ordinary units behind those of the host, in pools of their own ([`translation`]).
 
+mod answer;
+mod asking;
 mod blocks;
+mod check;
 mod collect;
 mod finish;
 mod map;
+mod mapping;
 mod mount;
 mod pool;
 mod read;
 mod rescue;
+mod translation;
 mod wear;
 mod write;
 
 use std::collections::VecDeque;
 
-use flash::backend::{Command, List, Observer};
+use flash::backend::{Command, List};
 use flash::engine::{Handle, Rng};
-use flash::nand::{Geometry, Media, Sector, Spare};
-use flash::units::{DieId, Lpn, Psn, Span};
+use flash::nand::{Geometry, Media, Sector};
+use flash::units::{DieId, Lpn, Psn, Span, SuperblockId};
 
+use super::Unit;
 use super::placement::Placer;
 use super::victim::Victims;
-use super::{Flash, Unit};
 use crate::Resolved;
-use crate::sabotage::{Planted, Sabotage};
+use crate::sabotage::Planted;
 use crate::spec::{GcSpec, WearSpec};
 
 use blocks::Blocks;
-use map::Map;
+use mapping::Mapping;
 use pool::Pool;
+
+pub(crate) use translation::MapPages;
 
 /// What a list of the FTL is for; its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,11 +52,12 @@ enum Kind {
     Write,
     Copy,
     Erase,
+    Load,
 }
 
 impl Kind {
     fn of(list: &List) -> Self {
-        [Self::Read, Self::Write, Self::Copy, Self::Erase][list.tag() as usize]
+        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load][list.tag() as usize]
     }
 }
 
@@ -60,19 +72,33 @@ pub(crate) struct PageFtl {
     gc: GcSpec,
     wear: WearSpec,
     copy_back: bool,
-    map: Map,
+    /// Mapping units the host can address.
+    units: u32,
+    mapping: Mapping,
     blocks: Blocks,
+    /// One for each plane group, and as many for translation pages if there are any: those have the superblocks
+    /// that they need, and no more.
     pools: Vec<Pool>,
+    /// The number of plane groups.
+    groups: u32,
     placer: Placer,
-    victims: Victims,
+    /// The closed superblocks of the pools of data, and those of the pools of translation pages.
+    victims: [Victims; 2],
     rng: Rng,
     /// The version of the latest write.
     version: u32,
     planted: Planted,
-    /// The pools of each NVM set, in ascending order; the first are all.
+    /// The pools of each NVM set, in ascending order; the first are all that hold data, the last those that hold
+    /// translation pages.
     sets: Vec<Vec<u32>>,
     /// For each set, units that no pool of it has room for until others have been programmed.
     homeless: Vec<VecDeque<Unit>>,
+    /// Units that recovery found.
+    found: u32,
+    /// Where the units of the copy that has just ended were, without those that the map unit is asked for.
+    moved: Vec<Psn>,
+    /// Pools in which answers of the map unit have changed something.
+    stirred: Vec<u32>,
     /// Units that the request under way has put to waiting since the placement last moved on.
     waited: u32,
     /// The NVM set of whom the latest of them came from.
@@ -93,27 +119,37 @@ impl PageFtl {
     /// found.
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>, seed: u64) -> Self {
         let geometry = media.geometry().clone();
-        let pools = geometry.die_count() * geometry.groups();
         let sets = &resolved.host.queues.sets;
+        let groups = geometry.die_count() * geometry.groups();
+        let quotas = resolved.map_pages.quotas(&geometry);
+        let pool = |i| Pool::new(&geometry, i, resolved.ftl.wear.dynamic, 0);
+        let mut pools: Vec<Pool> = (0..groups).map(pool).collect();
+        pools.extend((0..).zip(quotas).map(|(i, quota)| Pool::new(&geometry, i, resolved.ftl.wear.dynamic, quota)));
         let mut ftl = Self {
             one_shot: resolved.backend.timing.one_shot,
             whole_rows: resolved.gang > 1 || resolved.backend.timing.one_shot > 1,
             gc: resolved.ftl.gc.clone(),
             wear: resolved.ftl.wear.clone(),
             copy_back: resolved.copy_back,
-            map: Map::new(resolved.units),
+            units: resolved.units,
+            mapping: Mapping::new(resolved.units),
             blocks: Blocks::new(&geometry),
-            pools: (0..pools).map(|i| Pool::new(&geometry, i, resolved.ftl.wear.dynamic)).collect(),
+            sets: sets
+                .iter()
+                .map(|set| (0..groups).filter(|pool| set.contains(&DieId::new(pool / geometry.groups()))).collect())
+                .chain([(groups..pools.len() as u32).collect()])
+                .collect(),
+            homeless: vec![VecDeque::new(); sets.len() + 1],
+            pools,
+            groups,
             placer: Placer::new(&resolved.ftl.placement, &geometry, sets),
-            victims: Victims::new(resolved.ftl.gc.victim, &geometry),
+            victims: [0, groups].map(|first| Victims::new(resolved.ftl.gc.victim, &geometry, first)),
             rng: Rng::stream(seed ^ resolved.planted.whim(), "ftl.gc"),
             version: 0,
             planted: resolved.planted,
-            sets: sets
-                .iter()
-                .map(|set| (0..pools).filter(|pool| set.contains(&DieId::new(pool / geometry.groups()))).collect())
-                .collect(),
-            homeless: vec![VecDeque::new(); sets.len()],
+            found: 0,
+            moved: Vec::new(),
+            stirred: Vec::new(),
             waited: 0,
             waited_set: 0,
             touched: Vec::new(),
@@ -121,13 +157,42 @@ impl PageFtl {
             read_dies: Vec::new(),
             geometry,
         };
-        ftl.recover(media);
+        ftl.recover(resolved, media);
         ftl
     }
 
     /// Mapping units the host can address.
-    pub(crate) fn units(&self) -> u32 {
-        self.map.len()
+    pub(crate) const fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// Units that recovery found.
+    pub(crate) const fn found(&self) -> u32 {
+        self.found
+    }
+
+    /// The pool of a superblock.
+    #[inline]
+    fn pool_of(&self, superblock: SuperblockId) -> u32 {
+        let group = self.geometry.group_of(superblock);
+        if self.blocks.is_map(superblock) { self.groups + group } else { group }
+    }
+
+    /// What a unit is: 0 for data, 1 for a translation page.
+    #[inline]
+    const fn kind_of(&self, lpn: Lpn) -> usize {
+        (lpn.get() >= self.units) as usize
+    }
+
+    /// What the units of a pool are.
+    #[inline]
+    const fn kind_in(&self, pool: u32) -> usize {
+        (pool >= self.groups) as usize
+    }
+
+    /// The pools for data, or for translation pages.
+    fn pools_for(&self, kind: usize) -> std::ops::Range<u32> {
+        if kind == 0 { 0..self.groups } else { self.groups..self.pools.len() as u32 }
     }
 
     /// Free superblocks.
@@ -149,66 +214,8 @@ impl PageFtl {
         self.version
     }
 
-    /// Forgets a unit: it reads as zeros, until something is written there. After a power cut an older
-    /// copy may be found again.
-    pub(crate) fn discard(&mut self, lpn: Lpn) {
-        if self.planted.is(Sabotage::DiscardForgotten) {
-            return;
-        }
-        if let Some(old) = self.map.clear(lpn) {
-            self.invalidate(old);
-        }
-    }
-
-    /// What a collection with [`Sabotage::CollectionDrops`] does to a valid unit: it forgets it, books and all.
-    fn drop_unit<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, psn: Psn) {
-        if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
-            self.discard(lpn);
-        }
-    }
-
-    /// Starts to fetch what will be needed to look a unit up.
-    #[inline]
-    pub(crate) fn fetch(&self, unit: usize) {
-        self.map.fetch(unit);
-    }
-
-    /// Whether a unit is mapped.
-    pub(crate) fn is_mapped(&self, lpn: Lpn) -> bool {
-        self.map.get(lpn).is_some()
-    }
-
     fn service(list: &List) -> super::Service {
         super::Service { wait: list.wait(), waited_for: list.waited_for() }
-    }
-
-    /// Checks everything that must hold between two events. Slow: for tests.
-    ///
-    /// # Panics
-    /// If something does not hold.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
-        let mut valid = vec![0u32; self.geometry.superblock_count() as usize];
-        for lpn in (0..self.map.len()).map(Lpn::new) {
-            let Some(psn) = self.map.get(lpn) else { continue };
-            let (superblock, _) = self.geometry.locate(psn);
-            valid[superblock.index()] += 1;
-            assert!(self.blocks.is_valid(psn), "{lpn} maps to {psn}, which is not marked valid");
-            match media.spare(psn) {
-                flash::nand::Spare::Data { lpn: found, .. } => {
-                    assert_eq!(found, lpn, "{lpn} maps to {psn}, which holds {found}");
-                }
-                other => panic!("{lpn} maps to {psn}, which holds {other:?}"),
-            }
-        }
-        for (i, count) in valid.iter().enumerate() {
-            let superblock = flash::units::SuperblockId::new(i as u32);
-            assert_eq!(self.blocks.valid(superblock), *count, "valid count of {superblock}");
-        }
-        for (i, pool) in self.pools.iter().enumerate() {
-            let range = i as u32 * self.geometry.blocks..(i as u32 + 1) * self.geometry.blocks;
-            let sum: u32 = range.map(|sb| valid[sb as usize]).sum();
-            assert_eq!(pool.live - pool.in_flight, sum, "live units of pool {i}");
-        }
     }
 
     /// The time a scan of all spare areas takes when all channels work at once: every programmed row is

@@ -65,6 +65,8 @@ impl VictimSpec {
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     spec: VictimSpec,
+    /// The number of its first pool.
+    first_pool: u32,
     blocks: u32,
     slots: u32,
     minima: Minima,
@@ -97,10 +99,12 @@ impl View<'_> {
 }
 
 impl Victims {
-    pub(crate) fn new(spec: VictimSpec, geometry: &Geometry) -> Self {
+    /// For one pool in each plane group; their numbers begin with `first_pool`.
+    pub(crate) fn new(spec: VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
         let pools = geometry.die_count() * geometry.groups();
         Self {
             spec,
+            first_pool,
             blocks: geometry.blocks,
             slots: geometry.superblock_slots(),
             minima: Minima::new(pools, geometry.blocks),
@@ -111,30 +115,32 @@ impl Victims {
 
     /// A superblock becomes a candidate.
     pub(crate) fn close(&mut self, pool: u32, superblock: SuperblockId, valid: u32) {
-        self.garbage[pool as usize] += u64::from(self.slots - valid);
+        let group = pool - self.first_pool;
+        self.garbage[group as usize] += u64::from(self.slots - valid);
         self.minima.insert(superblock.get(), valid);
-        self.ages.append(pool, superblock.get());
+        self.ages.append(group, superblock.get());
     }
 
     /// It is none any more.
     pub(crate) fn remove(&mut self, pool: u32, superblock: SuperblockId) {
         let valid = self.minima.valid(superblock.get()).expect("only candidates are removed");
-        self.garbage[pool as usize] -= u64::from(self.slots - valid);
+        let group = pool - self.first_pool;
+        self.garbage[group as usize] -= u64::from(self.slots - valid);
         self.minima.remove(superblock.get());
-        self.ages.remove(pool, superblock.get());
+        self.ages.remove(group, superblock.get());
     }
 
     /// One of its units became invalid.
     #[inline]
     pub(crate) fn invalidated(&mut self, pool: u32, superblock: SuperblockId) {
-        self.garbage[pool as usize] += 1;
+        self.garbage[(pool - self.first_pool) as usize] += 1;
         self.minima.decrement(superblock.get());
     }
 
     /// True if collecting a pool frees at least one superblock in the end; less garbage than that is only
     /// moved about.
     pub(crate) fn is_worthwhile(&self, pool: u32) -> bool {
-        self.garbage[pool as usize] >= u64::from(self.slots)
+        self.garbage[(pool - self.first_pool) as usize] >= u64::from(self.slots)
     }
 
     /// The next victim of a pool, if any superblock has something to gain.
@@ -158,15 +164,16 @@ impl Victims {
 
     /// The closed superblocks of a pool from the oldest on, full ones included.
     pub(crate) fn closed(&self, pool: u32) -> impl Iterator<Item = SuperblockId> + '_ {
-        self.ages.oldest_first(pool).map(|(superblock, _)| SuperblockId::new(superblock))
+        self.ages.oldest_first(pool - self.first_pool).map(|(superblock, _)| SuperblockId::new(superblock))
     }
 
     fn view(&self, pool: u32) -> View<'_> {
+        let group = pool - self.first_pool;
         View {
             minima: &self.minima,
             ages: &self.ages,
-            pool,
-            first: pool * self.blocks,
+            pool: group,
+            first: group * self.blocks,
             blocks: self.blocks,
             slots: self.slots,
         }
@@ -180,7 +187,7 @@ mod tests {
     /// Victims of one pool of eight superblocks with 10 slots each, closed in the order given.
     fn closed(spec: VictimSpec, blocks: &[(u32, u32)]) -> Victims {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 10, 1, 1).expect("small");
-        let mut victims = Victims::new(spec, &geometry);
+        let mut victims = Victims::new(spec, &geometry, 0);
         blocks.iter().for_each(|(sb, valid)| victims.close(0, SuperblockId::new(*sb), *valid));
         victims
     }

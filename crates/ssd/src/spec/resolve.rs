@@ -6,7 +6,7 @@ use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
 
 use super::{FtlSpec, LinkSpec, ResolvedQueues, Spec, spare_transfer};
-use crate::ftl::page::RESERVED;
+use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
 
 /// A device that can be built.
@@ -34,6 +34,8 @@ pub struct Resolved {
     pub copy_back: bool,
     /// Channel time of a page's spare bytes.
     pub spare_transfer: Span,
+    /// The translation pages.
+    pub(crate) map_pages: MapPages,
     /// The bug that a test has planted; none in everything else.
     pub(crate) planted: Planted,
 }
@@ -137,6 +139,7 @@ impl Spec {
             gang: self.flash.gang,
             copy_back: self.ftl.gc.copy_back && part.features.copy_back,
             spare_transfer: spare_transfer(&part, rate),
+            map_pages: self.map_pages(&geometry, units),
             planted: Planted::default(),
             part,
             geometry,
@@ -294,6 +297,11 @@ impl Spec {
             .ok()
     }
 
+    /// The translation pages for so many units.
+    fn map_pages(&self, geometry: &Geometry, units: u32) -> MapPages {
+        if self.ftl.map.is_paged() { MapPages::new(geometry, units) } else { MapPages::default() }
+    }
+
     /// Mapping units the host sees.
     fn units(&self, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
         let raw = u64::from(geometry.slot_count());
@@ -311,8 +319,17 @@ impl Spec {
                 ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
             }
         };
-        // Each pool keeps open superblocks and one to copy into to itself.
-        let spare = ResolvedQueues::room(geometry, geometry.die_count() as usize);
+        // Each pool keeps open superblocks and one to copy into to itself, and while a unit is overwritten
+        // there are two of it.
+        let pools = u64::from(geometry.die_count() * geometry.groups());
+        let pages = self.map_pages(geometry, u32::try_from(units).unwrap_or(u32::MAX));
+        let quotas = pages.quotas(geometry);
+        let data = |group: u64| {
+            let quota = quotas.get(group as usize).copied().unwrap_or(0);
+            u64::from(geometry.blocks.saturating_sub(RESERVED).saturating_sub(quota))
+        };
+        let slots = u64::from(geometry.superblock_slots());
+        let spare = ((0..pools).map(data).sum::<u64>() * slots).saturating_sub(slots);
         if units == 0 {
             faults.add(path, "nothing is left for the host", "leave it some of the flash");
             return None;
@@ -320,10 +337,14 @@ impl Spec {
         if units > spare {
             let message = format!(
                 "the host would see {} of {} of flash, which leaves no spare block: every die (or plane group) of {} \
-                 superblocks keeps {RESERVED} to itself",
+                 superblocks keeps {RESERVED} to itself{}",
                 Bytes::new(units * unit),
                 Bytes::new(raw * unit),
-                geometry.blocks
+                geometry.blocks,
+                match quotas.iter().max() {
+                    Some(most) => format!(", and up to {most} for the {} translation pages of the map", pages.count),
+                    None => String::new(),
+                }
             );
             let remedy = format!(
                 "let the host see at most {}, i.e. over-provision at least {:.2}%, or give each plane more blocks",

@@ -4,7 +4,8 @@ use flash::backend::{Arbitration, BusOrder, Order, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, PlacementSpec, Spec, VictimSpec, WearSpec,
+    BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec, VictimSpec,
+    WearSpec,
 };
 
 /// A device with a name.
@@ -16,12 +17,13 @@ pub struct Setting {
     pub spec: Spec,
 }
 
-/// Two channels with a die each, ten blocks of four pages of two units of two sectors.
-fn base(kind: FtlKind) -> Spec {
+/// Two channels with a die each, ten blocks of four pages of two units of two sectors. Where the map has translation
+/// pages the units are smaller, so that it has two of them, and there are more blocks, because they take some.
+fn base(kind: FtlKind, map: MapSpec) -> Spec {
     let mut part = Part::preset("dirik-2009").expect("a preset").clone();
     part.geometry.page = Bytes::new(2048);
     part.geometry.pages_per_block = 4;
-    part.geometry.blocks_per_plane = 10;
+    part.geometry.blocks_per_plane = if map.is_paged() { 16 } else { 10 };
     part.geometry.planes_per_die = 1;
     part.geometry.dies_per_chip = 1;
     part.features.copy_back = true;
@@ -52,8 +54,9 @@ fn base(kind: FtlKind) -> Spec {
         // Two blocks of each pool may fail before the drive is out of space.
         ftl: FtlSpec {
             kind,
-            map_unit: Some(Bytes::new(1024)),
-            over_provisioning: Ratio::new(0.54),
+            map,
+            map_unit: Some(Bytes::new(if map.is_paged() { 512 } else { 1024 })),
+            over_provisioning: Ratio::new(if map.is_paged() { 0.66 } else { 0.54 }),
             gc: GcSpec { start: 2, stop: 3, parallel: 2, ..GcSpec::default() },
             wear: WearSpec { check_every: 2, ..WearSpec::default() },
             ..FtlSpec::default()
@@ -80,14 +83,20 @@ fn called(placement: &PlacementSpec, order: Digits) -> String {
 /// What is added to a list of settings.
 struct Book {
     kind: FtlKind,
+    map: MapSpec,
     settings: Vec<Setting>,
 }
 
 impl Book {
     fn add(&mut self, name: impl Into<String>, change: impl FnOnce(&mut Spec)) {
-        let mut spec = base(self.kind);
+        let mut spec = base(self.kind, self.map);
         change(&mut spec);
-        self.settings.push(Setting { name: name.into(), spec });
+        let mut name = name.into();
+        if self.map != MapSpec::Ram {
+            let map = format!("{:?}", self.map);
+            name = format!("map {}, {name}", map.split(' ').next().unwrap_or_default());
+        }
+        self.settings.push(Setting { name, spec });
     }
 
     fn part(&mut self, name: &str, change: impl FnOnce(&mut Part, &mut FlashSpec)) {
@@ -123,6 +132,35 @@ impl Book {
                 (spec.ftl.placement, spec.buffer) = (placement, Some(buffer(8, 0.5, 0.25)));
             });
         }
+    }
+
+    /// What another map than the one in RAM can make a difference to: everything that waits for its answers.
+    fn behind_a_map_unit(&mut self) {
+        let order = Digits::default();
+        for (i, victim) in VictimSpec::EVERY.into_iter().enumerate() {
+            let placements = PlacementSpec::every(order);
+            let placement = &placements[i % placements.len()];
+            self.add(format!("{victim:?}, {}", called(placement, order)), |spec| {
+                (spec.ftl.gc.victim, spec.ftl.placement) = (victim, placement.clone());
+            });
+        }
+        self.add("collects from 3 to 5, 4 at once", |spec| {
+            spec.ftl.gc = GcSpec { start: 3, stop: 5, parallel: 4, ..GcSpec::default() };
+        });
+        self.add("copy-back", |spec| spec.ftl.gc.copy_back = true);
+        self.add("static wear levelling", |spec| spec.ftl.wear.threshold = Some(4));
+        self.add("mapping unit of 1024 bytes", |spec| spec.ftl.map_unit = Some(Bytes::new(1024)));
+        self.part("2 planes at once", |part, _| set_planes(part, 2));
+        self.part("one-shot programs of 2 pages", |part, _| part.timing.one_shot = 2);
+        self.add("a unit for each die, reads first", |spec| {
+            (spec.flash.units, spec.flash.order.commands) = (Units::PerDie, Order::ReadFirst);
+        });
+        self.add("buffered", |spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));
+        self.add("buffer that fills up", |spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
+        self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
+        self.add("queue depth of 32, chopped requests", |spec| {
+            (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(2048)));
+        });
     }
 
     fn collection(&mut self) {
@@ -204,12 +242,18 @@ impl Book {
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::EVERY {
-        let mut book = Book { kind, settings };
-        book.policies();
-        book.collection();
-        book.flash();
-        book.host();
-        settings = book.settings;
+        for map in MapSpec::EVERY {
+            let mut book = Book { kind, map, settings };
+            if map == MapSpec::Ram {
+                book.policies();
+                book.collection();
+                book.flash();
+                book.host();
+            } else {
+                book.behind_a_map_unit();
+            }
+            settings = book.settings;
+        }
     }
     settings
 }

@@ -2,18 +2,18 @@
 //!
 //! Little-endian words. First the magic, the version and the geometry; then every block, the spare area of
 //! every slot (as the difference from the one before, which leaves little of a sequentially written array),
-//! the unreadable slots, and the payload block by block; last a checksum over all of it.
+//! the unreadable slots, the payload block by block, and the translation pages; last a checksum over all of it.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Block, BlockBirth, Media, Stream};
+use super::{Block, BlockBirth, Images, Media, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes that are hashed and passed on at once.
 const CHUNK: usize = 1 << 16;
 
@@ -181,6 +181,9 @@ fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]:
     )
 }
 
+/// Map entries in a sector.
+const ENTRIES: u32 = 128;
+
 /// How the payload of a block is kept.
 const NONE: u8 = 0;
 const ZEROS: u8 = 1;
@@ -223,6 +226,11 @@ impl<S: Sector> Media<S> {
                     sink.put(&bytes)?;
                 }
             }
+        }
+        sink.word(self.images.iter().count() as u64)?;
+        for (page, version, entries) in self.images.iter() {
+            [page, version, entries.len() as u32].into_iter().try_for_each(|n| sink.small(n))?;
+            entries.iter().try_for_each(|entry| sink.small(*entry))?;
         }
         sink.pass_on()?;
         let sum = sink.checksum.0;
@@ -276,12 +284,13 @@ impl<S: Sector> Media<S> {
             unreadable.insert(tap.small()?);
         }
         let payload = payload(&mut tap, &geometry, held, &blocks)?;
+        let images = images(&mut tap, &geometry)?;
         let sum = tap.sum();
         if tap.word()? != sum || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
             return Err(SnapshotError::Damaged);
         }
         let bad = blocks.iter().filter(|block| block.bad).count() as u64;
-        Ok(Self { geometry, endurance, one_shot, blocks, spares, payload, unreadable, faults, births, bad })
+        Ok(Self { geometry, endurance, one_shot, blocks, spares, payload, images, unreadable, faults, births, bad })
     }
 }
 
@@ -332,6 +341,24 @@ fn payload<S: Sector, R: Read>(
     Ok(all)
 }
 
+fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, SnapshotError> {
+    let mut images = Images::default();
+    let mut before = None;
+    for _ in 0..tap.word()? {
+        let (page, version, len) = (tap.small()?, tap.small()?, tap.small()?);
+        // There are no more pages than slots, and no more entries in one than slots: a length that is damaged must
+        // not be believed.
+        if page >= geometry.slot_count() || len > geometry.sectors * ENTRIES {
+            return Err(SnapshotError::Damaged);
+        }
+        let entries = (0..len).map(|_| tap.small()).collect::<Result<Vec<_>, _>>()?;
+        let durable = before.take_if(|(last, _)| *last == page).map(|(_, version)| version);
+        images.stage(page, durable, version, &entries);
+        before = Some((page, version));
+    }
+    Ok(images)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -358,6 +385,9 @@ mod tests {
         media.erase(SuperblockId::new(2));
         media.tear_erase(SuperblockId::new(3));
         media.retire(SuperblockId::new(2));
+        media.stage_image(1, None, 4, &[7, u32::MAX, 9]);
+        media.stage_image(1, Some(4), 6, &[8]);
+        media.stage_image(3, None, 5, &[]);
         media
     }
 
@@ -378,6 +408,7 @@ mod tests {
         assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
         assert_eq!((&loaded.payload, &loaded.unreadable), (&media.payload, &media.unreadable));
         assert_eq!((loaded.births, loaded.bad), (media.births, media.bad));
+        assert!(loaded.images.iter().eq(media.images.iter()), "translation pages");
         assert_eq!(saved(&loaded), saved(&media));
     }
 

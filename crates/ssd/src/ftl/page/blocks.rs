@@ -28,11 +28,13 @@ struct Info {
     valid: u32,
     /// Reads under way, and slots picked for copying.
     pins: u32,
-    /// Programs under way.
+    /// Programs under way, and units in them that the map unit has not answered for.
     programs: u32,
     state: State,
     /// A program failed in it: it is emptied and retired.
     failing: bool,
+    /// It holds translation pages.
+    map: bool,
 }
 
 /// The table of superblocks and a bit for every valid slot.
@@ -67,6 +69,15 @@ impl Blocks {
 
     pub(super) fn set_failing(&mut self, superblock: SuperblockId) {
         self.info[superblock.index()].failing = true;
+    }
+
+    #[inline]
+    pub(super) fn is_map(&self, superblock: SuperblockId) -> bool {
+        self.info[superblock.index()].map
+    }
+
+    pub(super) fn set_map(&mut self, superblock: SuperblockId, map: bool) {
+        self.info[superblock.index()].map = map;
     }
 
     #[inline]

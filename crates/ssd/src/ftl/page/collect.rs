@@ -56,11 +56,17 @@ impl PageFtl {
         if chosen.gc.active && chosen.free.len() >= self.gc.stop {
             chosen.gc.active = false;
         }
-        let idle = chosen.gc.copies == 0 && chosen.gc.erases == 0 && chosen.in_flight == chosen.waiting.len() as u32;
+        let idle = !chosen.is_moving() && chosen.in_flight == chosen.waiting.len() as u32;
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
-        if idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless && !self.rescue(flash, pool, false)
-        {
+        let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
+        // Answers that are still to come may leave garbage here. Translation pages must not wait for them.
+        let last = last && (self.kind_in(pool) == 1 || !self.awaits_answers());
+        if last && self.kind_in(pool) == 1 && self.endow(pool - self.groups, 0) {
+            self.resume(flash, owners, pool);
+            return self.collect(flash, owners, pool);
+        }
+        if last && !self.rescue(flash, pool, false) {
             self.give_up(flash, owners, pool);
         }
     }
@@ -91,7 +97,7 @@ impl PageFtl {
     /// space, or a block is failing. Otherwise it stays where it is until there is more.
     fn must_pad(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
-        let stalled = chosen.gc.copies == 0 && chosen.gc.erases == 0;
+        let stalled = !chosen.is_moving();
         let failing = chosen.gc.victims.iter().any(|victim| victim.cause == Cause::Recovery);
         stalled && !chosen.gc.gathered.is_empty() && (failing || !chosen.waiting.is_empty())
     }
@@ -152,16 +158,18 @@ impl PageFtl {
         let gc = &chosen.gc;
         let free = chosen.free.len();
         let promised = free + gc.erases + gc.victims.len() as u32;
-        let stalled = gc.copies == 0 && gc.erases == 0 && !gc.gathered.is_empty();
+        let stalled = !chosen.is_moving() && !gc.gathered.is_empty();
         let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
         // With a writer waiting, another victim's units are a better filling than padding.
-        let worthwhile = self.victims.is_worthwhile(pool) || (stalled && !chosen.waiting.is_empty());
+        let worthwhile =
+            self.victims[self.kind_in(pool)].is_worthwhile(pool) || (stalled && !chosen.waiting.is_empty());
         if !gc.active || enough || !worthwhile {
             return false;
         }
         // Without a free superblock the cheapest victim is the only safe one.
         let dry = free == 0 && chosen.open[Stream::Copies as usize].is_none();
-        let victim = if dry { self.victims.cheapest(pool) } else { self.victims.pick(pool, &mut self.rng) };
+        let victims = &self.victims[self.kind_in(pool)];
+        let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all that is begun must find a place.
         let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
         let Some(victim) = victim.filter(fits) else { return false };
@@ -181,7 +189,7 @@ impl PageFtl {
     }
 
     pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {
-        self.victims.remove(pool, superblock);
+        self.victims[self.kind_in(pool)].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
     }
@@ -236,7 +244,7 @@ impl PageFtl {
         gathered: &[Psn],
     ) -> u32 {
         let program = flash.backend.add_program(list, cause, target, Stream::Copies);
-        let pool = self.geometry.group_of(target.superblock);
+        let pool = self.pool_of(target.superblock);
         self.pass_gate(flash, pool, Stream::Copies, program);
         let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.next_version());
         let row = |psn| {
@@ -293,7 +301,7 @@ impl PageFtl {
         gathered: &[Psn],
     ) -> u32 {
         let command = flash.backend.add_copy_back(list, cause, target);
-        let pool = self.geometry.group_of(target.superblock);
+        let pool = self.pool_of(target.superblock);
         self.pass_gate(flash, pool, Stream::Copies, command);
         for psn in gathered {
             flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
@@ -304,7 +312,7 @@ impl PageFtl {
     /// A victim whose slots have all been looked at and that nobody needs is erased, or looked at again if
     /// a copy failed.
     pub(super) fn settle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
-        let pool = self.geometry.group_of(superblock);
+        let pool = self.pool_of(superblock);
         let end = self.geometry.superblock_slots();
         let gc = &mut self.pools[pool as usize].gc;
         let Some(i) = gc.victims.iter().position(|victim| victim.superblock == superblock) else { return };
@@ -348,10 +356,10 @@ impl PageFtl {
                 continue;
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
-            let here = self.geometry.group_of(target.superblock);
+            let here = self.pool_of(target.superblock);
             // Copies stay in their pool, unless it was in need.
             let (_, first) = flash.backend.slot(handle, 0);
-            let source = self.geometry.group_of(self.geometry.locate(first.psn).0);
+            let source = self.pool_at(first.psn);
             pools = Some((here, source));
             self.pools[source as usize].gc.copies -= 1;
             if source != here {
@@ -361,21 +369,24 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             self.fetch_all(flash, handle);
+            // Those that the map unit is asked for stay pinned until it has answered.
+            let mut moved = std::mem::take(&mut self.moved);
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
-                if !(failed && flash.backend.media().spare(psn) == Spare::Torn) {
-                    self.commit_copy(slot.lpn, slot.psn, psn);
+                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                if torn || self.enter_copy(flash.now, slot.lpn, slot.psn, psn) {
+                    moved.push(slot.psn);
                 }
             }
             self.program_done(here, handle, target.superblock);
-            for i in 0..count {
-                let (_, slot) = flash.backend.slot(handle, i);
-                let (source, _) = self.geometry.locate(slot.psn);
+            for psn in moved.drain(..) {
+                let (source, _) = self.geometry.locate(psn);
                 if self.blocks.unpin(source) {
                     self.settle(flash, source);
                 }
             }
+            self.moved = moved;
         }
         flash.backend.release(list);
         if let Some((pool, source)) = pools {
@@ -399,19 +410,34 @@ impl PageFtl {
         let command = flash.backend.command(handle);
         let (superblock, failed) = (command.target.superblock, command.failed);
         flash.backend.release(list);
-        let pool = self.geometry.group_of(superblock);
+        let pool = self.pool_of(superblock);
+        let group = self.geometry.group_of(superblock);
         self.pools[pool as usize].gc.erases -= 1;
         if failed {
             self.retire(flash, pool, superblock);
         } else {
             let erases = flash.backend.media().erases(superblock);
             self.blocks.set_state(superblock, State::Free);
-            self.pools[pool as usize].free.push(superblock, erases);
+            if pool != group {
+                // Translation pages get the least worn one for it.
+                self.blocks.set_map(superblock, false);
+                self.pools[pool as usize].usable -= 1;
+                self.pools[group as usize].usable += 1;
+            }
+            self.pools[group as usize].free.push(superblock, erases);
+            if pool != group {
+                self.hand_over(group);
+            }
             self.pools[pool as usize].stuck = false;
-            self.level_wear(flash, pool);
+            self.level_wear(flash, group);
         }
+        self.endow(group, 1);
         self.resume(flash, owners, pool);
         self.kick(flash, owners, pool);
+        if pool == group && self.pools.len() > self.groups as usize {
+            self.resume(flash, owners, self.groups + group);
+            self.kick(flash, owners, self.groups + group);
+        }
         self.revive(flash, owners, None);
         // Nothing else would tell those that wait for room.
         if self.forgotten() {

@@ -3,11 +3,11 @@
 use flash::backend::{Command, List, Observer, Op};
 use flash::engine::Handle;
 use flash::nand::{Sector, Spare};
-use flash::units::{Lpn, Psn, SuperblockId};
+use flash::units::SuperblockId;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
-use crate::ftl::{Flash, Owners, Unit};
+use crate::ftl::{Flash, Owners, Rest, Unit};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -23,6 +23,7 @@ impl PageFtl {
             Kind::Write => self.write_finished(flash, owners, list),
             Kind::Copy => self.copy_finished(flash, owners, list),
             Kind::Erase => self.erase_finished(flash, owners, list),
+            Kind::Load => self.load_finished(flash, owners, list),
         }
     }
 
@@ -64,7 +65,7 @@ impl PageFtl {
                 continue;
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
-            let here = self.geometry.group_of(target.superblock);
+            let here = self.pool_of(target.superblock);
             pool = Some(here);
             if failed {
                 self.fail(here, target.superblock);
@@ -77,16 +78,17 @@ impl PageFtl {
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The data is still with its owner: write it again, elsewhere.
                     let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
-                    self.pools[here as usize].waiting.push_back(Unit { lpn, owner, at, mask, version });
+                    let rest = Rest::Unasked;
+                    self.pools[here as usize].waiting.push_back(Unit { lpn, owner, at, mask, version, rest });
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;
                 if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.pools[here as usize].live -= 1;
-                } else {
-                    self.commit(slot.lpn, psn);
+                    owners.write_done(slot.owner, service);
+                } else if self.enter(flash, &slot, psn, service) {
+                    owners.write_done(slot.owner, service);
                 }
-                owners.write_done(slot.owner, service);
             }
             self.program_done(here, handle, target.superblock);
         }
@@ -100,39 +102,7 @@ impl PageFtl {
 
     /// Starts to fetch the map entries of all units of a command, so that they come together.
     pub(super) fn fetch_all<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
-        flash.backend.slots(command).for_each(|(_, slot)| self.map.fetch(slot.lpn.index()));
-    }
-
-    /// The map leads to a new copy; the one before it is garbage.
-    fn commit(&mut self, lpn: Lpn, psn: Psn) {
-        self.blocks.mark_valid(psn);
-        if let Some(old) = self.map.set(lpn, psn) {
-            self.invalidate(old);
-        }
-    }
-
-    pub(super) fn invalidate(&mut self, psn: Psn) {
-        let superblock = self.blocks.mark_invalid(psn);
-        let pool = self.geometry.group_of(superblock);
-        self.pools[pool as usize].live -= 1;
-        if self.blocks.state(superblock) == State::Closed {
-            self.victims.invalidated(pool, superblock);
-        }
-    }
-
-    /// A copy is done: the map follows it only if the unit has not been written or discarded meanwhile.
-    pub(super) fn commit_copy(&mut self, lpn: Lpn, from: Psn, to: Psn) {
-        if self.planted.is(Sabotage::CopyOverrules) && lpn.get() < self.map.len() && self.map.get(lpn).is_some() {
-            self.pools[self.geometry.group_of(self.geometry.locate(to).0) as usize].live += 1;
-            return self.commit(lpn, to);
-        }
-        if lpn.get() < self.map.len() && self.map.get(lpn) == Some(from) {
-            self.pools[self.geometry.group_of(self.geometry.locate(to).0) as usize].live += 1;
-            self.commit(lpn, to);
-            if self.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 {
-                self.map.set(lpn, from);
-            }
-        }
+        flash.backend.slots(command).for_each(|(_, slot)| self.mapping.fetch(slot.lpn.index()));
     }
 
     /// A program of a superblock has ended.
@@ -142,15 +112,14 @@ impl PageFtl {
                 open.gate = None;
             }
         }
-        if self.blocks.end_program(superblock) && self.blocks.state(superblock) == State::Full {
-            self.close(pool, superblock);
-        }
+        self.release(superblock);
     }
 
     /// A full superblock becomes a candidate for garbage collection.
-    pub(super) fn close(&mut self, pool: u32, superblock: SuperblockId) {
+    pub(super) fn close(&mut self, superblock: SuperblockId) {
+        let pool = self.pool_of(superblock);
         self.blocks.set_state(superblock, State::Closed);
-        self.victims.close(pool, superblock, self.blocks.valid(superblock));
+        self.victims[self.kind_in(pool)].close(pool, superblock, self.blocks.valid(superblock));
         if self.blocks.is_failing(superblock) {
             self.pools[pool as usize].gc.failing.push(superblock);
         }
@@ -180,7 +149,7 @@ impl PageFtl {
     ) {
         if self.blocks.unpin(superblock) && self.blocks.state(superblock) == State::Victim {
             self.settle(flash, superblock);
-            self.collect(flash, owners, self.geometry.group_of(superblock));
+            self.collect(flash, owners, self.pool_of(superblock));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use flash::units::{Lpn, Psn};
 
-const UNMAPPED: u32 = u32::MAX;
+use crate::ftl::map_unit::NOWHERE as UNMAPPED;
 
 /// The full map in RAM.
 #[derive(Clone, Debug)]
@@ -17,6 +17,11 @@ impl Map {
 
     pub(super) fn len(&self) -> u32 {
         self.entries.len() as u32
+    }
+
+    /// The entries of some units, as a translation page has them.
+    pub(super) fn entries(&self, units: std::ops::Range<usize>) -> &[u32] {
+        &self.entries[units]
     }
 
     #[inline]

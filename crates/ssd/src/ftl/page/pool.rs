@@ -33,9 +33,14 @@ impl FreeList {
     }
 
     pub(super) fn pop(&mut self) -> Option<SuperblockId> {
+        self.pop_with_wear().map(|(superblock, _)| superblock)
+    }
+
+    /// Also tells how often it has been erased.
+    pub(super) fn pop_with_wear(&mut self) -> Option<(SuperblockId, u32)> {
         match self {
-            Self::ByWear(heap) => heap.pop().map(|Reverse((_, superblock))| superblock),
-            Self::Fifo(queue) => queue.pop_front().map(|(_, superblock)| superblock),
+            Self::ByWear(heap) => heap.pop().map(|Reverse((erases, superblock))| (superblock, erases)),
+            Self::Fifo(queue) => queue.pop_front().map(|(erases, superblock)| (superblock, erases)),
         }
     }
 
@@ -90,6 +95,8 @@ pub(super) struct Collection {
     /// Valid slots that have been picked but do not fill a program yet.
     pub(super) gathered: Vec<Psn>,
     pub(super) copies: u32,
+    /// Units that have been copied and that the map unit has not answered for.
+    pub(super) asked: u32,
     pub(super) erases: u32,
     /// Failing superblocks that wait to be emptied.
     pub(super) failing: Vec<SuperblockId>,
@@ -106,6 +113,8 @@ pub(super) struct Pool {
     pub(super) open: [Option<Open>; 2],
     /// Superblocks that are not bad.
     pub(super) usable: u32,
+    /// Superblocks that it should have: a pool of translation pages gets them from that of data beside it.
+    pub(super) quota: u32,
     /// Units that are valid here or promised to be.
     pub(super) live: u32,
     /// Of those, the promised ones.
@@ -132,16 +141,17 @@ pub(super) struct Assembly {
 }
 
 impl Pool {
-    pub(super) fn new(geometry: &Geometry, index: u32, wear_levelled: bool) -> Self {
+    pub(super) fn new(geometry: &Geometry, index: u32, wear_levelled: bool, quota: u32) -> Self {
         let blocks = geometry.blocks as usize;
         Self {
-            die: DieId::new(index / geometry.groups()),
+            die: DieId::new(index % (geometry.die_count() * geometry.groups()) / geometry.groups()),
             free: match wear_levelled {
                 true => FreeList::ByWear(BinaryHeap::with_capacity(blocks)),
                 false => FreeList::Fifo(VecDeque::with_capacity(blocks)),
             },
             open: [None; 2],
             usable: 0,
+            quota,
             live: 0,
             in_flight: 0,
             gc: Collection::default(),
@@ -151,6 +161,11 @@ impl Pool {
             list: None,
             program: None,
         }
+    }
+
+    /// True if a copy or an erase is under way or waits for the map unit.
+    pub(super) const fn is_moving(&self) -> bool {
+        self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0
     }
 
     pub(super) fn open(&mut self, stream: Stream) -> &mut Option<Open> {

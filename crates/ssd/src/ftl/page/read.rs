@@ -2,14 +2,15 @@
 
 use flash::backend::{Cause, Class, Observer, Slot};
 use flash::nand::Sector;
-use flash::units::Lpn;
+use flash::units::{Lpn, Psn};
 
+use super::mapping::Mapping;
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owner, Owners};
 
 impl PageFtl {
     /// Reads sectors of one unit; it is reported by [`Owners::read_done`]. False if the unit is not
-    /// mapped, and reads as zeros without flash.
+    /// mapped, and reads as zeros without flash; a map unit says that later.
     #[inline]
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
@@ -18,7 +19,28 @@ impl PageFtl {
         (owner, at, mask): (Owner, i32, u64),
         lpn: Lpn,
     ) -> bool {
-        let Some(psn) = self.map.get(lpn) else { return false };
+        let psn = match &mut self.mapping {
+            Mapping::Ram(map) => map.get(lpn),
+            Mapping::Unit(asking) => {
+                asking.look_up(flash.now, (owner, at, mask), lpn);
+                return true;
+            }
+        };
+        let Some(psn) = psn else { return false };
+        self.read_at(flash, owners, (owner, at, mask), lpn, psn);
+        true
+    }
+
+    /// Reads sectors of a unit from where it is.
+    #[inline]
+    pub(super) fn read_at<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        (owner, at, mask): (Owner, i32, u64),
+        lpn: Lpn,
+        psn: Psn,
+    ) {
         let (superblock, offset) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.blocks.pin(superblock);
@@ -53,12 +75,14 @@ impl PageFtl {
             }
         };
         flash.backend.push_slot(command, slot);
-        true
     }
 
     /// The request is complete: its lists are sent, one for each die.
     #[inline]
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if let Mapping::Unit(asking) = &mut self.mapping {
+            asking.end_look_up(flash.now);
+        }
         for i in 0..self.read_dies.len() {
             let die = self.read_dies[i] as usize;
             if let Some((list, _)) = self.reading[die].take() {

@@ -19,7 +19,8 @@ impl PageFtl {
         pool: u32,
         last: bool,
     ) -> bool {
-        while let Some(empty) = self.victims.cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
+        let kind = self.kind_in(pool);
+        while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
             self.take_victim(pool, empty, Cause::Gc);
             self.settle(flash, empty);
         }
@@ -30,8 +31,8 @@ impl PageFtl {
 
     /// True if a copy or an erase of the pool is under way, or an erase only waits for somebody who reads.
     fn is_collecting(&self, pool: u32) -> bool {
-        let gc = &self.pools[pool as usize].gc;
-        gc.copies > 0 || gc.erases > 0 || gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
+        let chosen = &self.pools[pool as usize];
+        chosen.is_moving() || chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
     }
 
     /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at all of
@@ -43,9 +44,9 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         last: Option<u32>,
     ) -> bool {
-        let set = last.unwrap_or(0) as usize;
-        for i in 0..self.sets[set].len() {
-            let pool = self.sets[set][i];
+        let count = last.map_or(self.pools.len(), |set| self.sets[set as usize].len());
+        for i in 0..count {
+            let pool = self.nth_of(last, i);
             if last.is_some() || self.pools[pool as usize].stuck {
                 self.kick(flash, owners, pool);
                 if !self.is_collecting(pool) {
@@ -53,14 +54,19 @@ impl PageFtl {
                 }
             }
         }
-        self.sets[set].iter().any(|pool| self.is_collecting(*pool))
+        (0..count).any(|i| self.is_collecting(self.nth_of(last, i)))
+    }
+
+    /// A pool by its number among those of a set, or among all.
+    fn nth_of(&self, set: Option<u32>, n: usize) -> u32 {
+        set.map_or(n as u32, |set| self.sets[set as usize][n])
     }
 
     /// Copies a program's worth of units to another pool.
     fn take_refuge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
         let Some(refuge) = self.refuge(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
-            let Some(victim) = self.victims.cheapest(pool) else { return false };
+            let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
         }
         if self.pools[refuge as usize].open(Stream::Copies).is_none() {
@@ -98,7 +104,7 @@ impl PageFtl {
             let takes = (last || room(other) >= units) && (helps || just);
             *other != pool && takes && self.shares_sets(pool, *other)
         };
-        (0..self.pools.len() as u32).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
+        self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
     }
 
     /// True if whoever may write to a pool may write to the other as well: confined data stays where it belongs.

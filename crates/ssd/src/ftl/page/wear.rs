@@ -21,8 +21,20 @@ impl PageFtl {
         chosen.gc.since_check = 0;
         let media = flash.backend.media();
         let Some(worn) = chosen.free.most_worn() else { return };
-        let coldest = self.victims.closed(pool).map(|superblock| (media.erases(superblock), superblock)).min();
-        let Some((least, coldest)) = coldest else { return };
+        let coldest = |pool| {
+            let closed = self.victims[self.kind_in(pool)].closed(pool);
+            closed.map(|superblock| (media.erases(superblock), superblock)).min()
+        };
+        let pages = self.pools_for(1).find(|other| *other == self.groups + pool).and_then(coldest);
+        let Some((least, coldest)) = coldest(pool) else { return };
+        if let Some((least, coldest)) = pages.filter(|(pages, _)| *pages < least) {
+            // Translation pages that are never stored again wear nothing. Theirs goes round like the others.
+            let pool = self.groups + pool;
+            if worn - least.min(worn) > threshold && self.pools[pool as usize].gc.victims.is_empty() {
+                self.take_victim(pool, coldest, Cause::Wear);
+            }
+            return;
+        }
         if worn - least.min(worn) <= threshold {
             return;
         }
@@ -30,7 +42,7 @@ impl PageFtl {
         if let Some(open) = self.pools[pool as usize].open(Stream::Copies).take() {
             self.blocks.set_state(open.superblock, State::Full);
             if !self.blocks.has_programs(open.superblock) {
-                self.close(pool, open.superblock);
+                self.close(open.superblock);
             }
         }
         self.pools[pool as usize].gc.want_worn = true;

@@ -1,5 +1,7 @@
 //! Host data on its way to flash.
 
+use std::collections::VecDeque;
+
 use flash::backend::{Cause, Class, Command, Observer, Slot};
 use flash::engine::Handle;
 use flash::nand::{Sector, Stream, Target};
@@ -24,30 +26,49 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         unit: Unit,
     ) {
-        let set = owners.set(unit.owner);
+        let set = self.set_of(owners, &unit);
+        if set != self.set_of_pages() && self.is_out_of_pages() {
+            return owners.write_refused(unit.owner);
+        }
+        if self.asks_rest(flash, &unit) {
+            return;
+        }
         let homeless = &mut self.homeless[set as usize];
         if !homeless.is_empty() {
             return homeless.push_back(unit);
         }
         match self.place(flash, set, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
+            None if self.makes_room(set) => self.homeless[set as usize].push_back(unit),
             None => {
                 self.homeless[set as usize].push_back(unit);
-                if !self.is_programming(set) {
-                    self.house(flash, owners);
-                }
+                self.house(flash, owners);
             }
         }
     }
 
-    /// True if units are on their way to a pool of a set: when they are there, older copies become garbage.
-    pub(super) fn is_programming(&self, set: u32) -> bool {
-        self.sets[set as usize].iter().any(|pool| self.pools[*pool as usize].in_flight > 0)
+    /// The set of the pools that hold translation pages.
+    const fn set_of_pages(&self) -> u32 {
+        self.homeless.len() as u32 - 1
     }
 
-    /// A set that units wait for while nothing is on its way there.
+    /// The set that a unit belongs to.
+    fn set_of<S>(&self, owners: &impl Owners<S>, unit: &Unit) -> u32 {
+        if self.kind_of(unit.lpn) == 0 { owners.set(unit.owner) } else { self.set_of_pages() }
+    }
+
+    /// True if something is under way that may leave garbage in the pools of a set. Translation pages do not wait for
+    /// data, nor for the map unit: these may wait for them.
+    fn makes_room(&self, set: u32) -> bool {
+        let programming =
+            |set: u32| self.sets[set as usize].iter().any(|pool| self.pools[*pool as usize].in_flight > 0);
+        let pages = self.set_of_pages();
+        programming(set) || (set != pages && (programming(pages) || self.awaits_answers()))
+    }
+
+    /// True if units of a set wait for room while nothing is on its way that would tell them.
     pub(super) fn forgotten(&self) -> bool {
-        let waits = |set: &u32| !self.homeless[*set as usize].is_empty() && !self.is_programming(*set);
+        let waits = |set: &u32| !self.homeless[*set as usize].is_empty() && !self.makes_room(*set);
         (0..self.homeless.len() as u32).any(|set| waits(&set))
     }
 
@@ -64,6 +85,9 @@ impl PageFtl {
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.pools[pool as usize].waiting.push_back(unit);
+            if self.kind_in(pool) == 1 {
+                return self.kick(flash, owners, pool);
+            }
             // What waits is as good as programmed: the next unit goes where it would have gone then, and not
             // into the same queue, where everything would meet.
             self.waited += 1;
@@ -79,25 +103,45 @@ impl PageFtl {
     /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
     /// when nothing is under way any more that could make room.
     pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        let mut any = false;
-        for set in 0..self.homeless.len() as u32 {
-            while let Some(unit) = self.homeless[set as usize].front().copied() {
-                any = true;
-                match self.place(flash, set, &unit) {
-                    Some(pool) => {
-                        self.homeless[set as usize].pop_front();
-                        self.accept(flash, owners, pool, unit);
-                    }
-                    None if self.is_programming(set) || self.revive(flash, owners, Some(set)) => break,
-                    None => {
-                        self.homeless[set as usize].pop_front();
+        if self.homeless.iter().all(VecDeque::is_empty) {
+            return;
+        }
+        // Translation pages first: data may wait for them.
+        for set in (0..self.homeless.len() as u32).rev() {
+            self.house_set(flash, owners, set);
+        }
+        self.end_write(flash, owners);
+    }
+
+    fn house_set<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        set: u32,
+    ) {
+        let pages = set == self.set_of_pages();
+        while let Some(unit) = self.homeless[set as usize].front().copied() {
+            if self.asks_rest(flash, &unit) {
+                self.homeless[set as usize].pop_front();
+                continue;
+            }
+            match self.place(flash, set, &unit) {
+                Some(pool) => {
+                    self.homeless[set as usize].pop_front();
+                    self.accept(flash, owners, pool, unit);
+                }
+                None if self.makes_room(set) => break,
+                None if !pages && self.revive(flash, owners, Some(set)) => break,
+                None if pages && self.make_room_for_pages(unit.lpn) => {}
+                None => {
+                    self.homeless[set as usize].pop_front();
+                    if pages {
+                        self.keep_page(flash, unit.lpn.get() - self.units);
+                    } else {
                         owners.write_refused(unit.owner);
                     }
                 }
             }
-        }
-        if any {
-            self.end_write(flash, owners);
         }
     }
 
@@ -135,7 +179,10 @@ impl PageFtl {
         let stripe = unit.lpn.get() / self.program_slots();
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
-        let chosen = self.placer.pool(set, stripe, load);
+        let chosen = match self.kind_of(unit.lpn) {
+            0 => self.placer.pool(set, stripe, load),
+            _ => self.home_of(unit.lpn.get() - self.units),
+        };
         let room = |pool: u32| {
             let pool = &pools[pool as usize];
             pool.limit(slots).saturating_sub(pool.live)
@@ -197,7 +244,7 @@ impl PageFtl {
         program: Handle<Command>,
         to: flash::backend::SlotRef,
     ) {
-        let Some(psn) = self.map.get(unit.lpn) else { return };
+        let Some(psn) = self.rest_of(unit) else { return };
         let list = self.pools[pool as usize].list.expect("a program is in a list");
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
@@ -232,7 +279,12 @@ impl PageFtl {
         };
         let open = chosen.open[Stream::Host as usize].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
-        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        let cause = match self.kind_in(pool) {
+            0 => Cause::Host,
+            _ if self.is_rewriting() => Cause::Recovery,
+            _ => Cause::Map,
+        };
+        let command = flash.backend.add_program(list, cause, target, Stream::Host);
         self.pass_gate(flash, pool, Stream::Host, command);
         self.blocks.begin_program(open.superblock);
         let assembly = Assembly { command, start: open.next, end: self.program_end(open.next) };
@@ -277,7 +329,9 @@ impl PageFtl {
         let next = if self.whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, next - covered);
         let full = self.advance(pool, Stream::Host, next);
-        self.placer.program_filled(self.pools[pool as usize].set, full);
+        if self.kind_in(pool) == 0 {
+            self.placer.program_filled(self.pools[pool as usize].set, full);
+        }
     }
 
     /// Moves a stream's next offset. True if that fills the superblock.
@@ -296,7 +350,9 @@ impl PageFtl {
 
     fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         self.end_program(flash, pool);
-        self.placer.take_turns(self.pools[pool as usize].set);
+        if self.kind_in(pool) == 0 {
+            self.placer.take_turns(self.pools[pool as usize].set);
+        }
         if let Some(list) = self.pools[pool as usize].list.take() {
             flash.submit(list);
         }
@@ -313,6 +369,13 @@ impl PageFtl {
             return;
         }
         while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
+            if self.asks_rest(flash, &unit) {
+                let chosen = &mut self.pools[pool as usize];
+                chosen.waiting.pop_front();
+                chosen.live -= 1;
+                chosen.in_flight -= 1;
+                continue;
+            }
             if !self.append(flash, owners, pool, &unit) {
                 break;
             }

@@ -1,0 +1,68 @@
+//! What translation pages hold: the parts of an FTL's map that it keeps on flash.
+//!
+//! The page itself is an ordinary slot, with its place, its spare area and its wear; only its content is kept here,
+//! by page and version, so that a copy has the content of its original. There are two at most: the durable version
+//! and the one that is being programmed.
+
+/// One version of a page; none if it has no number.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Image {
+    version: Option<u32>,
+    entries: Vec<u32>,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Images {
+    pages: Vec<[Image; 2]>,
+}
+
+impl Images {
+    pub(super) fn stage(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
+        if self.pages.len() <= page as usize {
+            self.pages.resize_with(page as usize + 1, Default::default);
+        }
+        let images = &mut self.pages[page as usize];
+        let place = usize::from(durable.is_some() && images[0].version == durable);
+        images[place].version = Some(version);
+        images[place].entries.clear();
+        images[place].entries.extend_from_slice(entries);
+    }
+
+    pub(super) fn keep(&mut self, page: u32, version: u32) {
+        let Some(images) = self.pages.get_mut(page as usize) else { return };
+        images.iter_mut().filter(|image| image.version != Some(version)).for_each(|image| image.version = None);
+    }
+
+    pub(super) fn get(&self, page: u32, version: u32) -> Option<&[u32]> {
+        let images = self.pages.get(page as usize)?;
+        images.iter().find(|image| image.version == Some(version)).map(|image| image.entries.as_slice())
+    }
+
+    /// Every image: page, version and content.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, &[u32])> {
+        let numbered = self.pages.iter().enumerate();
+        numbered.flat_map(|(page, images)| {
+            images.iter().filter_map(move |image| Some((page as u32, image.version?, image.entries.as_slice())))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_durable_version_stays_until_the_next_is() {
+        let mut images = Images::default();
+        images.stage(3, None, 7, &[1, 2]);
+        assert_eq!((images.get(3, 7), images.get(3, 6), images.get(9, 7)), (Some(&[1, 2][..]), None, None));
+        images.keep(3, 7);
+        images.stage(3, Some(7), 8, &[3]);
+        // The power went, version 8 was torn, and the next attempt has another number.
+        images.stage(3, Some(7), 9, &[4]);
+        assert_eq!((images.get(3, 7), images.get(3, 8), images.get(3, 9)), (Some(&[1, 2][..]), None, Some(&[4][..])));
+        images.keep(3, 9);
+        assert_eq!(images.iter().collect::<Vec<_>>(), [(3, 9, &[4][..])]);
+    }
+}

@@ -1,0 +1,176 @@
+//! No RAM for the map: each question has its translation page loaded, and each change has it stored.
+//!
+//! The slowest map unit there can be, and the simplest that has everything: a reference for the caches, and for
+//! the FTL around them. A page is worked on by one question at a time, host and collector in turns; pages do not
+//! wait for each other. A change is answered when the page that carries it is stored.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use flash::units::{Lpn, Span, Time};
+
+use super::table::carry_out;
+use super::{Answer, Ask, Asker, Job, MapUnit, NOWHERE, Output, Ticket};
+
+/// What a translation page waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// A question.
+    Idle,
+    /// Flash.
+    Loading(Ticket, Ask),
+    /// The question is being worked on.
+    Working(Ticket, Ask),
+    /// Flash, to answer then.
+    Storing(Ticket, Answer),
+}
+
+#[derive(Clone, Debug)]
+struct Page {
+    phase: Phase,
+    /// Questions that wait, of the host and of the collector.
+    queues: [VecDeque<(Ticket, Ask)>; 2],
+    /// Who had the last turn.
+    last: usize,
+    /// Its entries, while it is worked on.
+    image: Vec<u32>,
+}
+
+/// A map unit without a cache.
+#[derive(Clone, Debug)]
+pub(crate) struct Uncached {
+    service: Span,
+    entries: u32,
+    pages: Vec<Page>,
+    /// Pages that are worked on, and until when.
+    due: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Pages that a question waits for.
+    idle: Vec<u32>,
+    /// Answers to changes that have been stored.
+    answers: Vec<(Ticket, Answer)>,
+}
+
+impl Uncached {
+    /// For so many units.
+    pub(crate) fn new(service: Span, entries: u32, units: usize) -> Self {
+        let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Vec::new() };
+        Self {
+            service,
+            entries,
+            pages: vec![page; units.div_ceil(entries as usize)],
+            due: BinaryHeap::new(),
+            idle: Vec::new(),
+            answers: Vec::new(),
+        }
+    }
+
+    fn page_of(&self, ask: Ask) -> u32 {
+        let (Ask::Lookup { first: lpn, .. } | Ask::Update { lpn, .. } | Ask::CondUpdate { lpn, .. }) = ask;
+        lpn.get() / self.entries
+    }
+
+    fn base(&self, tvpn: u32) -> Lpn {
+        Lpn::new(tvpn * self.entries)
+    }
+}
+
+impl MapUnit for Uncached {
+    fn ask(&mut self, _: Time, asker: Asker, ticket: Ticket, ask: Ask) {
+        let tvpn = self.page_of(ask);
+        let page = &mut self.pages[tvpn as usize];
+        page.queues[asker as usize].push_back((ticket, ask));
+        if page.phase == Phase::Idle {
+            self.idle.push(tvpn);
+        }
+    }
+
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+        let page = &mut self.pages[tvpn as usize];
+        let Phase::Loading(ticket, ask) = page.phase else { panic!("page {tvpn} comes in {:?}", page.phase) };
+        page.image.clear();
+        match image {
+            Some(image) => page.image.extend_from_slice(image),
+            None => page.image.resize(self.entries as usize, NOWHERE),
+        }
+        page.phase = Phase::Working(ticket, ask);
+        self.due.push(Reverse((now + self.service, tvpn)));
+    }
+
+    fn stored(&mut self, _: Time, tvpn: u32) {
+        let page = &mut self.pages[tvpn as usize];
+        let Phase::Storing(ticket, answer) = page.phase else { panic!("page {tvpn} is stored in {:?}", page.phase) };
+        page.phase = Phase::Idle;
+        self.answers.push((ticket, answer));
+        self.idle.push(tvpn);
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Output) {
+        out.answers.append(&mut self.answers);
+        while let Some(Reverse((_, tvpn))) = self.due.peek().copied().filter(|Reverse((at, _))| *at <= now) {
+            self.due.pop();
+            let base = self.base(tvpn).get();
+            let page = &mut self.pages[tvpn as usize];
+            let Phase::Working(ticket, ask) = page.phase else { panic!("page {tvpn} is done in {:?}", page.phase) };
+            let (answer, changed) = carry_out(&mut page.image, base, ask);
+            if changed {
+                page.phase = Phase::Storing(ticket, answer);
+                out.jobs.push(Job::Store(tvpn));
+            } else {
+                page.phase = Phase::Idle;
+                out.answers.push((ticket, answer));
+                self.idle.push(tvpn);
+            }
+        }
+        for tvpn in self.idle.drain(..) {
+            let page = &mut self.pages[tvpn as usize];
+            let next = [1 - page.last, page.last].into_iter().find(|asker| !page.queues[*asker].is_empty());
+            let Some(asker) = next.filter(|_| page.phase == Phase::Idle) else { continue };
+            page.last = asker;
+            let (ticket, ask) = page.queues[asker].pop_front().expect("it waits");
+            page.phase = Phase::Loading(ticket, ask);
+            out.jobs.push(Job::Load(tvpn));
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.due.peek().map(|Reverse((at, _))| *at)
+    }
+
+    fn image(&self, tvpn: u32) -> &[u32] {
+        &self.pages[tvpn as usize].image
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::units::Psn;
+
+    #[test]
+    fn every_question_loads_and_every_change_stores() {
+        let mut unit = Uncached::new(Span::ZERO, 4, 10);
+        let mut out = Output::default();
+        let now = Time::ZERO;
+        let update = Ask::Update { lpn: Lpn::new(9), to: Some(Psn::new(5)) };
+        let copy = Ask::CondUpdate { lpn: Lpn::new(9), from: Psn::new(4), to: Psn::new(6) };
+        unit.ask(now, Asker::Host, Ticket(1), update);
+        unit.ask(now, Asker::Collector, Ticket(2), copy);
+        unit.advance(now, &mut out);
+        assert_eq!(std::mem::take(&mut out.jobs), [Job::Load(2)]);
+        unit.loaded(now, 2, None);
+        unit.advance(now, &mut out);
+        assert_eq!(
+            (std::mem::take(&mut out.jobs), unit.image(2)),
+            (vec![Job::Store(2)], &[NOWHERE, 5, NOWHERE, NOWHERE][..])
+        );
+        assert!(out.answers.is_empty(), "a change is answered when it is stored");
+        let image = unit.image(2).to_vec();
+        unit.stored(now, 2);
+        unit.advance(now, &mut out);
+        assert_eq!(std::mem::take(&mut out.answers), [(Ticket(1), Answer::Updated(None))]);
+        assert_eq!(std::mem::take(&mut out.jobs), [Job::Load(2)]);
+        unit.loaded(now, 2, Some(&image));
+        unit.advance(now, &mut out);
+        assert_eq!((out.answers.as_slice(), out.jobs.len()), ([(Ticket(2), Answer::Condition(false))].as_slice(), 0));
+    }
+}

@@ -1,0 +1,62 @@
+//! What must hold between two events, whatever knows the map.
+
+use flash::nand::{Media, Sector, Spare};
+use flash::units::{Lpn, Psn, SuperblockId};
+
+use super::PageFtl;
+use super::asking::Settled;
+use super::mapping::Mapping;
+
+impl PageFtl {
+    /// Checks the books: every unit is where the map leads to, and exactly those slots count as valid that the map
+    /// leads to, or that it is still being asked about. Slow: for tests.
+    ///
+    /// # Panics
+    /// If something does not hold.
+    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
+        let Settled { mut places, passing } = match &self.mapping {
+            Mapping::Ram(map) => {
+                Settled { places: (0..map.len()).map(|lpn| map.get(Lpn::new(lpn))).collect(), passing: Vec::new() }
+            }
+            Mapping::Unit(asking) => asking.settled(media),
+        };
+        if let Mapping::Unit(asking) = &self.mapping {
+            places.extend((0..asking.directory.len()).map(|page| asking.directory.get(Lpn::new(page))));
+        }
+        let mut valid = vec![0u32; self.geometry.superblock_count() as usize];
+        let mut expected = std::collections::BTreeSet::new();
+        for (lpn, place) in (0..).map(Lpn::new).zip(places) {
+            let Some(psn) = place else { continue };
+            assert!(expected.insert(psn), "{lpn} maps to {psn}, and so does another");
+            self.check_valid(psn, &format!("{lpn} maps to {psn}"));
+            match media.spare(psn) {
+                Spare::Data { lpn: found, .. } => {
+                    assert_eq!(found, lpn, "{lpn} maps to {psn}, which holds {found}");
+                }
+                other => panic!("{lpn} maps to {psn}, which holds {other:?}"),
+            }
+        }
+        for psn in passing {
+            assert!(expected.insert(psn), "{psn} is given up and is still needed");
+            self.check_valid(psn, &format!("{psn} is given up soon"));
+        }
+        for psn in expected {
+            valid[self.geometry.locate(psn).0.index()] += 1;
+        }
+        for (i, count) in valid.iter().enumerate() {
+            let superblock = SuperblockId::new(i as u32);
+            assert_eq!(self.blocks.valid(superblock), *count, "valid count of {superblock}");
+        }
+        let mut live = vec![0; self.pools.len()];
+        for (i, count) in valid.iter().enumerate() {
+            live[self.pool_of(SuperblockId::new(i as u32)) as usize] += count;
+        }
+        for (i, pool) in self.pools.iter().enumerate() {
+            assert_eq!(pool.live - pool.in_flight, live[i], "live units of pool {i}");
+        }
+    }
+
+    fn check_valid(&self, psn: Psn, why: &str) {
+        assert!(self.blocks.is_valid(psn), "{why}, but it is not marked valid");
+    }
+}

@@ -1,0 +1,135 @@
+//! Drives whose map is not simply there: what its answers cost, what its pages cost, and what is left of it when the
+//! power goes.
+
+use flash::backend::{Cause, Op};
+use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
+use flash::units::{Lba, Sectors, Span, Time};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
+
+/// Two dies of 24 blocks of 16 pages of 2 KB, mapped by 1 KiB: 256 entries in a translation page.
+fn spec(map: &str) -> Spec {
+    let text = format!(
+        "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 24\npages = 16\n\
+         [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"50%\"\nmap = {map}\n"
+    );
+    toml::from_str(&text).expect("a description")
+}
+
+fn drive(map: &str) -> Ssd<Stamp> {
+    Ssd::new(&spec(map).resolve().expect("valid"), 1)
+}
+
+const TABLE: &str = "{ kind = \"table\", service = \"1ms\" }";
+const UNCACHED: &str = "{ kind = \"uncached\" }";
+
+fn one(drive: &mut Ssd<Stamp>, tag: u64, kind: IoKind, start: u64, sectors: u64) -> Completion<Stamp> {
+    let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+    let data = vec![Stamp(tag); if kind == IoKind::Write { sectors as usize } else { 0 }];
+    drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+    let mut done = Vec::new();
+    while done.is_empty() {
+        drive.advance(Time::MAX, &mut done);
+    }
+    done.remove(0)
+}
+
+fn commands(drive: &Ssd<Stamp>, op: Op, cause: Cause) -> u64 {
+    drive.counters().flash.of(op, cause).commands
+}
+
+#[test]
+fn requests_wait_for_the_answers_of_the_map() {
+    let mut ram = drive("{ kind = \"ram\" }");
+    let mut table = drive(TABLE);
+    let service = Span::from_ms(1);
+    for (kind, start, sectors, questions) in [
+        // Programmed first, and acknowledged when the map has been told.
+        (IoKind::Write, 0, 2, 1),
+        (IoKind::Read, 0, 2, 1),
+        // Part of a unit: it is looked up as well, before it is placed.
+        (IoKind::Write, 0, 1, 2),
+        // Sixteen neighbours are one question, from the one at which the block of entries begins.
+        (IoKind::Read, 0, 32, 1),
+        (IoKind::Read, 30, 4, 2),
+        (IoKind::Discard, 0, 4, 2),
+    ] {
+        let ideal = one(&mut ram, 1, kind, start, sectors).latency();
+        let asked = one(&mut table, 1, kind, start, sectors).latency();
+        assert_eq!(asked, ideal + service * questions, "{kind:?} of {sectors} sectors at {start}");
+    }
+}
+
+#[test]
+fn without_a_cache_each_question_loads_and_each_change_stores() {
+    let mut d = drive(UNCACHED);
+    one(&mut d, 1, IoKind::Write, 0, 2);
+    assert_eq!(
+        (commands(&d, Op::Read, Cause::Map), commands(&d, Op::Program, Cause::Map)),
+        (0, 1),
+        "there was nothing"
+    );
+    one(&mut d, 2, IoKind::Write, 2, 2);
+    assert_eq!((commands(&d, Op::Read, Cause::Map), commands(&d, Op::Program, Cause::Map)), (1, 2));
+    assert_eq!(one(&mut d, 3, IoKind::Read, 0, 4).data, [Stamp(1), Stamp(1), Stamp(2), Stamp(2)]);
+    assert_eq!((commands(&d, Op::Read, Cause::Map), commands(&d, Op::Program, Cause::Map)), (2, 2));
+    d.check();
+}
+
+#[test]
+fn a_drive_that_was_switched_off_in_order_has_nothing_to_write_again() {
+    let mut d = drive(UNCACHED);
+    d.precondition(Precondition::Fill, &mut |_, _| {});
+    d.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
+    assert_eq!(d.counters().flash.op(Op::Program).commands, 0, "preconditioning does not count");
+    one(&mut d, 7, IoKind::Write, 10, 2);
+    d.power_off();
+    let recovery = d.power_on(d.now());
+    assert_eq!((recovery.translation_pages, recovery.units), (0, 768));
+    d.check();
+    assert_eq!(one(&mut d, 8, IoKind::Read, 10, 2).data, [Stamp(7); 2]);
+    // The same from nothing but the media, saved and loaded.
+    let mut bytes = Vec::new();
+    d.media().save(&mut bytes).expect("memory can be written");
+    let resolved = d.resolved().clone();
+    let faults = flash::nand::Faults::new(&resolved.spec.flash.faults, 1);
+    let media =
+        flash::nand::Media::load(resolved.geometry.clone(), 1000, 1, faults, &mut &bytes[..]).expect("a snapshot");
+    let mut d = Ssd::with_media(&resolved, 1, media, ());
+    d.check();
+    assert_eq!(one(&mut d, 8, IoKind::Read, 10, 2).data, [Stamp(7); 2]);
+    assert_eq!(commands(&d, Op::Program, Cause::Recovery), 0);
+}
+
+#[test]
+fn requests_wait_until_stale_translation_pages_have_been_written() {
+    let mut d = drive(UNCACHED);
+    d.precondition(Precondition::Fill, &mut |_, _| {});
+    let io = Io { kind: IoKind::Write, start: Lba::new(0), sectors: Sectors::new(2) };
+    d.submit(d.now(), Request { tag: 5, queue: QueueId::default(), io, data: vec![Stamp(5); 2] });
+    // The unit is on flash, and its translation page is being read.
+    while commands(&d, Op::Program, Cause::Host) == 0 {
+        let at = d.next_event().expect("it is under way");
+        d.advance(at, &mut Vec::new());
+    }
+    assert_eq!(d.cut_power(), [5]);
+    let recovery = d.power_on(d.now());
+    assert_eq!((recovery.translation_pages, recovery.units), (1, 768));
+    d.check();
+    let read = one(&mut d, 6, IoKind::Read, 0, 2);
+    assert_eq!(read.data, [Stamp(5); 2]);
+    assert!(read.queue_wait() > recovery.time + Span::from_us(200), "a program more: {}", read.queue_wait());
+    assert_eq!(commands(&d, Op::Program, Cause::Recovery), 1);
+    d.check();
+}
+
+#[test]
+fn translation_pages_need_room() {
+    let mut small = spec(UNCACHED);
+    small.flash.blocks = Some(12);
+    let faults = small.resolve().expect_err("too little is left");
+    assert_eq!(faults.len(), 1);
+    assert!(faults[0].to_string().contains("for the 2 translation pages of the map"), "{}", faults[0]);
+    small.ftl.map = ssd::MapSpec::Ram;
+    assert!(small.resolve().is_ok());
+}
