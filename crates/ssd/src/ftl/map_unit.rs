@@ -6,7 +6,32 @@
 //! number (TVPN). A map unit is a state machine that is handed the time, like everything here: it knows nothing
 //! of events or of the backend.
 
+mod any;
+mod arbiter;
+mod cache;
+mod cdftl;
+mod costs;
+mod counters;
+mod dftl;
+mod dtl;
+mod fmmu;
+mod layout;
+mod mshrs;
+mod software;
+mod spec;
+mod table;
+#[cfg(test)]
+mod tests;
+mod write_buffers;
+
 use flash::units::{Lpn, Psn, Time};
+
+pub use any::AnyMapUnit;
+pub use costs::{CostSpec, Costs};
+pub use counters::Counters;
+pub use layout::Layout;
+pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
+pub use table::Table;
 
 /// Who asks. Each has a queue of its own; a map unit may prefer one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

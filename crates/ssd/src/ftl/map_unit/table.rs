@@ -1,0 +1,94 @@
+//! The full map in RAM: every question is answered from one table.
+
+use std::collections::VecDeque;
+
+use flash::units::{Lpn, Psn, Span, Time};
+
+use super::layout::{self, Layout};
+use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Ticket};
+
+/// The full table. It is not kept in flash: a drive that has one recovers it from the spare areas and enters it with
+/// [`Table::enter`].
+#[derive(Clone, Debug)]
+pub struct Table {
+    layout: Layout,
+    entries: Vec<u32>,
+    service: Span,
+    waiting: VecDeque<(Ticket, Ask)>,
+    /// When the question at the front is answered.
+    until: Option<Time>,
+    counters: Counters,
+}
+
+impl Table {
+    /// An empty table that takes `service` for each question.
+    #[must_use]
+    pub fn new(layout: Layout, service: Span) -> Self {
+        Self {
+            layout,
+            entries: vec![super::NOWHERE; (layout.pages() * layout.page) as usize],
+            service,
+            waiting: VecDeque::new(),
+            until: None,
+            counters: Counters::new(1),
+        }
+    }
+
+    /// Enters a place without a question: what a mount found. Returns the place before.
+    pub fn enter(&mut self, lpn: Lpn, to: Option<Psn>) -> Option<Psn> {
+        match layout::serve(&Ask::Update { lpn, to }, &mut self.entries[lpn.index()..]).0 {
+            Answer::Updated(before) => before,
+            _ => unreachable!("an update is answered so"),
+        }
+    }
+
+    /// Where a unit is, at no cost.
+    #[must_use]
+    pub fn peek(&self, lpn: Lpn) -> Option<Psn> {
+        layout::decode(self.entries[lpn.index()])
+    }
+
+    /// What was counted.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        self.counters.clone()
+    }
+}
+
+impl MapUnit for Table {
+    fn ask(&mut self, now: Time, _asker: Asker, ticket: Ticket, ask: Ask) {
+        // One block is asked for here too, so that whoever asks can be given any map unit.
+        self.layout.block_of(&ask);
+        self.waiting.push_back((ticket, ask));
+        self.until.get_or_insert(now + self.service);
+    }
+
+    fn loaded(&mut self, _now: Time, _tvpn: u32, _image: Option<&[u32]>) {
+        unreachable!("a full table loads nothing");
+    }
+
+    fn stored(&mut self, _now: Time, _tvpn: u32) {
+        unreachable!("a full table stores nothing");
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Output) {
+        while let Some(at) = self.until.filter(|at| *at <= now) {
+            let (ticket, ask) = self.waiting.pop_front().expect("one is served");
+            let first = (self.layout.block_of(&ask) * self.layout.block) as usize + self.layout.offset(&ask);
+            out.answers.push((ticket, layout::serve(&ask, &mut self.entries[first..]).0));
+            self.counters.questions += 1;
+            self.counters.cmt_hits += 1;
+            self.counters.busy[0] += self.service;
+            self.until = (!self.waiting.is_empty()).then(|| at + self.service);
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.until
+    }
+
+    fn image(&self, tvpn: u32) -> &[u32] {
+        let page = self.layout.page as usize;
+        &self.entries[tvpn as usize * page..][..page]
+    }
+}
