@@ -25,6 +25,37 @@ enum Kind {
     Fmmu(Fmmu),
 }
 
+#[cfg(test)]
+mod small {
+    //! Tests take sizes that no description has, such as blocks of two entries.
+
+    use super::*;
+
+    impl From<Table> for AnyMapUnit {
+        fn from(unit: Table) -> Self {
+            Self(Kind::Table(unit))
+        }
+    }
+
+    impl From<Software<Direct>> for AnyMapUnit {
+        fn from(unit: Software<Direct>) -> Self {
+            Self(Kind::Dftl(unit))
+        }
+    }
+
+    impl From<Software<SecondLevel>> for AnyMapUnit {
+        fn from(unit: Software<SecondLevel>) -> Self {
+            Self(Kind::Cdftl(unit))
+        }
+    }
+
+    impl From<Fmmu> for AnyMapUnit {
+        fn from(unit: Fmmu) -> Self {
+            Self(Kind::Fmmu(unit))
+        }
+    }
+}
+
 macro_rules! each {
     ($unit:expr, $inner:ident => $do:expr) => {
         match $unit {

@@ -272,15 +272,16 @@ impl<B: Backing> Core<B> {
 
     /// What there is to write back when everything is.
     fn chore(&mut self) -> Option<Stage> {
-        if !self.draining {
+        // One page after the other: this is not hurried.
+        if !self.draining || !self.locked.is_empty() {
             return None;
         }
         if self.cmt.dirty() > 0 {
             let dirty = (0..self.cmt.len() as usize).find(|block| self.cmt.block(*block).dirty)?;
             let tvpn = self.page_of(self.cmt.key(dirty)).0;
-            return (!self.locked.contains(&tvpn)).then_some(Stage::Scan(tvpn, None));
+            return Some(Stage::Scan(tvpn, None));
         }
-        if self.backing.is_clean() && self.locked.is_empty() {
+        if self.backing.is_clean() {
             self.draining = false;
             return None;
         }
@@ -296,8 +297,9 @@ impl<B: Backing> Core<B> {
                 if self.locked.contains(&tvpn) {
                     return None;
                 }
-                if let Some(block) = wanted.filter(|block| !self.cmt.block(*block).dirty) {
-                    // Another task wrote the page back meanwhile.
+                let stale = |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
+                if let Some(block) = wanted.filter(stale) {
+                    // Another task wrote the page back meanwhile, and may have taken the block.
                     return self.place(task, Some(block), Span::ZERO);
                 }
                 self.locked.push(tvpn);
