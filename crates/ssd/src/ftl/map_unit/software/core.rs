@@ -62,6 +62,7 @@ enum State {
 enum Next {
     Step(Stage),
     Load(u32),
+    Nothing,
     Done(Option<Answer>),
 }
 
@@ -216,17 +217,15 @@ impl<B: Backing> Core<B> {
                 self.tasks[task].state = State::Ready;
             }
             Next::Load(tvpn) => {
-                // One load serves all who want the page; it cannot be stored before they have it.
-                if !self.tasks.iter().any(|other| other.state == State::Loading(tvpn)) {
-                    self.counters.loads += 1;
-                    self.loads += 1;
-                    self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
-                    out.jobs.push(Job::Load(tvpn));
-                }
+                self.counters.loads += 1;
+                self.loads += 1;
+                self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
+                out.jobs.push(Job::Load(tvpn));
                 self.tasks[task].state = State::Loading(tvpn);
                 let loading = self.tasks.iter().filter(|task| matches!(task.state, State::Loading(_))).count() as u64;
                 self.counters.mshrs_at_most[0] = self.counters.mshrs_at_most[0].max(loading);
             }
+            Next::Nothing => {}
             Next::Done(answer) => {
                 self.tasks[task].state = State::Free;
                 if let Some((ticket, _)) = self.tasks[task].question.take() {
@@ -239,6 +238,10 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
+    fn is_loading(&self, tvpn: u32) -> bool {
+        self.tasks.iter().any(|task| task.state == State::Loading(tvpn))
+    }
+
     /// Begins a step if the core is idle: of the task begun first, or of a new one.
     fn begin(&mut self, now: Time) {
         while self.running.is_none() {
@@ -246,7 +249,15 @@ impl<B: Backing> Core<B> {
             let Some(task) = ready.min_by_key(|task| self.tasks[*task].number).or_else(|| self.open()) else { return };
             self.tasks[task].state = State::Running;
             match self.step(task) {
-                Some((cost, store, next)) => {
+                Some((cost, store, mut next)) => {
+                    // One load serves all who want the page; it cannot be stored before they have it. What is under
+                    // way may arrive before this step ends, so the task waits from now on.
+                    if let Next::Load(tvpn) = next
+                        && self.is_loading(tvpn)
+                    {
+                        self.tasks[task].state = State::Loading(tvpn);
+                        next = Next::Nothing;
+                    }
                     self.counters.busy[0] += cost;
                     self.running = Some(Running { task, until: now + cost, store, next });
                 }

@@ -115,7 +115,7 @@ impl Rig {
             self.issued.push(job);
             let (Job::Load(tvpn) | Job::Store(tvpn)) = job;
             let busy = |done: &Done| matches!(done, Done::Load(page, _) | Done::Store(page, _) if *page == tvpn);
-            assert!(!self.flash.values().any(busy), "one job for a page at a time: {job:?}");
+            assert!(!self.flash.values().any(busy), "one job for a page at a time: {:?}", self.issued);
             // What is read is what was there when the read was sent.
             let done = match job {
                 Job::Load(_) => Done::Load(tvpn, self.images[tvpn as usize].clone()),

@@ -55,6 +55,11 @@ impl<B: Backing> Core<B> {
     /// Fills the block and answers.
     pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Option<Taken> {
         let (tvpn, at) = self.page_of(self.cmt.key(block));
+        let flushed = self.locked.contains(&tvpn) && !self.is_loading(tvpn);
+        if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
+            // A load sent now could still be under way when the page is stored, and would bring the old one.
+            return None;
+        }
         let state = &mut self.tasks[task];
         let access = Access {
             tvpn,
