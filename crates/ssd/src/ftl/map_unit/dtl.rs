@@ -70,6 +70,13 @@ impl Dtl {
         Some(first)
     }
 
+    /// All pages from the oldest on, each with the number of its dirty blocks.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> Vec<(u32, u32)> {
+        let entry = |tvpn: u32| &self.entries[tvpn as usize];
+        std::iter::successors(self.head, |tvpn| entry(*tvpn).newer).map(|tvpn| (tvpn, entry(tvpn).dirty)).collect()
+    }
+
     /// The block after another in its chain.
     pub(super) fn after(&self, block: u32) -> Option<u32> {
         self.next[block as usize]

@@ -70,7 +70,7 @@ impl Fmmu {
     fn drain(&mut self, everything: bool) {
         self.draining = everything;
         self.cmt.drain(everything);
-        self.ctp.drain(everything);
+        self.ctp.drain(false);
     }
 
     pub(super) fn is_clean(&self) -> bool {
@@ -91,9 +91,29 @@ impl Fmmu {
         entry.and_then(layout::decode)
     }
 
+    /// Of a block of the CMT: whether it waits for data, whether it is dirty, its registers.
+    #[cfg(test)]
+    pub(super) fn cmt_of(&self, block: u32) -> (bool, bool, usize) {
+        self.cmt.state_of(block)
+    }
+
+    /// The same of a page of the CTP.
+    #[cfg(test)]
+    pub(super) fn ctp_of(&self, tvpn: u32) -> (bool, bool, usize) {
+        self.ctp.state_of(tvpn)
+    }
+
+    /// The pages in the dirty list, each with the number of its dirty blocks.
+    #[cfg(test)]
+    pub(super) fn dirty_pages(&self) -> Vec<(u32, u32)> {
+        self.cmt.dirty_pages()
+    }
+
     /// Lets both machines begin what they can.
     fn begin(&mut self, now: Time) {
         self.cmt.begin(now, self.ctp.queued() < self.queue, &mut self.counters);
+        // A page is stored once, after the last of its blocks has come.
+        self.ctp.drain(self.draining && self.cmt.is_flushed() && self.ctp.queued() == 0);
         self.ctp.begin(now, &mut self.counters);
         // The CTP may just have made room for a request.
         self.cmt.begin(now, self.ctp.queued() < self.queue, &mut self.counters);

@@ -121,13 +121,24 @@ impl Cmt {
         idle && self.queues.iter().all(VecDeque::is_empty) && self.cache.dirty() == 0
     }
 
+    /// True if nothing more is to be sent to the CTP, as far as is known now.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.cache.dirty() == 0 && !matches!(self.effect, Effect::Flush(_))
+    }
+
     pub(super) fn mshrs_at_most(&self) -> u64 {
         self.mshrs.at_most()
     }
 
     #[cfg(test)]
-    pub(super) fn parts(&mut self) -> (&Cache, &Mshrs<(Ticket, Ask)>, &mut Dtl) {
-        (&self.cache, &self.mshrs, &mut self.dtl)
+    pub(super) fn state_of(&self, key: u32) -> (bool, bool, usize) {
+        let found = self.cache.find(key).expect("a cached block");
+        (self.cache.block(found).transient, self.cache.block(found).dirty, self.mshrs.of(found).len())
+    }
+
+    #[cfg(test)]
+    pub(super) fn dirty_pages(&self) -> Vec<(u32, u32)> {
+        self.dtl.listed()
     }
 
     /// The entries of a block, if they are here.

@@ -160,6 +160,12 @@ impl Ctp {
         self.mshrs.at_most()
     }
 
+    #[cfg(test)]
+    pub(super) fn state_of(&self, key: u32) -> (bool, bool, usize) {
+        let found = self.cache.find(key).expect("a cached page");
+        (self.cache.block(found).transient, self.cache.block(found).dirty, self.mshrs.of(found).len())
+    }
+
     /// The content of a page that is here, whole.
     pub(super) fn page(&self, tvpn: u32) -> Option<&[u32]> {
         let block = self.cache.find(tvpn)?;

@@ -308,7 +308,8 @@ impl<B: Backing> Core<B> {
                 if self.locked.contains(&tvpn) {
                     return None;
                 }
-                let stale = |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
+                let stale =
+                    |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
                 if let Some(block) = wanted.filter(stale) {
                     // Another task wrote the page back meanwhile, and may have taken the block.
                     return self.place(task, Some(block), Span::ZERO);
