@@ -25,37 +25,6 @@ enum Kind {
     Fmmu(Fmmu),
 }
 
-#[cfg(test)]
-mod small {
-    //! Tests take sizes that no description has, such as blocks of two entries.
-
-    use super::*;
-
-    impl From<Table> for AnyMapUnit {
-        fn from(unit: Table) -> Self {
-            Self(Kind::Table(unit))
-        }
-    }
-
-    impl From<Software<Direct>> for AnyMapUnit {
-        fn from(unit: Software<Direct>) -> Self {
-            Self(Kind::Dftl(unit))
-        }
-    }
-
-    impl From<Software<SecondLevel>> for AnyMapUnit {
-        fn from(unit: Software<SecondLevel>) -> Self {
-            Self(Kind::Cdftl(unit))
-        }
-    }
-
-    impl From<Fmmu> for AnyMapUnit {
-        fn from(unit: Fmmu) -> Self {
-            Self(Kind::Fmmu(unit))
-        }
-    }
-}
-
 macro_rules! each {
     ($unit:expr, $inner:ident => $do:expr) => {
         match $unit {
@@ -230,5 +199,36 @@ impl MapUnit for AnyMapUnit {
 
     fn image(&self, tvpn: u32) -> &[u32] {
         each!(&self.0, unit => unit.image(tvpn))
+    }
+}
+
+#[cfg(test)]
+mod small {
+    //! Tests take sizes that no description has, such as blocks of two entries.
+
+    use super::*;
+
+    impl From<Table> for AnyMapUnit {
+        fn from(unit: Table) -> Self {
+            Self(Kind::Table(unit))
+        }
+    }
+
+    impl From<Software<Direct>> for AnyMapUnit {
+        fn from(unit: Software<Direct>) -> Self {
+            Self(Kind::Dftl(unit))
+        }
+    }
+
+    impl From<Software<SecondLevel>> for AnyMapUnit {
+        fn from(unit: Software<SecondLevel>) -> Self {
+            Self(Kind::Cdftl(unit))
+        }
+    }
+
+    impl From<Fmmu> for AnyMapUnit {
+        fn from(unit: Fmmu) -> Self {
+            Self(Kind::Fmmu(unit))
+        }
     }
 }
