@@ -109,6 +109,13 @@ pub struct Output {
 
 /// A map unit.
 ///
+/// It is driven like this: after each `ask`, `loaded` or `stored`, and at each moment that `next_event` names, call
+/// `advance` and carry out what comes of it. Nothing may be asked or told at a time later than `next_event`. What a
+/// machine in it does takes effect, as seen from outside, at the end of its service time.
+///
+/// There is at most one job for each translation page at a time, and whoever drives it may answer a load of a page that
+/// was never written at once. A load reads the version of the page that was programmed last when the load was issued.
+///
 /// In an image (the content of a translation page) an entry is the number of a [`Psn`], or [`NOWHERE`].
 pub trait MapUnit {
     /// Takes a question. The answer comes from [`MapUnit::advance`], at the same time or later.

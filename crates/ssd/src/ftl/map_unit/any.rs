@@ -112,6 +112,7 @@ impl AnyMapUnit {
             batch: spec.batch,
             window: spec.window,
             ctp_dirty: (f64::from(ctp_blocks) * spec.dirty.get()) as u32,
+            buffers: spec.write_buffers,
             responses: spec.responses,
             queue: spec.queue,
         }
@@ -176,16 +177,26 @@ impl AnyMapUnit {
     }
 }
 
+impl AnyMapUnit {
+    /// A machine that is busy beyond the moment at which something arrives must have been let finish before.
+    fn expect_punctual(&self, now: Time) {
+        assert!(self.next_event().is_none_or(|due| due >= now), "a map unit is advanced at each of its events");
+    }
+}
+
 impl MapUnit for AnyMapUnit {
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
+        self.expect_punctual(now);
         each!(&mut self.0, unit => unit.ask(now, asker, ticket, ask));
     }
 
     fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+        self.expect_punctual(now);
         each!(&mut self.0, unit => unit.loaded(now, tvpn, image));
     }
 
     fn stored(&mut self, now: Time, tvpn: u32) {
+        self.expect_punctual(now);
         each!(&mut self.0, unit => unit.stored(now, tvpn));
     }
 

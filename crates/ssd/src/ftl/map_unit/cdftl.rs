@@ -123,8 +123,7 @@ impl Backing for SecondLevel {
     }
 
     fn evict(&mut self) -> Option<Step> {
-        let dirty = (0..self.ctp.len() as usize).filter(|block| self.ctp.block(*block).dirty).collect::<Vec<_>>();
-        let block = dirty.into_iter().find(|block| self.buffer(*block))?;
+        let block = (0..self.ctp.len() as usize).find(|block| self.ctp.block(*block).dirty && self.buffer(*block))?;
         Some(Step { cost: self.costs.issue, store: Some(self.tvpn(block)), outcome: Outcome::Done })
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Sizes {
     pub(super) window: u32,
     /// Dirty pages of the CTP above which one is stored.
     pub(super) ctp_dirty: u32,
+    /// Pages that can be on their way to flash.
+    pub(super) buffers: u32,
     /// Turns of responses for each one of requests.
     pub(super) responses: u32,
     /// Requests that wait between CMT and CTP.
@@ -103,6 +105,12 @@ impl Fmmu {
         self.ctp.state_of(tvpn)
     }
 
+    /// The content of a page of the CTP.
+    #[cfg(test)]
+    pub(super) fn ctp_page(&self, tvpn: u32) -> &[u32] {
+        self.ctp.page(tvpn)
+    }
+
     /// The pages in the dirty list, each with the number of its dirty blocks.
     #[cfg(test)]
     pub(super) fn dirty_pages(&self) -> Vec<(u32, u32)> {
@@ -157,6 +165,6 @@ impl MapUnit for Fmmu {
     }
 
     fn image(&self, tvpn: u32) -> &[u32] {
-        self.ctp.page(tvpn).expect("a page that is being stored stays")
+        self.ctp.image(tvpn)
     }
 }

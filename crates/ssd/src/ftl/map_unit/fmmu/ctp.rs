@@ -11,6 +11,7 @@ use super::super::arbiter::Arbiter;
 use super::super::cache::{Among, Cache};
 use super::super::costs::Costs;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
+use super::super::write_buffers::WriteBuffers;
 use super::super::{Counters, Job, NOWHERE, Output};
 use super::Sizes;
 use super::cmt::Cmt;
@@ -45,14 +46,6 @@ enum Effect {
     Job(Job),
 }
 
-/// What is known of a page beyond what a cache knows.
-#[derive(Clone, Copy, Debug, Default)]
-struct Storing {
-    under_way: bool,
-    /// Newer entries came since the store began, so it stays dirty when that ends.
-    outdated: bool,
-}
-
 /// The second level and its queues.
 #[derive(Clone, Debug)]
 pub(super) struct Ctp {
@@ -62,12 +55,13 @@ pub(super) struct Ctp {
     mshrs: Mshrs<Request>,
     /// The entries of the flushes among the registers of each block.
     flushed: Vec<VecDeque<u32>>,
-    storing: Vec<Storing>,
-    /// Dirty blocks that are not being stored, in order.
+    /// Pages that the block manager has taken to be programmed (Sec. 4.1).
+    buffers: WriteBuffers,
+    /// Dirty blocks in order.
     dirty: VecDeque<u32>,
     threshold: usize,
     loads: VecDeque<usize>,
-    stores: VecDeque<usize>,
+    stores: VecDeque<u32>,
     requests: VecDeque<Request>,
     payload: VecDeque<u32>,
     arbiter: Arbiter<3>,
@@ -94,7 +88,7 @@ impl Ctp {
             cache: Cache::new(blocks, sizes.ctp_ways, page),
             mshrs: Mshrs::new(blocks, page * 4),
             flushed: vec![VecDeque::new(); blocks as usize],
-            storing: vec![Storing::default(); blocks as usize],
+            buffers: WriteBuffers::new(sizes.buffers, page),
             dirty: VecDeque::new(),
             threshold: sizes.ctp_dirty as usize,
             loads: VecDeque::new(),
@@ -142,8 +136,7 @@ impl Ctp {
     }
 
     pub(super) fn stored(&mut self, tvpn: u32) {
-        let block = self.cache.find(tvpn).filter(|block| self.storing[*block].under_way);
-        self.stores.push_back(block.expect("a page that was being stored"));
+        self.stores.push_back(tvpn);
     }
 
     /// Whether everything dirty is to be stored, or only what is too much.
@@ -153,7 +146,11 @@ impl Ctp {
 
     pub(super) fn is_clean(&self) -> bool {
         let settled = self.serving.is_none() && self.until.is_none() && self.outstanding == 0;
-        settled && self.requests.is_empty() && self.loads.is_empty() && self.cache.dirty() == 0
+        settled
+            && self.requests.is_empty()
+            && self.loads.is_empty()
+            && self.cache.dirty() == 0
+            && self.buffers.is_empty()
     }
 
     pub(super) fn mshrs_at_most(&self) -> u64 {
@@ -167,9 +164,14 @@ impl Ctp {
     }
 
     /// The content of a page that is here, whole.
-    pub(super) fn page(&self, tvpn: u32) -> Option<&[u32]> {
-        let block = self.cache.find(tvpn)?;
-        (!self.cache.block(block).transient).then(|| self.cache.data(block))
+    #[cfg(test)]
+    pub(super) fn page(&self, tvpn: u32) -> &[u32] {
+        self.cache.data(self.cache.find(tvpn).expect("a cached page"))
+    }
+
+    /// The content of a page that is being stored.
+    pub(super) fn image(&self, tvpn: u32) -> &[u32] {
+        self.buffers.get(tvpn).expect("a page that is being stored")
     }
 
     /// The newest value of an entry, if it is on its way here or here.
@@ -188,13 +190,15 @@ impl Ctp {
             }
             None
         };
-        newest(&mut self.requests.iter(), &self.payload).or_else(|| {
-            let block = self.cache.find(tvpn)?;
-            let served = self.serving.filter(|(serving, _)| *serving == block).map_or(0, |(_, served)| served);
-            let waiting = newest(&mut self.mshrs.of(block)[served..].iter(), &self.flushed[block]);
-            let filled = !self.cache.block(block).transient;
-            waiting.or_else(|| filled.then(|| self.cache.data(block)[at]))
-        })
+        newest(&mut self.requests.iter(), &self.payload)
+            .or_else(|| {
+                let block = self.cache.find(tvpn)?;
+                let served = self.serving.filter(|(serving, _)| *serving == block).map_or(0, |(_, served)| served);
+                let waiting = newest(&mut self.mshrs.of(block)[served..].iter(), &self.flushed[block]);
+                let filled = !self.cache.block(block).transient;
+                waiting.or_else(|| filled.then(|| self.cache.data(block)[at]))
+            })
+            .or_else(|| self.buffers.get(tvpn).map(|page| page[at]))
     }
 
     /// Says what the step that is due has to say.
@@ -257,24 +261,29 @@ impl Ctp {
 
     /// Stores the page that has been dirty longest, if too many are.
     fn store(&mut self) -> Option<Span> {
+        // A page is programmed once at a time: what is updated meanwhile stays dirty.
+        let free = |block: &u32| self.buffers.get(self.cache.key(*block as usize)).is_none();
         let forced = self.forced.take().and_then(|block| self.dirty.iter().position(|dirty| *dirty == block));
         let threshold = if self.draining { 0 } else { self.threshold };
-        let place = forced.or((self.dirty.len() > threshold).then_some(0));
-        let block = self.dirty.remove(place?)? as usize;
-        self.storing[block] = Storing { under_way: true, outdated: false };
-        self.effect = Effect::Job(Job::Store(self.cache.key(block)));
+        let place = match forced {
+            Some(place) => Some(place).filter(|place| free(&self.dirty[*place])),
+            None if self.dirty.len() > threshold => self.dirty.iter().position(free),
+            None => None,
+        }?;
+        let block = self.dirty[place] as usize;
+        let tvpn = self.cache.key(block);
+        self.buffers.claim(tvpn)?.copy_from_slice(self.cache.data(block));
+        self.dirty.remove(place);
+        self.cache.make_clean(block);
+        self.stalled = false;
+        self.effect = Effect::Job(Job::Store(tvpn));
         self.turn = false;
         Some(self.costs.issue + self.costs.list)
     }
 
     fn end_of_store(&mut self) -> Span {
-        let block = self.stores.pop_front().expect("a response");
-        let Storing { outdated, .. } = std::mem::take(&mut self.storing[block]);
-        if outdated {
-            self.dirty.push_back(block as u32);
-        } else {
-            self.cache.make_clean(block);
-        }
+        let tvpn = self.stores.pop_front().expect("a response");
+        self.buffers.release(tvpn);
         self.stalled = false;
         self.costs.packet + self.costs.list
     }
@@ -313,8 +322,6 @@ impl Ctp {
     fn updated(&mut self, block: usize) {
         if self.cache.make_dirty(block) {
             self.dirty.push_back(block as u32);
-        } else if self.storing[block].under_way {
-            self.storing[block].outdated = true;
         }
     }
 
@@ -352,9 +359,16 @@ impl Ctp {
                     return None;
                 };
                 self.cache.allocate(block, request.tvpn);
-                cost += self.costs.victim * looked + self.costs.issue;
+                cost += self.costs.victim * looked;
                 cost += self.log(block, request).expect("the first register of a block fits");
-                self.effect = Effect::Job(Job::Load(request.tvpn));
+                if let Some(page) = self.buffers.get(request.tvpn) {
+                    // Flash still has the version before, so the page comes from where it waits to be programmed.
+                    self.cache.data_mut(block).copy_from_slice(page);
+                    self.loads.push_back(block);
+                } else {
+                    cost += self.costs.issue;
+                    self.effect = Effect::Job(Job::Load(request.tvpn));
+                }
                 counters.ctp_misses += 1;
             }
         }

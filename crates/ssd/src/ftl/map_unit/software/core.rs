@@ -86,6 +86,8 @@ pub(super) struct Core<B> {
     backing: B,
     /// Pages whose blocks are being written back.
     locked: Vec<u32>,
+    /// Dirty blocks of a page, for the time of a step.
+    found: Vec<usize>,
     queues: [VecDeque<(Ticket, Ask)>; 2],
     arbiter: Arbiter<2>,
     tasks: Vec<Task>,
@@ -115,6 +117,7 @@ impl<B: Backing> Core<B> {
             cmt: Cache::new(plan.blocks, plan.ways, plan.layout.block),
             backing,
             locked: Vec::new(),
+            found: Vec::new(),
             queues: Default::default(),
             arbiter: Arbiter::new([1, 1]),
             tasks: vec![task; plan.outstanding as usize],

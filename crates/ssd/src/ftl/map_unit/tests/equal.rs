@@ -69,6 +69,7 @@ impl Small {
             batch: 2,
             window: 3,
             ctp_dirty: self.ctp_dirty,
+            buffers: self.buffers,
             responses: 4,
             queue: self.queue,
         };

@@ -57,7 +57,7 @@ fn the_worked_example() {
     // (14)-(17) The block is filled and updated, and page 2 registered as having one dirty block.
     assert_eq!(unit.cmt_of(5), (false, true, 0));
     assert_eq!(unit.dirty_pages(), [(2, 1)]);
-    assert_eq!(unit.image(2), [60, 61, 62, 63], "the second level does not know yet");
+    assert_eq!(unit.ctp_page(2), [60, 61, 62, 63], "the second level does not know yet");
     // (18) The update is answered.
     assert_eq!(out.answers, [(Ticket(7), Answer::Updated(Some(Psn::new(62))))]);
     assert_eq!(out.jobs, []);

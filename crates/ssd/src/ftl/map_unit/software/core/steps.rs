@@ -87,8 +87,10 @@ impl<B: Backing> Core<B> {
     /// Writes back the dirty blocks of a page.
     pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Option<Taken> {
         let first = self.layout.first_block(tvpn / self.cores);
-        let found = (0..self.layout.blocks()).filter_map(|i| self.cmt.find(first + i));
-        let found: Vec<usize> = found.filter(|block| self.cmt.block(*block).dirty).collect();
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let cached = (0..self.layout.blocks()).filter_map(|i| self.cmt.find(first + i));
+        found.extend(cached.filter(|block| self.cmt.block(*block).dirty));
         let state = &mut self.tasks[task];
         let access = Access {
             tvpn,
@@ -99,14 +101,14 @@ impl<B: Backing> Core<B> {
         let (cmt, layout) = (&self.cmt, &self.layout);
         let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, cmt.data(*block)));
         let step = self.backing.merge(access, blocks);
-        match step.outcome {
+        let taken = match step.outcome {
             Outcome::Wait => None,
             Outcome::Load => Some((step.cost, step.store, Next::Load(tvpn))),
             Outcome::Done => {
                 state.has_page = false;
                 self.counters.flushes += 1;
                 self.counters.flushed_blocks += found.len() as u64;
-                found.into_iter().for_each(|block| self.cmt.make_clean(block));
+                found.iter().for_each(|block| self.cmt.make_clean(*block));
                 self.locked.retain(|locked| *locked != tvpn);
                 let next = match state.question {
                     Some(_) => Next::Step(Stage::Place(wanted)),
@@ -114,7 +116,9 @@ impl<B: Backing> Core<B> {
                 };
                 Some((step.cost, step.store, next))
             }
-        }
+        };
+        self.found = found;
+        taken
     }
 
     fn serve(&mut self, task: usize, block: usize, cost: Span) -> Taken {
