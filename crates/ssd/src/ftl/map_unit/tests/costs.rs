@@ -65,7 +65,7 @@ fn hits_take_what_figure_10a_says() {
 
 #[test]
 fn misses_take_what_figure_10b_says() {
-    // More blocks than 4 * 4,352 sets hold: 64 blocks of each of 2,048 pages, in turn.
+    // 40,000 blocks in turn, more than the 17,408 that fit.
     close(mean(dftl(1), 80_000, |i| i % 40_000 * 16), 4_500.0);
     close(mean(cdftl(1), 8192, pages), 4_700.0);
     close(mean(FMMU, 8192, pages), 185.0);
