@@ -6,13 +6,35 @@
 //! number (TVPN). A map unit is a state machine that is handed the time, like everything here: it knows nothing
 //! of events or of the backend.
 
+mod any;
+mod arbiter;
+mod cache;
+mod cdftl;
 pub(crate) mod choice;
+mod costs;
+mod counters;
+mod dftl;
+mod dtl;
+mod fmmu;
+mod layout;
+mod mshrs;
+mod software;
+mod spec;
 mod table;
+#[cfg(test)]
+mod tests;
 mod uncached;
+mod write_buffers;
 
 use flash::units::{Lpn, Psn, Time};
 
+pub use any::AnyMapUnit;
 pub use choice::MapSpec;
+pub use costs::{CostSpec, Costs};
+pub use counters::Counters;
+pub use layout::Layout;
+pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
+pub use table::Table;
 
 /// Who asks. Each has a queue of its own; a map unit may prefer one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,6 +114,13 @@ pub struct Output {
 }
 
 /// A map unit.
+///
+/// It is driven like this: after each `ask`, `loaded` or `stored`, and at each moment that `next_event` names, call
+/// `advance` and carry out what comes of it. Nothing may be asked or told at a time later than `next_event`. What a
+/// machine in it does takes effect, as seen from outside, at the end of its service time.
+///
+/// There is at most one job for each translation page at a time, and whoever drives it may answer a load of a page that
+/// was never written at once. A load reads the version of the page that was programmed last when the load was issued.
 ///
 /// In an image (the content of a translation page) an entry is the number of a [`Psn`], or [`NOWHERE`].
 pub trait MapUnit {

@@ -276,6 +276,7 @@ impl Spec {
             faults.add("flash.multi-plane", message, "leave it out, or choose another part");
             return None;
         }
+        faults.0.extend(self.ftl.map.faults(unit));
         // Ganged chips always work together; planes do if they can and should.
         let stripe = if multi_plane { planes } else { gang };
         let geometry = Geometry::new(

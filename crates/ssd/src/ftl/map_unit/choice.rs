@@ -1,16 +1,17 @@
 //! Which map unit a device has. A new one is a variant here and its lines in [`MapSpec::EVERY`], [`AnyUnit::new`]
 //! and `each!`.
 
-use flash::units::{Psn, Span, Time};
+use flash::fault::Fault;
+use flash::units::{Bytes, Lpn, Psn, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::Table;
+use super::spec::ENTRY;
 use super::uncached::Uncached;
-use super::{Ask, Asker, MapUnit, Output, Ticket};
+use super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapUnit, MapUnitSpec, Output, TableSpec, Ticket};
 
 /// Who knows where every mapping unit is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "kind", rename_all = "kebab-case")]
 pub enum MapSpec {
     /// The full map in RAM, at no cost in time.
@@ -28,21 +29,61 @@ pub enum MapSpec {
         #[serde(default)]
         service: Span,
     },
+    /// One cache of map entries, in software (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009).
+    Dftl(DftlSpec),
+    /// Two levels of cache, in software (Qin, Wang, Liu, Shao: A Two-Level Caching Mechanism for Demand-Based
+    /// Page-Level Address Mapping, RTAS 2011).
+    Cdftl(CdftlSpec),
+    /// Two levels of cache in hardware that never wait for a miss (Woo and Min: FMMU, 2017).
+    Fmmu(FmmuSpec),
 }
+
+/// Caches that are full on a small device: 16 blocks of entries, and as few pages as have whole sets on every core.
+const SMALL: (Bytes, Bytes) = (Bytes::new(16 * 64), Bytes::new(16 << 10));
 
 impl MapSpec {
     /// One of every map unit, with parameters that make a difference on a small device: what the conformance suite
     /// and the swarm are applied to.
-    pub const EVERY: [Self; 3] =
-        [Self::Ram, Self::Table { service: Span::from_us(2) }, Self::Uncached { service: Span::from_ns(500) }];
+    pub const EVERY: [Self; 6] = [
+        Self::Ram,
+        Self::Table { service: Span::from_us(2) },
+        Self::Uncached { service: Span::from_ns(500) },
+        Self::Dftl(DftlSpec { cmt: SMALL.0, cores: 2, write_buffers: 4, ..DftlSpec::PUBLISHED }),
+        Self::Cdftl(CdftlSpec {
+            cmt: SMALL.0,
+            ctp: SMALL.1,
+            ways: 2,
+            cores: 2,
+            outstanding: 4,
+            write_buffers: 4,
+            ..CdftlSpec::PUBLISHED
+        }),
+        Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, ..FmmuSpec::PUBLISHED }),
+    ];
 
     /// True if the map is kept in translation pages on flash.
     #[must_use]
     pub const fn is_paged(&self) -> bool {
         match self {
             Self::Ram | Self::Table { .. } => false,
-            Self::Uncached { .. } => true,
+            Self::Uncached { .. } | Self::Dftl(_) | Self::Cdftl(_) | Self::Fmmu(_) => true,
         }
+    }
+
+    /// The same as the map units themselves know it; none for those that they do not.
+    const fn unit(&self) -> Option<MapUnitSpec> {
+        match self {
+            Self::Ram | Self::Uncached { .. } => None,
+            Self::Table { service } => Some(MapUnitSpec::Table(TableSpec { service: *service })),
+            Self::Dftl(spec) => Some(MapUnitSpec::Dftl(*spec)),
+            Self::Cdftl(spec) => Some(MapUnitSpec::Cdftl(*spec)),
+            Self::Fmmu(spec) => Some(MapUnitSpec::Fmmu(*spec)),
+        }
+    }
+
+    /// What is wrong with it on a device with mapping units of the size `page`.
+    pub(crate) fn faults(&self, page: Bytes) -> Vec<Fault> {
+        self.unit().map_or_else(Vec::new, |unit| unit.faults("ftl.map", page))
     }
 }
 
@@ -58,28 +99,33 @@ pub(crate) struct Start<'a> {
 /// Any map unit, told apart without a table of functions.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyUnit {
-    Table(Table),
     Uncached(Uncached),
+    Other(Box<AnyMapUnit>),
 }
 
 impl AnyUnit {
     /// The map unit of a device; none if the FTL has the map itself.
     pub(crate) fn new(spec: &MapSpec, start: &Start<'_>) -> Option<Self> {
-        match spec {
-            MapSpec::Ram => None,
-            MapSpec::Table { service } => Some(Self::Table(Table::new(*service, start.found))),
-            MapSpec::Uncached { service } => {
-                Some(Self::Uncached(Uncached::new(*service, start.entries, start.found.len())))
+        let units = start.found.len();
+        if let MapSpec::Uncached { service } = spec {
+            return Some(Self::Uncached(Uncached::new(*service, start.entries, units)));
+        }
+        let page = Bytes::new(u64::from(start.entries) * ENTRY);
+        let mut unit = AnyMapUnit::new(&spec.unit()?, units as u32, page);
+        if let Some(table) = unit.table() {
+            for (lpn, found) in (0..).map(Lpn::new).zip(start.found) {
+                table.enter(lpn, place(*found));
             }
         }
+        Some(Self::Other(Box::new(unit)))
     }
 }
 
 macro_rules! each {
     ($any:expr, $unit:ident => $do:expr) => {
         match $any {
-            AnyUnit::Table($unit) => $do,
             AnyUnit::Uncached($unit) => $do,
+            AnyUnit::Other($unit) => $do,
         }
     };
 }
@@ -110,7 +156,10 @@ impl MapUnit for AnyUnit {
     }
 
     fn flush(&mut self, now: Time) {
-        each!(self, unit => unit.flush(now));
+        match self {
+            Self::Uncached(unit) => unit.flush(now),
+            Self::Other(unit) => unit.flush_all(now),
+        }
     }
 }
 
@@ -135,7 +184,10 @@ mod tests {
             MapSpec::Ram => 0,
             MapSpec::Table { .. } => 1,
             MapSpec::Uncached { .. } => 2,
+            MapSpec::Dftl(_) => 3,
+            MapSpec::Cdftl(_) => 4,
+            MapSpec::Fmmu(_) => 5,
         };
-        assert!(MapSpec::EVERY.iter().map(place).eq(0..3));
+        assert!(MapSpec::EVERY.iter().map(place).eq(0..6));
     }
 }

@@ -7,10 +7,34 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use flash::units::{Lpn, Span, Time};
+use flash::units::{Lpn, Psn, Span, Time};
 
-use super::table::carry_out;
-use super::{Answer, Ask, Asker, Job, MapUnit, NOWHERE, Output, Ticket};
+use super::choice::{entry, place};
+use super::{Answer, Ask, Asker, Job, MapUnit, NOWHERE, Output, SPAN, Ticket};
+
+/// Carries a question out on entries, the first of which is that of unit `base`. Also tells whether they changed.
+fn carry_out(entries: &mut [u32], base: u32, ask: Ask) -> (Answer, bool) {
+    let at = |lpn: Lpn| (lpn.get() - base) as usize;
+    match ask {
+        Ask::Lookup { first, count } => {
+            let mut places = [None; SPAN as usize];
+            let found = &entries[at(first)..at(first) + count as usize];
+            places.iter_mut().zip(found).for_each(|(to, found)| *to = place(*found));
+            (Answer::Places(places), false)
+        }
+        Ask::Update { lpn, to } => {
+            let old: Option<Psn> = place(std::mem::replace(&mut entries[at(lpn)], entry(to)));
+            (Answer::Updated(old), old != to)
+        }
+        Ask::CondUpdate { lpn, from, to } => {
+            let holds = place(entries[at(lpn)]) == Some(from);
+            if holds {
+                entries[at(lpn)] = to.get();
+            }
+            (Answer::Condition(holds), holds)
+        }
+    }
+}
 
 /// What a translation page waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,245 @@
+//! Any map unit, chosen by its description.
+
+use flash::units::{Bytes, Lpn, Psn, Time};
+
+use super::cdftl::SecondLevel;
+use super::costs::Costs;
+use super::dftl::Direct;
+use super::fmmu::{Fmmu, Sizes};
+use super::layout::Layout;
+use super::software::{Plan, Software};
+use super::spec::{ENTRY, FmmuSpec};
+use super::{Ask, Asker, Counters, MapUnit, MapUnitSpec, Output, Table, Ticket};
+
+/// A map unit of some kind. After a power cut it is built anew: all that it holds is in RAM.
+#[derive(Clone, Debug)]
+pub struct AnyMapUnit(Kind);
+
+// One for each device: that the smallest is as large as the largest does not matter.
+#[allow(clippy::large_enum_variant)]
+#[derive(Clone, Debug)]
+enum Kind {
+    Table(Table),
+    Dftl(Software<Direct>),
+    Cdftl(Software<SecondLevel>),
+    Fmmu(Fmmu),
+}
+
+macro_rules! each {
+    ($unit:expr, $inner:ident => $do:expr) => {
+        match $unit {
+            Kind::Table($inner) => $do,
+            Kind::Dftl($inner) => $do,
+            Kind::Cdftl($inner) => $do,
+            Kind::Fmmu($inner) => $do,
+        }
+    };
+}
+
+/// Blocks in a cache.
+fn blocks(size: Bytes, block: u32) -> u32 {
+    (size.get() / (u64::from(block) * ENTRY)) as u32
+}
+
+impl AnyMapUnit {
+    /// For a map of `units` entries in translation pages of the size `page`. In flash nothing is known to be written.
+    ///
+    /// # Panics
+    /// If the description has faults ([`MapUnitSpec::faults`]).
+    #[must_use]
+    pub fn new(spec: &MapUnitSpec, units: u32, page: Bytes) -> Self {
+        let faults = spec.faults("map", page);
+        assert!(faults.is_empty(), "{faults:?}");
+        let entries = |size: Bytes| (size.get() / ENTRY) as u32;
+        let layout = |block| Layout { units, page: entries(page), block };
+        Self(match spec {
+            // Where there are no blocks, a question is about as many units as an answer has room for.
+            MapUnitSpec::Table(spec) => Kind::Table(Table::new(layout(super::SPAN), spec.service)),
+            MapUnitSpec::Dftl(spec) => Kind::Dftl(Self::dftl(
+                &Plan {
+                    layout: layout(entries(spec.block)),
+                    costs: spec.costs.resolve(Costs::DFTL),
+                    cores: spec.cores,
+                    outstanding: spec.outstanding,
+                    blocks: blocks(spec.cmt, entries(spec.block)) / spec.cores,
+                    ways: spec.ways,
+                },
+                spec.write_buffers,
+            )),
+            MapUnitSpec::Cdftl(spec) => Kind::Cdftl(Self::cdftl(
+                &Plan {
+                    layout: layout(entries(spec.block)),
+                    costs: spec.costs.resolve(Costs::CDFTL),
+                    cores: spec.cores,
+                    outstanding: spec.outstanding,
+                    blocks: blocks(spec.cmt, entries(spec.block)) / spec.cores,
+                    ways: spec.ways,
+                },
+                blocks(spec.ctp, entries(page)) / spec.cores,
+                spec.write_buffers,
+            )),
+            MapUnitSpec::Fmmu(spec) => {
+                let sizes = Self::sizes(spec, layout(entries(spec.block)));
+                Kind::Fmmu(Fmmu::new(&sizes, spec.costs.resolve(Costs::FMMU)))
+            }
+        })
+    }
+
+    pub(super) fn dftl(plan: &Plan, buffers: u32) -> Software<Direct> {
+        Software::new(plan, |_| Direct::new((buffers / plan.cores).max(1), plan.layout.page))
+    }
+
+    pub(super) fn cdftl(plan: &Plan, pages: u32, buffers: u32) -> Software<SecondLevel> {
+        let buffers = (buffers / plan.cores).max(1);
+        let level =
+            |core| SecondLevel::new((core, plan.cores), (pages, plan.ways), plan.layout.page, buffers, plan.costs);
+        Software::new(plan, level)
+    }
+
+    pub(super) fn sizes(spec: &FmmuSpec, layout: Layout) -> Sizes {
+        let cmt_blocks = blocks(spec.cmt, layout.block);
+        let ctp_blocks = blocks(spec.ctp, layout.page);
+        let low = (f64::from(cmt_blocks) * spec.low.get()) as u32;
+        Sizes {
+            layout,
+            cmt_blocks,
+            cmt_ways: spec.ways,
+            ctp_blocks,
+            ctp_ways: spec.ways,
+            low,
+            // Flushing makes at least one block clean.
+            high: ((f64::from(cmt_blocks) * spec.high.get()) as u32).max(low + 1),
+            batch: spec.batch,
+            window: spec.window,
+            ctp_dirty: (f64::from(ctp_blocks) * spec.dirty.get()) as u32,
+            buffers: spec.write_buffers,
+            responses: spec.responses,
+            queue: spec.queue,
+        }
+    }
+
+    /// Says that the collector works on a victim with `valid` units of `of`, so that host and collector are served in
+    /// a ratio in which the collector keeps up: it has `valid / of` of the turns (Woo and Min, Sec. 4.6, say that the
+    /// weights follow this count; the formula is ours).
+    pub fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        match &mut self.0 {
+            Kind::Table(_) => {}
+            Kind::Dftl(unit) => unit.set_collector_weight(valid, of),
+            Kind::Cdftl(unit) => unit.set_collector_weight(valid, of),
+            Kind::Fmmu(unit) => unit.set_collector_weight(valid, of),
+        }
+    }
+
+    /// Begins to store everything that flash does not have, for an orderly power-off. It is done when
+    /// [`AnyMapUnit::is_clean`].
+    pub fn flush_all(&mut self, now: Time) {
+        match &mut self.0 {
+            Kind::Table(_) => {}
+            Kind::Dftl(unit) => unit.flush_all(now),
+            Kind::Cdftl(unit) => unit.flush_all(now),
+            Kind::Fmmu(unit) => unit.flush_all(now),
+        }
+    }
+
+    /// True if nothing is under way and flash has every entry. A full table is never in flash and always clean.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        match &self.0 {
+            Kind::Table(unit) => unit.next_event().is_none(),
+            Kind::Dftl(unit) => unit.is_clean(),
+            Kind::Cdftl(unit) => unit.is_clean(),
+            Kind::Fmmu(unit) => unit.is_clean(),
+        }
+    }
+
+    /// Where a unit is, at no cost and slowly: for tests and checks. `images` are the translation pages in flash.
+    pub fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        match &self.0 {
+            Kind::Table(unit) => unit.peek(lpn),
+            Kind::Dftl(unit) => unit.peek(lpn, images),
+            Kind::Cdftl(unit) => unit.peek(lpn, images),
+            Kind::Fmmu(unit) => unit.peek(lpn, images),
+        }
+    }
+
+    /// The full table, if it is that: what it holds cannot come from translation pages.
+    pub fn table(&mut self) -> Option<&mut Table> {
+        match &mut self.0 {
+            Kind::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// What was counted since it was built.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        each!(&self.0, unit => unit.counters())
+    }
+}
+
+impl AnyMapUnit {
+    /// A machine that is busy beyond the moment at which something arrives must have been let finish before.
+    fn expect_punctual(&self, now: Time) {
+        assert!(self.next_event().is_none_or(|due| due >= now), "a map unit is advanced at each of its events");
+    }
+}
+
+impl MapUnit for AnyMapUnit {
+    fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
+        self.expect_punctual(now);
+        each!(&mut self.0, unit => unit.ask(now, asker, ticket, ask));
+    }
+
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+        self.expect_punctual(now);
+        each!(&mut self.0, unit => unit.loaded(now, tvpn, image));
+    }
+
+    fn stored(&mut self, now: Time, tvpn: u32) {
+        self.expect_punctual(now);
+        each!(&mut self.0, unit => unit.stored(now, tvpn));
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Output) {
+        each!(&mut self.0, unit => unit.advance(now, out));
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        each!(&self.0, unit => unit.next_event())
+    }
+
+    fn image(&self, tvpn: u32) -> &[u32] {
+        each!(&self.0, unit => unit.image(tvpn))
+    }
+}
+
+#[cfg(test)]
+mod small {
+    //! Tests take sizes that no description has, such as blocks of two entries.
+
+    use super::*;
+
+    impl From<Table> for AnyMapUnit {
+        fn from(unit: Table) -> Self {
+            Self(Kind::Table(unit))
+        }
+    }
+
+    impl From<Software<Direct>> for AnyMapUnit {
+        fn from(unit: Software<Direct>) -> Self {
+            Self(Kind::Dftl(unit))
+        }
+    }
+
+    impl From<Software<SecondLevel>> for AnyMapUnit {
+        fn from(unit: Software<SecondLevel>) -> Self {
+            Self(Kind::Cdftl(unit))
+        }
+    }
+
+    impl From<Fmmu> for AnyMapUnit {
+        fn from(unit: Fmmu) -> Self {
+            Self(Kind::Fmmu(unit))
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! Weighted round robin over queues (Sec. 4.6, Fig. 9).
+
+/// Chooses among `N` queues. In each round a queue has as many turns as its weight; turns of an empty queue go to
+/// the others.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arbiter<const N: usize> {
+    weights: [u32; N],
+    left: [u32; N],
+}
+
+impl<const N: usize> Arbiter<N> {
+    pub(super) fn new(weights: [u32; N]) -> Self {
+        assert!(weights.iter().all(|weight| *weight > 0), "a queue without a turn is never served");
+        Self { weights, left: weights }
+    }
+
+    /// Sets the weights from the next round on.
+    pub(super) fn set(&mut self, weights: [u32; N]) {
+        *self = Self { left: self.left, ..Self::new(weights) };
+    }
+
+    /// The next queue among those that have something.
+    pub(super) fn pick(&mut self, ready: [bool; N]) -> Option<usize> {
+        if !ready.contains(&true) {
+            return None;
+        }
+        loop {
+            if let Some(queue) = (0..N).find(|queue| ready[*queue] && self.left[*queue] > 0) {
+                self.left[queue] -= 1;
+                return Some(queue);
+            }
+            self.left = self.weights;
+        }
+    }
+}
+
+/// The turns of the host's and of the collector's requests together.
+const TURNS: u32 = 16;
+
+/// The weights of host and collector while a victim with `valid` units of `of` is collected.
+///
+/// Copying `valid` units frees room for `of - valid` new ones. If the requests of both are served in this ratio the
+/// host uses room up as fast as the collector makes it, and its write rate does not swing between phases with and
+/// without collection; that is the purpose the paper names (Sec. 4.6). The formula is ours: it says only that
+/// the weights follow the victim's valid page count. Each side has at least one turn in sixteen.
+pub(super) fn collector_weights(valid: u32, of: u32) -> [u32; 2] {
+    let share = (u64::from(TURNS) * u64::from(valid)).div_ceil(u64::from(of.max(1)));
+    let collector = (share as u32).clamp(1, TURNS - 1);
+    [TURNS - collector, collector]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn turns_follow_the_weights_and_none_is_lost() {
+        let mut arbiter = Arbiter::new([4, 1]);
+        let picks: Vec<_> = (0..10).filter_map(|_| arbiter.pick([true, true])).collect();
+        assert_eq!(picks, [0, 0, 0, 0, 1, 0, 0, 0, 0, 1], "responses before requests, 4:1");
+        assert!((0..9).all(|_| arbiter.pick([false, true]) == Some(1)), "an empty queue holds nobody up");
+        assert_eq!(arbiter.pick([false, false]), None);
+        arbiter.set([1, 2]);
+        let both = |arbiter: &mut Arbiter<2>| (0..300).filter(|_| arbiter.pick([true; 2]) == Some(1)).count();
+        assert!((196..=200).contains(&both(&mut arbiter)));
+    }
+
+    #[test]
+    fn the_collector_has_more_turns_the_more_it_copies() {
+        assert_eq!(collector_weights(0, 256), [15, 1]);
+        assert_eq!(collector_weights(64, 256), [12, 4], "three units freed for each copied");
+        assert_eq!(collector_weights(128, 256), [8, 8]);
+        assert_eq!(collector_weights(256, 256), [1, 15]);
+        assert_eq!(collector_weights(5, 0), [1, 15], "no division by zero");
+    }
+}

@@ -1,0 +1,194 @@
+//! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4).
+
+/// The state of one block, as in Figs. 6 and 7: what is in it, and the bits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Block {
+    /// Number of what it holds; none if nothing (the valid bit).
+    pub(super) key: Option<u32>,
+    /// Its data are on their way, and it must stay.
+    pub(super) transient: bool,
+    /// Its data are newer than what they were loaded from.
+    pub(super) dirty: bool,
+    referenced: bool,
+}
+
+/// Blocks, and which may go.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    sets: u32,
+    ways: u32,
+    entries: usize,
+    blocks: Vec<Block>,
+    /// Where the search for a victim goes on, for each set.
+    hands: Vec<u32>,
+    data: Vec<u32>,
+    dirty: u32,
+}
+
+/// Which blocks may be a victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Among {
+    /// Those whose data can be dropped.
+    Clean,
+    /// All whose data are there.
+    Settled,
+}
+
+impl Cache {
+    /// With so many blocks, in sets of `ways`, of so many entries each.
+    pub(super) fn new(blocks: u32, ways: u32, entries: u32) -> Self {
+        assert!(ways > 0 && blocks >= ways && blocks.is_multiple_of(ways), "whole sets");
+        Self {
+            sets: blocks / ways,
+            ways,
+            entries: entries as usize,
+            blocks: vec![Block::default(); blocks as usize],
+            hands: vec![0; (blocks / ways) as usize],
+            data: vec![super::NOWHERE; blocks as usize * entries as usize],
+            dirty: 0,
+        }
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        self.blocks.len() as u32
+    }
+
+    pub(super) fn ways(&self) -> u64 {
+        u64::from(self.ways)
+    }
+
+    /// How many blocks are dirty.
+    pub(super) fn dirty(&self) -> u32 {
+        self.dirty
+    }
+
+    pub(super) fn block(&self, block: usize) -> &Block {
+        &self.blocks[block]
+    }
+
+    /// What a block that is in use holds.
+    pub(super) fn key(&self, block: usize) -> u32 {
+        self.blocks[block].key.expect("a block in use")
+    }
+
+    pub(super) fn data(&self, block: usize) -> &[u32] {
+        &self.data[block * self.entries..][..self.entries]
+    }
+
+    pub(super) fn data_mut(&mut self, block: usize) -> &mut [u32] {
+        &mut self.data[block * self.entries..][..self.entries]
+    }
+
+    /// The blocks of the set that `key` belongs to.
+    pub(super) fn set(&self, key: u32) -> std::ops::Range<usize> {
+        let first = (key % self.sets * self.ways) as usize;
+        first..first + self.ways as usize
+    }
+
+    /// Which block holds `key`.
+    pub(super) fn find(&self, key: u32) -> Option<usize> {
+        self.set(key).find(|block| self.blocks[*block].key == Some(key))
+    }
+
+    /// Notes that a block was used.
+    pub(super) fn touch(&mut self, block: usize) {
+        self.blocks[block].referenced = true;
+    }
+
+    /// A block of the set of `key` to be given up, and how many were looked at. The hand passes over those that
+    /// must stay, and once over those that were used since it last came by.
+    pub(super) fn victim(&mut self, key: u32, among: Among) -> (Option<usize>, u64) {
+        let set = self.set(key);
+        let hand = &mut self.hands[(key % self.sets) as usize];
+        for step in 1..=2 * u64::from(self.ways) {
+            let block = set.start + *hand as usize;
+            *hand = (*hand + 1) % self.ways;
+            let state = &mut self.blocks[block];
+            if state.transient || (state.dirty && among == Among::Clean) {
+                continue;
+            }
+            if state.key.is_some() && std::mem::take(&mut state.referenced) {
+                continue;
+            }
+            return (Some(block), step);
+        }
+        (None, 2 * u64::from(self.ways))
+    }
+
+    /// Gives a clean block to `key`, whose data are on their way.
+    pub(super) fn allocate(&mut self, block: usize, key: u32) {
+        let state = &mut self.blocks[block];
+        assert!(!state.dirty && !state.transient, "what is dropped can be loaded again");
+        *state = Block { key: Some(key), transient: true, dirty: false, referenced: true };
+    }
+
+    /// The data of a block are there.
+    pub(super) fn settle(&mut self, block: usize) {
+        let state = &mut self.blocks[block];
+        assert!(state.transient, "data arrive where they are expected");
+        state.transient = false;
+    }
+
+    /// Marks a block; true if it was clean before.
+    pub(super) fn make_dirty(&mut self, block: usize) -> bool {
+        let fresh = !std::mem::replace(&mut self.blocks[block].dirty, true);
+        self.dirty += u32::from(fresh);
+        fresh
+    }
+
+    pub(super) fn make_clean(&mut self, block: usize) {
+        assert!(std::mem::take(&mut self.blocks[block].dirty), "a dirty block");
+        self.dirty -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fill(cache: &mut Cache, key: u32) -> (Option<u32>, u64) {
+        let (victim, steps) = cache.victim(key, Among::Clean);
+        let block = victim.expect("a victim");
+        let old = cache.block(block).key;
+        cache.allocate(block, key);
+        cache.settle(block);
+        (old, steps)
+    }
+
+    #[test]
+    fn what_was_used_has_a_second_chance() {
+        let mut cache = Cache::new(4, 4, 1);
+        for key in 0..4 {
+            assert_eq!(fill(&mut cache, key), (None, 1));
+        }
+        assert_eq!(fill(&mut cache, 4), (Some(0), 5), "all were referenced: one round, then the first");
+        cache.touch(1);
+        assert_eq!(fill(&mut cache, 5), (Some(2), 2), "1 was used again");
+        assert_eq!(fill(&mut cache, 6), (Some(3), 1));
+        assert_eq!(cache.find(1), Some(1));
+        assert_eq!(cache.find(2), None);
+    }
+
+    #[test]
+    fn a_miss_looks_at_two_blocks_in_the_mean() {
+        let mut cache = Cache::new(64, 4, 1);
+        let steps: u64 = (0..64_000).map(|key| fill(&mut cache, key).1).sum();
+        assert!((127_000..129_000).contains(&steps), "{steps}");
+    }
+
+    #[test]
+    fn what_is_dirty_or_on_its_way_stays() {
+        let mut cache = Cache::new(4, 2, 1);
+        fill(&mut cache, 0);
+        fill(&mut cache, 2);
+        assert!(cache.make_dirty(0) && !cache.make_dirty(0));
+        assert_eq!(fill(&mut cache, 4).0, Some(2));
+        let (victim, _) = cache.victim(6, Among::Clean);
+        cache.allocate(victim.expect("one is clean"), 6);
+        assert_eq!(cache.victim(8, Among::Clean).0, None, "one is dirty, one on its way");
+        assert_eq!(cache.victim(8, Among::Settled).0, Some(0));
+        assert_eq!(cache.set(9), 2..4, "the other set is not concerned");
+        cache.make_clean(0);
+        assert_eq!(cache.dirty(), 0);
+    }
+}

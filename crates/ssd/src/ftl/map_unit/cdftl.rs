@@ -1,0 +1,146 @@
+//! CDFTL: a second level of whole translation pages (CTP) between the CMT and flash (Sec. 5.1 and 5.2; the scheme
+//! is Qin et al., RTAS 2011).
+//!
+//! Blocks of the CMT are filled from the second level and written back to it. A page that leaves it dirty is
+//! stored as a whole, without being read before.
+
+use flash::units::Span;
+
+use super::cache::{Among, Cache};
+use super::costs::Costs;
+use super::software::{Access, Backing, Outcome, Step};
+use super::write_buffers::WriteBuffers;
+
+/// The second level of one core.
+#[derive(Clone, Debug)]
+pub(super) struct SecondLevel {
+    /// Which core it belongs to, of how many.
+    core: u32,
+    cores: u32,
+    /// Pages are numbered anew on each core, so that they spread over all sets.
+    ctp: Cache,
+    buffers: WriteBuffers,
+    costs: Costs,
+}
+
+/// What came of the search for a page.
+enum Found {
+    /// It is in this block.
+    Here(usize),
+    /// It is not, or not yet.
+    Not(Outcome),
+}
+
+impl SecondLevel {
+    /// For one core of several, with so many pages in sets of `ways`.
+    pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
+        let ctp = Cache::new(pages.0, pages.1, size);
+        Self { core, cores, ctp, buffers: WriteBuffers::new(buffers, size), costs }
+    }
+
+    fn tvpn(&self, block: usize) -> u32 {
+        self.ctp.key(block) * self.cores + self.core
+    }
+
+    /// Brings a page into the second level, with the cost of that and what had to be stored.
+    fn bring(&mut self, access: &mut Access<'_>) -> (Found, Span, Option<u32>) {
+        let (tvpn, costs) = (access.tvpn, self.costs);
+        let mut cost = costs.tag * self.ctp.ways();
+        let key = tvpn / self.cores;
+        let found = self.ctp.find(key);
+        if let (Some(block), Some(page)) = (found, access.loaded) {
+            assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
+            self.ctp.data_mut(block).copy_from_slice(page);
+            self.ctp.settle(block);
+            // The controller brought the page, and the tags were compared before.
+            return (Found::Here(block), Span::ZERO, None);
+        }
+        let wait = (Found::Not(Outcome::Wait), Span::ZERO, None);
+        match found {
+            Some(block) if self.ctp.block(block).transient => return wait,
+            Some(block) => {
+                access.counters.ctp_hits += 1;
+                self.ctp.touch(block);
+                return (Found::Here(block), cost, None);
+            }
+            None => {}
+        }
+        let (victim, looked) = self.ctp.victim(key, Among::Settled);
+        let Some(block) = victim else { return wait };
+        cost += costs.victim * looked;
+        let mut store = None;
+        if self.ctp.block(block).dirty {
+            if !self.buffer(block) {
+                return wait;
+            }
+            store = Some(self.tvpn(block));
+            cost += costs.issue;
+        }
+        access.counters.ctp_misses += 1;
+        self.ctp.allocate(block, key);
+        if let Some(page) = self.buffers.get(tvpn) {
+            // It is being stored, and nothing newer exists.
+            self.ctp.data_mut(block).copy_from_slice(page);
+            self.ctp.settle(block);
+            return (Found::Here(block), cost, store);
+        }
+        (Found::Not(Outcome::Load), cost + costs.issue, store)
+    }
+
+    /// Copies a dirty page so that it can be stored; false if that must wait.
+    fn buffer(&mut self, block: usize) -> bool {
+        let Some(buffer) = self.buffers.claim(self.tvpn(block)) else { return false };
+        buffer.copy_from_slice(self.ctp.data(block));
+        self.ctp.make_clean(block);
+        true
+    }
+}
+
+impl Backing for SecondLevel {
+    fn fetch(&mut self, mut access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
+        let (found, cost, store) = self.bring(&mut access);
+        match found {
+            Found::Not(outcome) => Step { cost, store, outcome },
+            Found::Here(page) => {
+                block.copy_from_slice(&self.ctp.data(page)[at..at + block.len()]);
+                Step { cost: cost + self.costs.entry * block.len() as u64, store, outcome: Outcome::Done }
+            }
+        }
+    }
+
+    fn merge<'a>(&mut self, mut access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step {
+        let (found, mut cost, store) = self.bring(&mut access);
+        let page = match found {
+            Found::Not(outcome) => return Step { cost, store, outcome },
+            Found::Here(page) => page,
+        };
+        for (at, block) in blocks {
+            self.ctp.data_mut(page)[at..at + block.len()].copy_from_slice(block);
+            self.ctp.make_dirty(page);
+            cost += self.costs.entry * block.len() as u64;
+        }
+        Step { cost, store, outcome: Outcome::Done }
+    }
+
+    fn evict(&mut self) -> Option<Step> {
+        let block = (0..self.ctp.len() as usize).find(|block| self.ctp.block(*block).dirty && self.buffer(*block))?;
+        Some(Step { cost: self.costs.issue, store: Some(self.tvpn(block)), outcome: Outcome::Done })
+    }
+
+    fn stored(&mut self, tvpn: u32) {
+        self.buffers.release(tvpn);
+    }
+
+    fn is_clean(&self) -> bool {
+        self.ctp.dirty() == 0 && self.buffers.is_empty()
+    }
+
+    fn page(&self, tvpn: u32) -> Option<&[u32]> {
+        let cached = self.ctp.find(tvpn / self.cores).filter(|block| !self.ctp.block(*block).transient);
+        cached.map(|block| self.ctp.data(block)).or_else(|| self.buffers.get(tvpn))
+    }
+
+    fn image(&self, tvpn: u32) -> &[u32] {
+        self.buffers.get(tvpn).expect("a page that is being stored")
+    }
+}

@@ -1,0 +1,67 @@
+//! DFTL: one level of cache, and flash behind it (Sec. 5.1 and 5.2; the scheme is Gupta et al., ASPLOS 2009).
+//!
+//! Every miss loads a whole translation page and keeps one block of it. Writing back is a read-modify-write of a
+//! page.
+
+use super::software::{Access, Backing, Outcome, Step};
+use super::write_buffers::WriteBuffers;
+
+/// Flash behind a CMT, with buffers for what is being stored.
+#[derive(Clone, Debug)]
+pub(super) struct Direct {
+    buffers: WriteBuffers,
+}
+
+impl Direct {
+    pub(super) fn new(buffers: u32, page: u32) -> Self {
+        Self { buffers: WriteBuffers::new(buffers, page) }
+    }
+}
+
+impl Backing for Direct {
+    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
+        let costs = access.costs;
+        // What is being stored is newer than what flash has.
+        let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {
+            return Step::new(costs.issue, Outcome::Load);
+        };
+        block.copy_from_slice(&page[at..at + block.len()]);
+        Step::new(costs.entry * block.len() as u64, Outcome::Done)
+    }
+
+    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step {
+        let costs = access.costs;
+        if self.buffers.get(access.tvpn).is_some() {
+            return Step::wait();
+        }
+        let Some(page) = access.loaded else { return Step::new(costs.issue, Outcome::Load) };
+        let Some(buffer) = self.buffers.claim(access.tvpn) else { return Step::wait() };
+        buffer.copy_from_slice(page);
+        let mut cost = costs.issue;
+        for (at, block) in blocks {
+            buffer[at..at + block.len()].copy_from_slice(block);
+            cost += costs.entry * block.len() as u64;
+        }
+        Step { cost, store: Some(access.tvpn), outcome: Outcome::Done }
+    }
+
+    fn evict(&mut self) -> Option<Step> {
+        None
+    }
+
+    fn stored(&mut self, tvpn: u32) {
+        self.buffers.release(tvpn);
+    }
+
+    fn is_clean(&self) -> bool {
+        self.buffers.is_empty()
+    }
+
+    fn page(&self, tvpn: u32) -> Option<&[u32]> {
+        self.buffers.get(tvpn)
+    }
+
+    fn image(&self, tvpn: u32) -> &[u32] {
+        self.buffers.get(tvpn).expect("a page that is being stored")
+    }
+}

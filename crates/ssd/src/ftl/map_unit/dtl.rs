@@ -1,0 +1,152 @@
+//! The dirty translation list: which translation pages have dirty blocks in the CMT, and where these are (Sec.
+//! 4.2, Fig. 5).
+//!
+//! An entry leads to the block that became dirty last, and each block to the one before it. So the blocks of one
+//! page are found without a search.
+
+/// The translation pages with dirty blocks, in the order in which they were registered.
+#[derive(Clone, Debug)]
+pub(super) struct Dtl {
+    /// One for each translation page; those in the list are linked.
+    entries: Vec<Entry>,
+    head: Option<u32>,
+    tail: Option<u32>,
+    /// One for each block of the cache: the dirty block of the same page after this one.
+    next: Vec<Option<u32>>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    /// The first block of the chain; none if the page is not registered.
+    first: Option<u32>,
+    dirty: u32,
+    updated: bool,
+    older: Option<u32>,
+    newer: Option<u32>,
+}
+
+impl Dtl {
+    pub(super) fn new(pages: u32, blocks: u32) -> Self {
+        Self {
+            entries: vec![Entry::default(); pages as usize],
+            head: None,
+            tail: None,
+            next: vec![None; blocks as usize],
+        }
+    }
+
+    /// A block became dirty: it is put before the others of its page.
+    pub(super) fn register(&mut self, tvpn: u32, block: usize) {
+        let entry = &mut self.entries[tvpn as usize];
+        self.next[block] = entry.first.replace(block as u32);
+        entry.dirty += 1;
+        entry.updated = true;
+        if entry.dirty == 1 {
+            entry.older = self.tail.replace(tvpn);
+            match entry.older {
+                Some(older) => self.entries[older as usize].newer = Some(tvpn),
+                None => self.head = Some(tvpn),
+            }
+        }
+    }
+
+    /// A block that is dirty already was updated. Its page may have been taken for a flush; then nothing is noted.
+    pub(super) fn touch(&mut self, tvpn: u32) {
+        self.entries[tvpn as usize].updated = true;
+    }
+
+    /// Takes a page out of the list and returns the first block of its chain.
+    pub(super) fn take(&mut self, tvpn: u32) -> Option<u32> {
+        let entry = std::mem::take(&mut self.entries[tvpn as usize]);
+        let first = entry.first?;
+        match entry.older {
+            Some(older) => self.entries[older as usize].newer = entry.newer,
+            None => self.head = entry.newer,
+        }
+        match entry.newer {
+            Some(newer) => self.entries[newer as usize].older = entry.older,
+            None => self.tail = entry.older,
+        }
+        Some(first)
+    }
+
+    /// All pages from the oldest on, each with the number of its dirty blocks.
+    #[cfg(test)]
+    pub(super) fn listed(&self) -> Vec<(u32, u32)> {
+        let entry = |tvpn: u32| &self.entries[tvpn as usize];
+        std::iter::successors(self.head, |tvpn| entry(*tvpn).newer).map(|tvpn| (tvpn, entry(tvpn).dirty)).collect()
+    }
+
+    /// The block after another in its chain.
+    pub(super) fn after(&self, block: u32) -> Option<u32> {
+        self.next[block as usize]
+    }
+
+    /// The page to be flushed next, and how many were compared: cost-benefit over three criteria (Sec. 4.5), most
+    /// dirty blocks, registered first, and least recently updated.
+    ///
+    /// The paper names the criteria and not how they are weighed; this is ours. The `window` pages registered first
+    /// are compared, as hardware can compare a few. One that was not updated since it was last looked at will
+    /// hardly gain more blocks, so its blocks count twice. The highest count wins, of equal ones the older.
+    pub(super) fn choose(&mut self, window: u32) -> (Option<u32>, u64) {
+        let (mut best, mut looked, mut at) = (None, 0, self.head);
+        while let Some(tvpn) = at.filter(|_| looked < window) {
+            let entry = &mut self.entries[tvpn as usize];
+            let score = entry.dirty << u32::from(!std::mem::take(&mut entry.updated));
+            if best.is_none_or(|(most, _)| score > most) {
+                best = Some((score, tvpn));
+            }
+            looked += 1;
+            at = entry.newer;
+        }
+        (best.map(|(_, tvpn)| tvpn), u64::from(looked))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chain(dtl: &mut Dtl, tvpn: u32) -> Vec<u32> {
+        let first = dtl.take(tvpn);
+        std::iter::successors(first, |block| dtl.after(*block)).collect()
+    }
+
+    #[test]
+    fn a_chain_is_last_in_first_out() {
+        let mut dtl = Dtl::new(4, 8);
+        for (tvpn, block) in [(2, 5), (1, 0), (2, 3), (2, 7)] {
+            dtl.register(tvpn, block);
+        }
+        assert_eq!(chain(&mut dtl, 2), [7, 3, 5]);
+        assert_eq!(chain(&mut dtl, 2), [0; 0], "it was taken");
+        dtl.register(2, 3);
+        assert_eq!(chain(&mut dtl, 2), [3], "a new chain does not lead into the old one");
+        assert_eq!(chain(&mut dtl, 1), [0]);
+        assert_eq!(dtl.choose(4), (None, 0));
+    }
+
+    #[test]
+    fn most_dirty_blocks_then_not_updated_then_oldest() {
+        let mut dtl = Dtl::new(8, 16);
+        for (tvpn, block) in [(3, 0), (1, 1), (5, 2), (1, 3), (6, 4)] {
+            dtl.register(tvpn, block);
+        }
+        assert_eq!(dtl.choose(8), (Some(1), 4), "greedy: two dirty blocks");
+        assert_eq!(dtl.choose(1), (Some(3), 1), "only the oldest is in the window");
+        dtl.touch(3);
+        dtl.touch(1);
+        dtl.touch(5);
+        dtl.register(5, 5);
+        assert_eq!(dtl.choose(8).0, Some(1), "6 was not updated and counts twice, 1 and 5 have two: 1 is oldest");
+        assert_eq!(chain(&mut dtl, 1), [3, 1]);
+        dtl.touch(3);
+        assert_eq!(dtl.choose(8).0, Some(5), "5 was not updated since");
+        assert_eq!(chain(&mut dtl, 5), [5, 2]);
+        assert_eq!(dtl.choose(8).0, Some(3), "oldest of two equal ones");
+        for tvpn in [6, 3] {
+            assert!(dtl.take(tvpn).is_some());
+        }
+        assert_eq!(dtl.choose(8), (None, 0));
+    }
+}

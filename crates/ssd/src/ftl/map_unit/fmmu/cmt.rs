@@ -1,0 +1,317 @@
+//! The first level: the cached mapping table (Sec. 4.2 to 4.6).
+//!
+//! It takes the questions. One whose block is missing is kept in the block that was allocated for it, and the next
+//! is taken; so as many misses are outstanding as there are blocks.
+
+use std::collections::VecDeque;
+
+use flash::units::{Span, Time};
+
+use super::super::arbiter::Arbiter;
+use super::super::cache::{Among, Cache};
+use super::super::costs::Costs;
+use super::super::dtl::Dtl;
+use super::super::layout::{self, Layout};
+use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
+use super::super::{Answer, Ask, Asker, Counters, Output, Ticket};
+use super::Sizes;
+use super::ctp::{Ctp, Kind, Request};
+
+/// What is said at the end of a step.
+#[derive(Clone, Copy, Debug)]
+enum Effect {
+    Nothing,
+    Answer(Ticket, Answer),
+    /// The CTP is asked for the entries of a block.
+    Load(usize),
+    /// It is sent the entries of a block.
+    Flush(usize),
+}
+
+/// The first level and its queues.
+#[derive(Clone, Debug)]
+pub(super) struct Cmt {
+    layout: Layout,
+    costs: Costs,
+    cache: Cache,
+    mshrs: Mshrs<(Ticket, Ask)>,
+    dtl: Dtl,
+    queues: [VecDeque<(Ticket, Ask)>; 2],
+    /// The first question of a queue cannot be carried out before something else happens.
+    stalled: [bool; 2],
+    responses: VecDeque<usize>,
+    payload: VecDeque<u32>,
+    /// Responses and requests.
+    classes: Arbiter<2>,
+    askers: Arbiter<2>,
+    /// The block whose registers are being served, and how many have been.
+    serving: Option<(usize, usize)>,
+    /// So few blocks are clean that a flush begins, so many that it ends.
+    low: u32,
+    high: u32,
+    batch: u32,
+    window: u32,
+    flushing: bool,
+    draining: bool,
+    /// A page whose blocks must be flushed so that a question can go on.
+    forced: Option<u32>,
+    /// The next block of the page that is being flushed.
+    chain: Option<u32>,
+    /// Blocks flushed since the last packet was taken.
+    flushed: u32,
+    effect: Effect,
+    until: Option<Time>,
+}
+
+impl Cmt {
+    pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
+        let blocks = sizes.cmt_blocks;
+        Self {
+            layout: sizes.layout,
+            costs,
+            cache: Cache::new(blocks, sizes.cmt_ways, sizes.layout.block),
+            mshrs: Mshrs::new(blocks, sizes.layout.block * 4),
+            dtl: Dtl::new(sizes.layout.pages(), blocks),
+            queues: Default::default(),
+            stalled: [false; 2],
+            responses: VecDeque::new(),
+            payload: VecDeque::new(),
+            classes: Arbiter::new([sizes.responses, 1]),
+            askers: Arbiter::new([1, 1]),
+            serving: None,
+            low: sizes.low,
+            high: sizes.high,
+            batch: sizes.batch,
+            window: sizes.window,
+            flushing: false,
+            draining: false,
+            forced: None,
+            chain: None,
+            flushed: 0,
+            effect: Effect::Nothing,
+            until: None,
+        }
+    }
+
+    pub(super) fn until(&self) -> Option<Time> {
+        self.until
+    }
+
+    pub(super) fn set_weights(&mut self, weights: [u32; 2]) {
+        self.askers.set(weights);
+    }
+
+    pub(super) fn ask(&mut self, asker: Asker, ticket: Ticket, ask: Ask) {
+        self.queues[asker as usize].push_back((ticket, ask));
+    }
+
+    /// The CTP sends the entries of a block.
+    pub(super) fn respond(&mut self, block: usize, entries: &[u32]) {
+        self.responses.push_back(block);
+        self.payload.extend(entries);
+    }
+
+    /// Whether everything dirty is to be flushed, or only what is too much.
+    pub(super) fn drain(&mut self, everything: bool) {
+        self.draining = everything;
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        let idle = self.until.is_none() && self.serving.is_none() && self.responses.is_empty();
+        idle && self.queues.iter().all(VecDeque::is_empty) && self.cache.dirty() == 0
+    }
+
+    /// True if nothing more is to be sent to the CTP, as far as is known now.
+    pub(super) fn is_flushed(&self) -> bool {
+        self.cache.dirty() == 0 && !matches!(self.effect, Effect::Flush(_))
+    }
+
+    pub(super) fn mshrs_at_most(&self) -> u64 {
+        self.mshrs.at_most()
+    }
+
+    #[cfg(test)]
+    pub(super) fn state_of(&self, key: u32) -> (bool, bool, usize) {
+        let found = self.cache.find(key).expect("a cached block");
+        (self.cache.block(found).transient, self.cache.block(found).dirty, self.mshrs.of(found).len())
+    }
+
+    #[cfg(test)]
+    pub(super) fn dirty_pages(&self) -> Vec<(u32, u32)> {
+        self.dtl.listed()
+    }
+
+    /// The entries of a block, if they are here.
+    pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
+        let found = self.cache.find(block)?;
+        (!self.cache.block(found).transient).then(|| self.cache.data(found))
+    }
+
+    /// Says what the step that is due has to say.
+    pub(super) fn finish(&mut self, ctp: &mut Ctp, counters: &mut Counters, out: &mut Output) {
+        self.until = None;
+        let request = |block, kind| {
+            let (tvpn, at) = self.layout.page_of(self.cache.key(block));
+            Request { tvpn, at, kind }
+        };
+        match self.effect {
+            Effect::Nothing => {}
+            Effect::Answer(ticket, answer) => {
+                counters.questions += 1;
+                out.answers.push((ticket, answer));
+            }
+            Effect::Load(block) => ctp.request(request(block, Kind::Load(block)), &[]),
+            Effect::Flush(block) => ctp.request(request(block, Kind::Flush), self.cache.data(block)),
+        }
+        self.effect = Effect::Nothing;
+    }
+
+    /// Begins a step if there is something to do. Without `room` in the queue to the CTP only responses are taken;
+    /// they need none, so the two levels never wait for each other in a circle.
+    pub(super) fn begin(&mut self, now: Time, room: bool, counters: &mut Counters) {
+        if self.until.is_none()
+            && let Some(cost) = self.step(room, counters)
+        {
+            counters.busy[0] += cost;
+            self.until = Some(now + cost);
+        }
+    }
+
+    fn step(&mut self, room: bool, counters: &mut Counters) -> Option<Span> {
+        if self.serving.is_some() {
+            return Some(self.serve_register());
+        }
+        let clean = self.cache.len() - self.cache.dirty();
+        self.flushing = clean <= self.low || self.flushing && clean < self.high;
+        // Some blocks and one packet take turns, so that no question waits for a whole flush (Sec. 4.5).
+        if room
+            && self.flushed < self.batch
+            && let Some(cost) = self.flush(counters)
+        {
+            return Some(cost);
+        }
+        loop {
+            let ready = [0, 1].map(|queue| room && !self.stalled[queue] && !self.queues[queue].is_empty());
+            let class = self.classes.pick([!self.responses.is_empty(), ready.contains(&true)]);
+            let cost = match class {
+                Some(0) => Some(self.fill()),
+                Some(_) => {
+                    let queue = self.askers.pick(ready).expect("one is ready");
+                    let cost = self.question(queue, counters);
+                    self.stalled[queue] = cost.is_none();
+                    cost
+                }
+                None => return if room { self.flush(counters) } else { None },
+            };
+            if cost.is_some() {
+                self.flushed = 0;
+                return cost;
+            }
+        }
+    }
+
+    /// Takes the data of a block.
+    fn fill(&mut self) -> Span {
+        let block = self.responses.pop_front().expect("a response");
+        let entries = self.payload.drain(..self.layout.block as usize);
+        self.cache.data_mut(block).iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
+        self.cache.settle(block);
+        self.serving = Some((block, 0));
+        self.costs.packet + self.costs.entry * u64::from(self.layout.block)
+    }
+
+    /// Serves the next register of a block that was filled, in the order in which the questions came (Sec. 4.3).
+    fn serve_register(&mut self) -> Span {
+        let (block, served) = self.serving.expect("a block being served");
+        let (ticket, ask) = self.mshrs.of(block)[served];
+        self.serving = Some((block, served + 1));
+        if served + 1 == self.mshrs.of(block).len() {
+            self.mshrs.clear(block);
+            self.serving = None;
+            self.stalled = [false; 2];
+        }
+        self.costs.list + self.serve(block, ticket, &ask)
+    }
+
+    fn serve(&mut self, block: usize, ticket: Ticket, ask: &Ask) -> Span {
+        let offset = self.layout.offset(ask);
+        let (answer, changed) = layout::serve(ask, &mut self.cache.data_mut(block)[offset..]);
+        self.cache.touch(block);
+        self.effect = Effect::Answer(ticket, answer);
+        if !changed {
+            return Span::ZERO;
+        }
+        let (tvpn, _) = self.layout.page_of(self.cache.key(block));
+        if self.cache.make_dirty(block) {
+            self.dtl.register(tvpn, block);
+            return self.costs.list;
+        }
+        self.dtl.touch(tvpn);
+        Span::ZERO
+    }
+
+    /// Takes the first question of a queue; none if it must wait.
+    fn question(&mut self, queue: usize, counters: &mut Counters) -> Option<Span> {
+        let (ticket, ask) = *self.queues[queue].front().expect("a question");
+        let key = self.layout.block_of(&ask);
+        let mut cost = self.costs.packet + self.costs.tag * self.cache.ways();
+        match self.cache.find(key) {
+            Some(block) if !self.cache.block(block).transient => {
+                counters.cmt_hits += 1;
+                cost += self.serve(block, ticket, &ask);
+            }
+            Some(block) => {
+                cost += self.log(block, ticket, ask)?;
+                counters.cmt_misses += 1;
+            }
+            None => {
+                let (victim, looked) = self.cache.victim(key, Among::Clean);
+                let Some(block) = victim else {
+                    // Nothing can go until one of the set has been flushed (Sec. 4.4).
+                    let dirty = self.cache.set(key).find(|block| self.cache.block(*block).dirty);
+                    self.forced = dirty.map(|block| self.layout.page_of(self.cache.key(block)).0);
+                    return None;
+                };
+                self.cache.allocate(block, key);
+                cost += self.costs.victim * looked;
+                cost += self.log(block, ticket, ask).expect("the first register of a block fits");
+                self.effect = Effect::Load(block);
+                counters.cmt_misses += 1;
+            }
+        }
+        self.queues[queue].pop_front();
+        Some(cost)
+    }
+
+    /// Keeps a question in the block that waits for its data.
+    fn log(&mut self, block: usize, ticket: Ticket, ask: Ask) -> Option<Span> {
+        let bytes = match ask {
+            Ask::Lookup { .. } => CMT_LOOKUP,
+            Ask::Update { .. } => CMT_UPDATE,
+            Ask::CondUpdate { .. } => CMT_COND_UPDATE,
+        };
+        self.mshrs.push(block, bytes, (ticket, ask)).then_some(self.costs.list)
+    }
+
+    /// Sends the next dirty block to the CTP, if any is to be flushed.
+    fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
+        let mut cost = Span::ZERO;
+        if self.chain.is_none() {
+            self.chain = self.forced.take().and_then(|tvpn| self.dtl.take(tvpn));
+            if self.chain.is_none() && (self.flushing || self.draining) {
+                let (tvpn, looked) = self.dtl.choose(self.window);
+                cost += self.costs.victim * looked;
+                self.chain = self.dtl.take(tvpn?);
+            }
+            counters.flushes += u64::from(self.chain.is_some());
+        }
+        let block = self.chain?;
+        self.chain = self.dtl.after(block);
+        self.cache.make_clean(block as usize);
+        self.stalled = [false; 2];
+        self.effect = Effect::Flush(block as usize);
+        self.flushed += 1;
+        counters.flushed_blocks += 1;
+        Some(cost + self.costs.packet + self.costs.list + self.costs.entry * u64::from(self.layout.block))
+    }
+}

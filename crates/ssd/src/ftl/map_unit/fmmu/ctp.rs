@@ -1,0 +1,391 @@
+//! The second level: cached translation pages (Sec. 4.2, 4.3 and 4.5).
+//!
+//! It takes loads and flushes from the CMT, has missing pages read, and stores dirty ones in the order in which they
+//! became dirty.
+
+use std::collections::VecDeque;
+
+use flash::units::{Span, Time};
+
+use super::super::arbiter::Arbiter;
+use super::super::cache::{Among, Cache};
+use super::super::costs::Costs;
+use super::super::mshrs::{CTP_REQUEST, Mshrs};
+use super::super::write_buffers::WriteBuffers;
+use super::super::{Counters, Job, NOWHERE, Output};
+use super::Sizes;
+use super::cmt::Cmt;
+
+/// A request of the CMT.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) tvpn: u32,
+    /// Where the block begins in the page.
+    pub(super) at: usize,
+    pub(super) kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Fill this block of the CMT.
+    Load(usize),
+    /// Take a block over; its entries go with the request.
+    Flush,
+}
+
+/// What is said at the end of a step.
+#[derive(Clone, Copy, Debug)]
+enum Effect {
+    Nothing,
+    /// A block of the CMT gets the entries from `at` on.
+    Respond {
+        block: usize,
+        at: usize,
+        cmt: usize,
+    },
+    Job(Job),
+}
+
+/// The second level and its queues.
+#[derive(Clone, Debug)]
+pub(super) struct Ctp {
+    costs: Costs,
+    width: usize,
+    cache: Cache,
+    mshrs: Mshrs<Request>,
+    /// The entries of the flushes among the registers of each block.
+    flushed: Vec<VecDeque<u32>>,
+    /// Pages that the block manager has taken to be programmed (Sec. 4.1).
+    buffers: WriteBuffers,
+    /// Dirty blocks in order.
+    dirty: VecDeque<u32>,
+    threshold: usize,
+    loads: VecDeque<usize>,
+    stores: VecDeque<u32>,
+    requests: VecDeque<Request>,
+    payload: VecDeque<u32>,
+    arbiter: Arbiter<3>,
+    /// The first request cannot be carried out before something else happens.
+    stalled: bool,
+    /// A block that must be stored so that it can.
+    forced: Option<u32>,
+    /// The block whose registers are being served, and how many have been.
+    serving: Option<(usize, usize)>,
+    /// A packet was taken since the last store, so it is the turn of the next.
+    turn: bool,
+    draining: bool,
+    outstanding: u64,
+    effect: Effect,
+    until: Option<Time>,
+}
+
+impl Ctp {
+    pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
+        let (blocks, page) = (sizes.ctp_blocks, sizes.layout.page);
+        Self {
+            costs,
+            width: sizes.layout.block as usize,
+            cache: Cache::new(blocks, sizes.ctp_ways, page),
+            mshrs: Mshrs::new(blocks, page * 4),
+            flushed: vec![VecDeque::new(); blocks as usize],
+            buffers: WriteBuffers::new(sizes.buffers, page),
+            dirty: VecDeque::new(),
+            threshold: sizes.ctp_dirty as usize,
+            loads: VecDeque::new(),
+            stores: VecDeque::new(),
+            requests: VecDeque::new(),
+            payload: VecDeque::new(),
+            arbiter: Arbiter::new([sizes.responses, sizes.responses, 1]),
+            stalled: false,
+            forced: None,
+            serving: None,
+            turn: true,
+            draining: false,
+            outstanding: 0,
+            effect: Effect::Nothing,
+            until: None,
+        }
+    }
+
+    pub(super) fn until(&self) -> Option<Time> {
+        self.until
+    }
+
+    /// How many requests wait.
+    pub(super) fn queued(&self) -> usize {
+        self.requests.len()
+    }
+
+    pub(super) fn request(&mut self, request: Request, entries: &[u32]) {
+        if request.kind == Kind::Flush {
+            self.payload.extend(entries);
+        }
+        self.requests.push_back(request);
+    }
+
+    /// The controller brought a page; it lies in its block until the registers are served.
+    pub(super) fn loaded(&mut self, tvpn: u32, image: Option<&[u32]>) {
+        let block = self.cache.find(tvpn).filter(|block| self.cache.block(*block).transient);
+        let block = block.expect("a page that was asked for");
+        match image {
+            Some(image) => self.cache.data_mut(block).copy_from_slice(image),
+            None => self.cache.data_mut(block).fill(NOWHERE),
+        }
+        self.outstanding -= 1;
+        self.loads.push_back(block);
+    }
+
+    pub(super) fn stored(&mut self, tvpn: u32) {
+        self.stores.push_back(tvpn);
+    }
+
+    /// Whether everything dirty is to be stored, or only what is too much.
+    pub(super) fn drain(&mut self, everything: bool) {
+        self.draining = everything;
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        let settled = self.serving.is_none() && self.until.is_none() && self.outstanding == 0;
+        settled
+            && self.requests.is_empty()
+            && self.loads.is_empty()
+            && self.cache.dirty() == 0
+            && self.buffers.is_empty()
+    }
+
+    pub(super) fn mshrs_at_most(&self) -> u64 {
+        self.mshrs.at_most()
+    }
+
+    #[cfg(test)]
+    pub(super) fn state_of(&self, key: u32) -> (bool, bool, usize) {
+        let found = self.cache.find(key).expect("a cached page");
+        (self.cache.block(found).transient, self.cache.block(found).dirty, self.mshrs.of(found).len())
+    }
+
+    /// The content of a page that is here, whole.
+    #[cfg(test)]
+    pub(super) fn page(&self, tvpn: u32) -> &[u32] {
+        self.cache.data(self.cache.find(tvpn).expect("a cached page"))
+    }
+
+    /// The content of a page that is being stored.
+    pub(super) fn image(&self, tvpn: u32) -> &[u32] {
+        self.buffers.get(tvpn).expect("a page that is being stored")
+    }
+
+    /// The newest value of an entry, if it is on its way here or here.
+    pub(super) fn peek(&self, tvpn: u32, at: usize) -> Option<u32> {
+        let covers = |request: &Request| {
+            request.kind == Kind::Flush && request.tvpn == tvpn && (request.at..request.at + self.width).contains(&at)
+        };
+        // The newest value is in the flush that was sent last.
+        let newest = |requests: &mut dyn DoubleEndedIterator<Item = &Request>, payload: &VecDeque<u32>| {
+            let mut end = payload.len();
+            for request in requests.rev().filter(|request| request.kind == Kind::Flush) {
+                end -= self.width;
+                if covers(request) {
+                    return Some(payload[end + at - request.at]);
+                }
+            }
+            None
+        };
+        newest(&mut self.requests.iter(), &self.payload)
+            .or_else(|| {
+                let block = self.cache.find(tvpn)?;
+                let served = self.serving.filter(|(serving, _)| *serving == block).map_or(0, |(_, served)| served);
+                let waiting = newest(&mut self.mshrs.of(block)[served..].iter(), &self.flushed[block]);
+                let filled = !self.cache.block(block).transient;
+                waiting.or_else(|| filled.then(|| self.cache.data(block)[at]))
+            })
+            .or_else(|| self.buffers.get(tvpn).map(|page| page[at]))
+    }
+
+    /// Says what the step that is due has to say.
+    pub(super) fn finish(&mut self, cmt: &mut Cmt, counters: &mut Counters, out: &mut Output) {
+        self.until = None;
+        match std::mem::replace(&mut self.effect, Effect::Nothing) {
+            Effect::Nothing => {}
+            Effect::Respond { block, at, cmt: to } => cmt.respond(to, &self.cache.data(block)[at..at + self.width]),
+            Effect::Job(job) => {
+                match job {
+                    Job::Load(_) => {
+                        counters.loads += 1;
+                        self.outstanding += 1;
+                        counters.loads_at_most = counters.loads_at_most.max(self.outstanding);
+                    }
+                    Job::Store(_) => counters.stores += 1,
+                }
+                out.jobs.push(job);
+            }
+        }
+    }
+
+    /// Begins a step if there is something to do.
+    pub(super) fn begin(&mut self, now: Time, counters: &mut Counters) {
+        if self.until.is_none()
+            && let Some(cost) = self.step(counters)
+        {
+            counters.busy[1] += cost;
+            self.until = Some(now + cost);
+        }
+    }
+
+    fn step(&mut self, counters: &mut Counters) -> Option<Span> {
+        if self.serving.is_some() {
+            return Some(self.serve());
+        }
+        // Stores and packets take turns, so that neither waits for all of the other (Sec. 4.5).
+        if self.turn
+            && let Some(cost) = self.store()
+        {
+            return Some(cost);
+        }
+        loop {
+            let requests = !self.stalled && !self.requests.is_empty();
+            let Some(queue) = self.arbiter.pick([!self.stores.is_empty(), !self.loads.is_empty(), requests]) else {
+                return self.store();
+            };
+            let taken = match queue {
+                0 => Some(self.end_of_store()),
+                1 => Some(self.fill()),
+                _ => self.take(counters),
+            };
+            if taken.is_some() {
+                self.turn = true;
+                return taken;
+            }
+            self.stalled = true;
+        }
+    }
+
+    /// Stores the page that has been dirty longest, if too many are.
+    fn store(&mut self) -> Option<Span> {
+        // A page is programmed once at a time: what is updated meanwhile stays dirty.
+        let free = |block: &u32| self.buffers.get(self.cache.key(*block as usize)).is_none();
+        let forced = self.forced.take().and_then(|block| self.dirty.iter().position(|dirty| *dirty == block));
+        let threshold = if self.draining { 0 } else { self.threshold };
+        let place = match forced {
+            Some(place) => Some(place).filter(|place| free(&self.dirty[*place])),
+            None if self.dirty.len() > threshold => self.dirty.iter().position(free),
+            None => None,
+        }?;
+        let block = self.dirty[place] as usize;
+        let tvpn = self.cache.key(block);
+        self.buffers.claim(tvpn)?.copy_from_slice(self.cache.data(block));
+        self.dirty.remove(place);
+        self.cache.make_clean(block);
+        self.stalled = false;
+        self.effect = Effect::Job(Job::Store(tvpn));
+        self.turn = false;
+        Some(self.costs.issue + self.costs.list)
+    }
+
+    fn end_of_store(&mut self) -> Span {
+        let tvpn = self.stores.pop_front().expect("a response");
+        self.buffers.release(tvpn);
+        self.stalled = false;
+        self.costs.packet + self.costs.list
+    }
+
+    fn fill(&mut self) -> Span {
+        let block = self.loads.pop_front().expect("a response");
+        self.cache.settle(block);
+        self.serving = Some((block, 0));
+        // The controller put the page there; only the registers cost time.
+        self.costs.packet
+    }
+
+    /// Serves the next register of a block that was filled.
+    fn serve(&mut self) -> Span {
+        let (block, served) = self.serving.expect("a block being served");
+        let request = self.mshrs.of(block)[served];
+        match request.kind {
+            Kind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
+            Kind::Flush => {
+                let entries = self.flushed[block].drain(..self.width);
+                let into = &mut self.cache.data_mut(block)[request.at..];
+                into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
+                self.updated(block);
+            }
+        }
+        self.serving = Some((block, served + 1));
+        if served + 1 == self.mshrs.of(block).len() {
+            self.mshrs.clear(block);
+            self.serving = None;
+            self.stalled = false;
+        }
+        self.costs.list + self.costs.entry * self.width as u64
+    }
+
+    /// A block has newer entries than flash.
+    fn updated(&mut self, block: usize) {
+        if self.cache.make_dirty(block) {
+            self.dirty.push_back(block as u32);
+        }
+    }
+
+    /// Takes a request of the CMT; none if it must wait.
+    fn take(&mut self, counters: &mut Counters) -> Option<Span> {
+        let request = *self.requests.front().expect("a request");
+        let (tag, entries) = (self.costs.tag * self.cache.ways(), self.costs.entry * self.width as u64);
+        let mut cost = self.costs.packet + tag;
+        match self.cache.find(request.tvpn) {
+            Some(block) if !self.cache.block(block).transient => {
+                counters.ctp_hits += 1;
+                self.cache.touch(block);
+                cost += entries;
+                match request.kind {
+                    Kind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
+                    Kind::Flush => {
+                        let entries = self.payload.drain(..self.width);
+                        let into = &mut self.cache.data_mut(block)[request.at..];
+                        into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
+                        self.updated(block);
+                        cost += self.costs.list;
+                    }
+                }
+            }
+            Some(block) => {
+                cost += self.log(block, request)?;
+                counters.ctp_misses += 1;
+            }
+            None => {
+                let (victim, looked) = self.cache.victim(request.tvpn, Among::Clean);
+                let Some(block) = victim else {
+                    // Nothing can go until one of the set has been stored.
+                    let set = self.cache.set(request.tvpn);
+                    self.forced = self.dirty.iter().copied().find(|block| set.contains(&(*block as usize)));
+                    return None;
+                };
+                self.cache.allocate(block, request.tvpn);
+                cost += self.costs.victim * looked;
+                cost += self.log(block, request).expect("the first register of a block fits");
+                if let Some(page) = self.buffers.get(request.tvpn) {
+                    // Flash still has the version before, so the page comes from where it waits to be programmed.
+                    self.cache.data_mut(block).copy_from_slice(page);
+                    self.loads.push_back(block);
+                } else {
+                    cost += self.costs.issue;
+                    self.effect = Effect::Job(Job::Load(request.tvpn));
+                }
+                counters.ctp_misses += 1;
+            }
+        }
+        self.requests.pop_front();
+        Some(cost)
+    }
+
+    /// Keeps a request in the block that waits for its page.
+    fn log(&mut self, block: usize, request: Request) -> Option<Span> {
+        let flush = request.kind == Kind::Flush;
+        let bytes = CTP_REQUEST + if flush { self.width as u32 * 4 } else { 0 };
+        if !self.mshrs.push(block, bytes, request) {
+            return None;
+        }
+        if flush {
+            self.flushed[block].extend(self.payload.drain(..self.width));
+        }
+        Some(self.costs.list)
+    }
+}

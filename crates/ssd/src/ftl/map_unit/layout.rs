@@ -1,0 +1,93 @@
+//! How the map is cut: units into blocks of a cache, blocks into translation pages; and what a question does to
+//! the entries of a block.
+
+use flash::units::{Lpn, Psn};
+
+use super::{Answer, Ask, NOWHERE, SPAN};
+
+/// The sizes of the map and of its parts, in entries of four bytes (one for each mapping unit).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Entries in the whole map.
+    pub units: u32,
+    /// Entries in a translation page.
+    pub page: u32,
+    /// Entries in a block of the cached mapping table (CMT); divides `page`.
+    pub block: u32,
+}
+
+impl Layout {
+    /// Translation pages.
+    pub(super) fn pages(&self) -> u32 {
+        self.units.div_ceil(self.page)
+    }
+
+    /// Blocks in a translation page.
+    pub(super) fn blocks(&self) -> u32 {
+        self.page / self.block
+    }
+
+    /// The block that all units of a question are in.
+    ///
+    /// # Panics
+    /// If they are in several, or beyond the end of the map.
+    pub(super) fn block_of(&self, ask: &Ask) -> u32 {
+        let (first, count) = range(ask);
+        assert!(count > 0 && count <= SPAN && first.get() + count <= self.units, "a question about units of the map");
+        let block = first.get() / self.block;
+        assert_eq!(block, (first.get() + count - 1) / self.block, "a question is about one block");
+        block
+    }
+
+    /// Where the first unit of a question stands in its block.
+    pub(super) fn offset(&self, ask: &Ask) -> usize {
+        (range(ask).0.get() % self.block) as usize
+    }
+
+    /// The first block of a translation page.
+    pub(super) fn first_block(&self, tvpn: u32) -> u32 {
+        tvpn * self.blocks()
+    }
+
+    /// The translation page of a block, and where the block begins in it.
+    pub(super) fn page_of(&self, block: u32) -> (u32, usize) {
+        (block / self.blocks(), (block % self.blocks() * self.block) as usize)
+    }
+}
+
+fn range(ask: &Ask) -> (Lpn, u32) {
+    match *ask {
+        Ask::Lookup { first, count } => (first, count),
+        Ask::Update { lpn, .. } | Ask::CondUpdate { lpn, .. } => (lpn, 1),
+    }
+}
+
+/// The place that an entry stands for.
+pub(super) fn decode(entry: u32) -> Option<Psn> {
+    (entry != NOWHERE).then(|| Psn::new(entry))
+}
+
+fn encode(place: Option<Psn>) -> u32 {
+    place.map_or(NOWHERE, Psn::get)
+}
+
+/// Answers a question from the entries of its units (those from the first one on), and tells whether they were
+/// changed.
+pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
+    match *ask {
+        Ask::Lookup { count, .. } => {
+            let mut places = [None; SPAN as usize];
+            places.iter_mut().zip(&entries[..count as usize]).for_each(|(place, entry)| *place = decode(*entry));
+            (Answer::Places(places), false)
+        }
+        Ask::Update { to, .. } => (Answer::Updated(decode(std::mem::replace(&mut entries[0], encode(to)))), true),
+        // While a unit was copied the host may have written it anew (Sec. 4.1): then the copy is garbage.
+        Ask::CondUpdate { from, to, .. } => {
+            let holds = entries[0] == from.get();
+            if holds {
+                entries[0] = to.get();
+            }
+            (Answer::Condition(holds), holds)
+        }
+    }
+}

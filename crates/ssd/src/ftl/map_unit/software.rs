@@ -1,0 +1,172 @@
+//! Map units in software: the map is divided over cores by translation page, and each core has a part of the caches
+//! to itself (Sec. 3.2, last paragraphs, and 5.1).
+//!
+//! What happens to a question on its core is the same in DFTL and CDFTL up to the point where a block of the CMT is
+//! filled or written back; that is where they differ ([`Backing`]).
+
+mod core;
+
+use flash::units::{Lpn, Psn, Span, Time};
+
+use self::core::Core;
+use super::costs::Costs;
+use super::layout::{self, Layout};
+use super::{Ask, Asker, Counters, MapUnit, Output, Ticket, arbiter};
+
+/// What lies behind the CMT of a core: flash, or the second level.
+pub(super) trait Backing {
+    /// Fills a block that begins at `at` in a page.
+    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step;
+
+    /// Takes blocks over into their page. They are changed in nothing if the step is not done.
+    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
+
+    /// Stores some dirty page, if there is one that can be stored.
+    fn evict(&mut self) -> Option<Step>;
+
+    /// A page has been programmed.
+    fn stored(&mut self, tvpn: u32);
+
+    /// True if flash has all that is here.
+    fn is_clean(&self) -> bool;
+
+    /// The content of a page, if flash has an older one or none is needed from there.
+    fn page(&self, tvpn: u32) -> Option<&[u32]>;
+
+    /// The content of a page that is being stored.
+    fn image(&self, tvpn: u32) -> &[u32];
+}
+
+/// Which page is wanted.
+pub(super) struct Access<'a> {
+    pub(super) tvpn: u32,
+    /// Its content, if it has just been loaded for this.
+    pub(super) loaded: Option<&'a [u32]>,
+    pub(super) costs: &'a Costs,
+    pub(super) counters: &'a mut Counters,
+}
+
+/// What came of a step.
+pub(super) struct Step {
+    pub(super) cost: Span,
+    /// A page that is to be stored.
+    pub(super) store: Option<u32>,
+    pub(super) outcome: Outcome,
+}
+
+impl Step {
+    pub(super) fn new(cost: Span, outcome: Outcome) -> Self {
+        Self { cost, store: None, outcome }
+    }
+
+    /// It cannot be taken now, and nothing was done.
+    pub(super) fn wait() -> Self {
+        Self::new(Span::ZERO, Outcome::Wait)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// It is done.
+    Done,
+    /// The page must be loaded first.
+    Load,
+    /// Something that is under way must end first.
+    Wait,
+}
+
+/// What the cores of a scheme have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) layout: Layout,
+    pub(super) costs: Costs,
+    pub(super) cores: u32,
+    /// Questions that a core works on at once.
+    pub(super) outstanding: u32,
+    /// Blocks of the CMT of each core, and their associativity.
+    pub(super) blocks: u32,
+    pub(super) ways: u32,
+}
+
+/// A map unit on several cores.
+#[derive(Clone, Debug)]
+pub(super) struct Software<B> {
+    layout: Layout,
+    cores: Vec<Core<B>>,
+}
+
+impl<B: Backing> Software<B> {
+    pub(super) fn new(plan: &Plan, mut backing: impl FnMut(u32) -> B) -> Self {
+        Self { layout: plan.layout, cores: (0..plan.cores).map(|core| Core::new(plan, core, backing(core))).collect() }
+    }
+
+    fn core_of(&self, tvpn: u32) -> usize {
+        tvpn as usize % self.cores.len()
+    }
+
+    pub(super) fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        let weights = arbiter::collector_weights(valid, of);
+        self.cores.iter_mut().for_each(|core| core.set_weights(weights));
+    }
+
+    pub(super) fn flush_all(&mut self, now: Time) {
+        self.cores.iter_mut().for_each(|core| core.drain(now));
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        self.cores.iter().all(Core::is_clean)
+    }
+
+    pub(super) fn counters(&self) -> Counters {
+        let mut sum = Counters::new(0);
+        self.cores.iter().for_each(|core| sum.add(core.counters()));
+        sum
+    }
+
+    pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        let block = lpn.get() / self.layout.block;
+        let (tvpn, at) = self.layout.page_of(block);
+        let inside = (lpn.get() % self.layout.block) as usize;
+        let core = &self.cores[self.core_of(tvpn)];
+        let entry = match core.cached(block) {
+            Some(entries) => Some(entries[inside]),
+            None => core.backing().page(tvpn).or_else(|| images(tvpn)).map(|page| page[at + inside]),
+        };
+        entry.and_then(layout::decode)
+    }
+}
+
+impl<B: Backing> MapUnit for Software<B> {
+    fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
+        let (tvpn, _) = self.layout.page_of(self.layout.block_of(&ask));
+        let core = self.core_of(tvpn);
+        self.cores[core].ask(now, asker, ticket, ask);
+    }
+
+    fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+        let core = self.core_of(tvpn);
+        self.cores[core].loaded(now, tvpn, image);
+    }
+
+    fn stored(&mut self, now: Time, tvpn: u32) {
+        let core = self.core_of(tvpn);
+        self.cores[core].stored(now, tvpn);
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Output) {
+        // Cores share no units, so only the order within a moment is arbitrary; it is by number.
+        loop {
+            let due = self.cores.iter_mut().filter_map(|core| core.until().map(|at| (at, core)));
+            let Some((at, core)) = due.min_by_key(|(at, _)| *at).filter(|(at, _)| *at <= now) else { return };
+            core.finish(at, out);
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.cores.iter().filter_map(Core::until).min()
+    }
+
+    fn image(&self, tvpn: u32) -> &[u32] {
+        self.cores[self.core_of(tvpn)].backing().image(tvpn)
+    }
+}

@@ -1,0 +1,333 @@
+//! One core: it takes questions and steps of what it has begun, one after the other.
+//!
+//! A question that needs flash is a task that waits. As published, a core has one task and waits with it; with more
+//! it goes on with other questions meanwhile. What a step does is seen from outside at its end.
+
+mod steps;
+
+use std::collections::VecDeque;
+
+use flash::units::{Span, Time};
+
+use super::super::arbiter::Arbiter;
+use super::super::cache::Cache;
+use super::super::layout::Layout;
+use super::super::{Answer, Ask, Asker, Costs, Counters, Job, NOWHERE, Output, Ticket};
+use super::{Backing, Plan, Step};
+
+/// Something that a core has begun.
+#[derive(Clone, Debug)]
+struct Task {
+    /// None if nobody asked: the core writes back for its own sake.
+    question: Option<(Ticket, Ask)>,
+    stage: Stage,
+    state: State,
+    /// In which order tasks were begun.
+    number: u64,
+    /// The page that was loaded for the stage.
+    page: Vec<u32>,
+    has_page: bool,
+}
+
+/// What is to be done next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Look for the block.
+    Find,
+    /// Look for a place for the block; this one, if it may be taken.
+    Place(Option<usize>),
+    /// Search for all dirty blocks of a page, because the block is wanted.
+    Scan(u32, Option<usize>),
+    /// Write them back.
+    Merge(u32, Option<usize>),
+    /// Fill the block.
+    Fetch(usize),
+    /// Store a page that the backing chooses.
+    Evict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Free,
+    Ready,
+    Running,
+    /// Until the page is loaded.
+    Loading(u32),
+    /// Until something else has changed.
+    Waiting,
+}
+
+/// What is to be said at the end of a step.
+#[derive(Clone, Copy, Debug)]
+enum Next {
+    Step(Stage),
+    Load(u32),
+    Nothing,
+    Done(Option<Answer>),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    task: usize,
+    until: Time,
+    store: Option<u32>,
+    next: Next,
+}
+
+/// A core with its part of the map.
+#[derive(Clone, Debug)]
+pub(super) struct Core<B> {
+    layout: Layout,
+    costs: Costs,
+    /// Which core this is, of how many.
+    index: u32,
+    cores: u32,
+    cmt: Cache,
+    backing: B,
+    /// Pages whose blocks are being written back.
+    locked: Vec<u32>,
+    /// Dirty blocks of a page, for the time of a step.
+    found: Vec<usize>,
+    queues: [VecDeque<(Ticket, Ask)>; 2],
+    arbiter: Arbiter<2>,
+    tasks: Vec<Task>,
+    begun: u64,
+    running: Option<Running>,
+    draining: bool,
+    /// Loads under way.
+    loads: u64,
+    counters: Counters,
+}
+
+impl<B: Backing> Core<B> {
+    pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
+        let task = Task {
+            question: None,
+            stage: Stage::Find,
+            state: State::Free,
+            number: 0,
+            page: Vec::new(),
+            has_page: false,
+        };
+        Self {
+            layout: plan.layout,
+            costs: plan.costs,
+            index,
+            cores: plan.cores,
+            cmt: Cache::new(plan.blocks, plan.ways, plan.layout.block),
+            backing,
+            locked: Vec::new(),
+            found: Vec::new(),
+            queues: Default::default(),
+            arbiter: Arbiter::new([1, 1]),
+            tasks: vec![task; plan.outstanding as usize],
+            begun: 0,
+            running: None,
+            draining: false,
+            loads: 0,
+            counters: Counters::new(1),
+        }
+    }
+
+    pub(super) fn set_weights(&mut self, weights: [u32; 2]) {
+        self.arbiter.set(weights);
+    }
+
+    pub(super) fn backing(&self) -> &B {
+        &self.backing
+    }
+
+    pub(super) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    pub(super) fn until(&self) -> Option<Time> {
+        self.running.map(|running| running.until)
+    }
+
+    /// Blocks are numbered anew on each core, so that they spread over all its sets.
+    fn key(&self, block: u32) -> u32 {
+        let blocks = self.layout.blocks();
+        block / blocks / self.cores * blocks + block % blocks
+    }
+
+    /// The page of a cached block, and where the block begins in it.
+    fn page_of(&self, key: u32) -> (u32, usize) {
+        let (page, at) = self.layout.page_of(key);
+        (page * self.cores + self.index, at)
+    }
+
+    /// The entries of a block, if they are here.
+    pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
+        let found = self.cmt.find(self.key(block))?;
+        (!self.cmt.block(found).transient).then(|| self.cmt.data(found))
+    }
+
+    pub(super) fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
+        self.queues[asker as usize].push_back((ticket, ask));
+        self.begin(now);
+    }
+
+    pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>) {
+        let size = self.layout.page as usize;
+        self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
+        for task in self.tasks.iter_mut().filter(|task| task.state == State::Loading(tvpn)) {
+            task.page.clear();
+            match image {
+                Some(image) => task.page.extend_from_slice(image),
+                None => task.page.resize(size, NOWHERE),
+            }
+            assert_eq!(task.page.len(), size, "an image is a translation page");
+            task.has_page = true;
+            task.state = State::Ready;
+        }
+        self.begin(now);
+    }
+
+    pub(super) fn stored(&mut self, now: Time, tvpn: u32) {
+        self.backing.stored(tvpn);
+        self.wake();
+        self.begin(now);
+    }
+
+    /// Begins to write everything back.
+    pub(super) fn drain(&mut self, now: Time) {
+        self.draining = true;
+        self.begin(now);
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        let idle = self.tasks.iter().all(|task| task.state == State::Free);
+        idle && self.queues.iter().all(VecDeque::is_empty) && self.cmt.dirty() == 0 && self.backing.is_clean()
+    }
+
+    /// What waited may go on, or find out that it may not.
+    fn wake(&mut self) {
+        let waiting = self.tasks.iter_mut().filter(|task| task.state == State::Waiting);
+        waiting.for_each(|task| task.state = State::Ready);
+    }
+
+    /// Ends the step that was due at `now`, and begins another.
+    pub(super) fn finish(&mut self, now: Time, out: &mut Output) {
+        let Running { task, store, next, .. } = self.running.take().expect("a step that is due");
+        if let Some(tvpn) = store {
+            self.counters.stores += 1;
+            out.jobs.push(Job::Store(tvpn));
+        }
+        match next {
+            Next::Step(stage) => {
+                self.tasks[task].stage = stage;
+                self.tasks[task].state = State::Ready;
+            }
+            Next::Load(tvpn) => {
+                self.counters.loads += 1;
+                self.loads += 1;
+                self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
+                out.jobs.push(Job::Load(tvpn));
+                self.tasks[task].state = State::Loading(tvpn);
+                let loading = self.tasks.iter().filter(|task| matches!(task.state, State::Loading(_))).count() as u64;
+                self.counters.mshrs_at_most[0] = self.counters.mshrs_at_most[0].max(loading);
+            }
+            Next::Nothing => {}
+            Next::Done(answer) => {
+                self.tasks[task].state = State::Free;
+                if let Some((ticket, _)) = self.tasks[task].question.take() {
+                    self.counters.questions += 1;
+                    out.answers.push((ticket, answer.expect("a question is answered")));
+                }
+            }
+        }
+        self.wake();
+        self.begin(now);
+    }
+
+    fn is_loading(&self, tvpn: u32) -> bool {
+        self.tasks.iter().any(|task| task.state == State::Loading(tvpn))
+    }
+
+    /// Begins a step if the core is idle: of the task begun first, or of a new one.
+    fn begin(&mut self, now: Time) {
+        while self.running.is_none() {
+            let ready = (0..self.tasks.len()).filter(|task| self.tasks[*task].state == State::Ready);
+            let Some(task) = ready.min_by_key(|task| self.tasks[*task].number).or_else(|| self.open()) else { return };
+            self.tasks[task].state = State::Running;
+            match self.step(task) {
+                Some((cost, store, mut next)) => {
+                    // One load serves all who want the page; it cannot be stored before they have it. What is under
+                    // way may arrive before this step ends, so the task waits from now on.
+                    if let Next::Load(tvpn) = next
+                        && self.is_loading(tvpn)
+                    {
+                        self.tasks[task].state = State::Loading(tvpn);
+                        next = Next::Nothing;
+                    }
+                    self.counters.busy[0] += cost;
+                    self.running = Some(Running { task, until: now + cost, store, next });
+                }
+                None => self.tasks[task].state = State::Waiting,
+            }
+        }
+    }
+
+    /// Makes a task of the next question, or of what is dirty.
+    fn open(&mut self) -> Option<usize> {
+        let task = self.tasks.iter().position(|task| task.state == State::Free)?;
+        let ready = [!self.queues[0].is_empty(), !self.queues[1].is_empty()];
+        let (question, stage) = match self.arbiter.pick(ready) {
+            Some(queue) => (self.queues[queue].pop_front(), Stage::Find),
+            None => (None, self.chore()?),
+        };
+        self.begun += 1;
+        let task_state = &mut self.tasks[task];
+        (task_state.question, task_state.stage, task_state.number) = (question, stage, self.begun);
+        task_state.has_page = false;
+        Some(task)
+    }
+
+    /// What there is to write back when everything is.
+    fn chore(&mut self) -> Option<Stage> {
+        // One page after the other: this is not hurried.
+        if !self.draining || !self.locked.is_empty() {
+            return None;
+        }
+        if self.cmt.dirty() > 0 {
+            let dirty = (0..self.cmt.len() as usize).find(|block| self.cmt.block(*block).dirty)?;
+            let tvpn = self.page_of(self.cmt.key(dirty)).0;
+            return Some(Stage::Scan(tvpn, None));
+        }
+        if self.backing.is_clean() {
+            self.draining = false;
+            return None;
+        }
+        Some(Stage::Evict)
+    }
+
+    /// One step of a task; none if it must wait, and then nothing was done.
+    fn step(&mut self, task: usize) -> Option<(Span, Option<u32>, Next)> {
+        match self.tasks[task].stage {
+            Stage::Find => self.find(task),
+            Stage::Place(wanted) => self.place(task, wanted, Span::ZERO),
+            Stage::Scan(tvpn, wanted) => {
+                if self.locked.contains(&tvpn) {
+                    return None;
+                }
+                let stale =
+                    |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
+                if let Some(block) = wanted.filter(stale) {
+                    // Another task wrote the page back meanwhile, and may have taken the block.
+                    return self.place(task, Some(block), Span::ZERO);
+                }
+                self.locked.push(tvpn);
+                // Nothing leads to the dirty blocks of a page, so all blocks of the core are tested (Sec. 5.2).
+                Some((self.costs.scan * u64::from(self.cmt.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
+            }
+            Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),
+            Stage::Fetch(block) => self.fetch(task, block, Span::ZERO),
+            Stage::Evict => match self.backing.evict() {
+                Some(Step { cost, store, .. }) => Some((cost, store, Next::Done(None))),
+                None if self.backing.is_clean() => Some((Span::ZERO, None, Next::Done(None))),
+                None => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The steps of a question on its core.
+
+use flash::units::Span;
+
+use super::super::super::cache::Among;
+use super::super::super::layout;
+use super::super::{Access, Backing, Outcome};
+use super::{Core, Next, Stage};
+
+/// What a step costs, what it has stored, and what comes next.
+type Taken = (Span, Option<u32>, Next);
+
+impl<B: Backing> Core<B> {
+    /// Looks for the block of the question.
+    pub(super) fn find(&mut self, task: usize) -> Option<Taken> {
+        let cost = self.costs.packet + self.costs.tag * self.cmt.ways();
+        let key = self.key_of(task);
+        match self.cmt.find(key) {
+            Some(block) if self.cmt.block(block).transient => None,
+            Some(block) => {
+                self.counters.cmt_hits += 1;
+                Some(self.serve(task, block, cost))
+            }
+            None => {
+                let taken = self.place(task, None, cost)?;
+                self.counters.cmt_misses += 1;
+                Some(taken)
+            }
+        }
+    }
+
+    /// Finds a place for the block and has it filled.
+    pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Option<Taken> {
+        let key = self.key_of(task);
+        if let Some(block) = self.cmt.find(key) {
+            // Another question had it loaded meanwhile.
+            let transient = self.cmt.block(block).transient;
+            return (!transient).then(|| self.serve(task, block, cost));
+        }
+        let free = |block: &usize| !self.cmt.block(*block).dirty && !self.cmt.block(*block).transient;
+        let (victim, looked) = match wanted.filter(free) {
+            Some(block) => (Some(block), 0),
+            None => self.cmt.victim(key, Among::Settled),
+        };
+        let (victim, cost) = (victim?, cost + self.costs.victim * looked);
+        if self.cmt.block(victim).dirty {
+            let (tvpn, _) = self.page_of(self.cmt.key(victim));
+            return Some((cost, None, Next::Step(Stage::Scan(tvpn, Some(victim)))));
+        }
+        self.cmt.allocate(victim, key);
+        // The place is taken: if the backing is not ready, what was spent so far is the step.
+        Some(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
+    }
+
+    /// Fills the block and answers.
+    pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Option<Taken> {
+        let (tvpn, at) = self.page_of(self.cmt.key(block));
+        let flushed = self.locked.contains(&tvpn) && !self.is_loading(tvpn);
+        if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
+            // A load sent now could still be under way when the page is stored, and would bring the old one.
+            return None;
+        }
+        let state = &mut self.tasks[task];
+        let access = Access {
+            tvpn,
+            loaded: state.has_page.then_some(&state.page[..]),
+            costs: &self.costs,
+            counters: &mut self.counters,
+        };
+        let step = self.backing.fetch(access, at, self.cmt.data_mut(block));
+        let cost = spent + step.cost;
+        match step.outcome {
+            Outcome::Wait => None,
+            Outcome::Load => {
+                state.stage = Stage::Fetch(block);
+                Some((cost, step.store, Next::Load(tvpn)))
+            }
+            Outcome::Done => {
+                state.has_page = false;
+                self.cmt.settle(block);
+                let (cost, _, next) = self.serve(task, block, cost);
+                Some((cost, step.store, next))
+            }
+        }
+    }
+
+    /// Writes back the dirty blocks of a page.
+    pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Option<Taken> {
+        let first = self.layout.first_block(tvpn / self.cores);
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let cached = (0..self.layout.blocks()).filter_map(|i| self.cmt.find(first + i));
+        found.extend(cached.filter(|block| self.cmt.block(*block).dirty));
+        let state = &mut self.tasks[task];
+        let access = Access {
+            tvpn,
+            loaded: state.has_page.then_some(&state.page[..]),
+            costs: &self.costs,
+            counters: &mut self.counters,
+        };
+        let (cmt, layout) = (&self.cmt, &self.layout);
+        let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, cmt.data(*block)));
+        let step = self.backing.merge(access, blocks);
+        let taken = match step.outcome {
+            Outcome::Wait => None,
+            Outcome::Load => Some((step.cost, step.store, Next::Load(tvpn))),
+            Outcome::Done => {
+                state.has_page = false;
+                self.counters.flushes += 1;
+                self.counters.flushed_blocks += found.len() as u64;
+                found.iter().for_each(|block| self.cmt.make_clean(*block));
+                self.locked.retain(|locked| *locked != tvpn);
+                let next = match state.question {
+                    Some(_) => Next::Step(Stage::Place(wanted)),
+                    None => Next::Done(None),
+                };
+                Some((step.cost, step.store, next))
+            }
+        };
+        self.found = found;
+        taken
+    }
+
+    fn serve(&mut self, task: usize, block: usize, cost: Span) -> Taken {
+        let (_, ask) = self.tasks[task].question.expect("a question");
+        let offset = self.layout.offset(&ask);
+        let (answer, changed) = layout::serve(&ask, &mut self.cmt.data_mut(block)[offset..]);
+        self.cmt.touch(block);
+        if changed {
+            self.cmt.make_dirty(block);
+        }
+        (cost, None, Next::Done(Some(answer)))
+    }
+
+    fn key_of(&self, task: usize) -> u32 {
+        let (_, ask) = self.tasks[task].question.expect("a question");
+        self.key(self.layout.block_of(&ask))
+    }
+}

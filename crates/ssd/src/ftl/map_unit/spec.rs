@@ -1,0 +1,304 @@
+//! Map units as they are described in a file, and whether they can be built.
+
+use flash::fault::Fault;
+use flash::units::{Bytes, Ratio, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SPAN;
+use super::costs::CostSpec;
+
+/// Bytes of a map entry.
+pub(super) const ENTRY: u64 = 4;
+
+/// How the FTL knows where every unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum MapUnitSpec {
+    /// The full map in RAM.
+    Table(TableSpec),
+    /// One cache of map entries, in software (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009).
+    Dftl(DftlSpec),
+    /// Two levels of cache, in software (Qin, Wang, Liu, Shao: A Two-Level Caching Mechanism for Demand-Based
+    /// Page-Level Address Mapping, RTAS 2011).
+    Cdftl(CdftlSpec),
+    /// Two levels of cache in hardware that never wait for a miss (Woo and Min: FMMU, 2017).
+    Fmmu(FmmuSpec),
+}
+
+impl Default for MapUnitSpec {
+    fn default() -> Self {
+        Self::Table(TableSpec::default())
+    }
+}
+
+/// The full map in RAM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct TableSpec {
+    /// Time for each question; none by default.
+    pub service: Span,
+}
+
+/// One cache of map entries, in software.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct DftlSpec {
+    /// Size of the cache (CMT); 1,088 KiB as in Woo and Min, Sec. 5.1.
+    pub cmt: Bytes,
+    /// Size of one of its blocks.
+    pub block: Bytes,
+    /// Associativity; 4 in the execution times of Woo and Min, Sec. 5.2.
+    pub ways: u32,
+    /// Cores; translation page `n` belongs to core `n` modulo this.
+    pub cores: u32,
+    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer some 90,000
+    /// random reads in a second, and the paper's answer more than ten times as many (Fig. 11(d)): for its figures set
+    /// 128 or more.
+    pub outstanding: u32,
+    /// Translation pages that can be under way to flash at once, over all cores. The paper does not limit them; 128
+    /// are as many as its device has chips.
+    pub write_buffers: u32,
+    /// What the steps cost.
+    pub costs: CostSpec,
+}
+
+impl DftlSpec {
+    /// As in Woo and Min, Sec. 5.1, on one core.
+    pub const PUBLISHED: Self = Self {
+        cmt: Bytes::new(1_088 << 10),
+        block: Bytes::new(64),
+        ways: 4,
+        cores: 1,
+        outstanding: 1,
+        write_buffers: 128,
+        costs: CostSpec::Published,
+    };
+}
+
+impl Default for DftlSpec {
+    fn default() -> Self {
+        Self::PUBLISHED
+    }
+}
+
+/// Two levels of cache, in software.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct CdftlSpec {
+    /// Size of the first level, the cached mapping table (CMT); 64 KiB as in Woo and Min, Sec. 5.1.
+    pub cmt: Bytes,
+    /// Size of one of its blocks.
+    pub block: Bytes,
+    /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. A block
+    /// of it is a translation page, and that has the size of a mapping unit.
+    pub ctp: Bytes,
+    /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
+    pub ways: u32,
+    /// Cores; translation page `n` belongs to core `n` modulo this.
+    pub cores: u32,
+    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer some 90,000
+    /// random reads in a second, and the paper's answer more than ten times as many (Fig. 11(d)): for its figures set
+    /// 128 or more.
+    pub outstanding: u32,
+    /// Translation pages that can be under way to flash at once, over all cores. The paper does not limit them; 128
+    /// are as many as its device has chips.
+    pub write_buffers: u32,
+    /// What the steps cost.
+    pub costs: CostSpec,
+}
+
+impl CdftlSpec {
+    /// As in Woo and Min, Sec. 5.1, on one core.
+    pub const PUBLISHED: Self = Self {
+        cmt: Bytes::new(64 << 10),
+        block: Bytes::new(64),
+        ctp: Bytes::new(1_024 << 10),
+        ways: 4,
+        cores: 1,
+        outstanding: 1,
+        write_buffers: 128,
+        costs: CostSpec::Published,
+    };
+}
+
+impl Default for CdftlSpec {
+    fn default() -> Self {
+        Self::PUBLISHED
+    }
+}
+
+/// Two levels of cache in hardware.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FmmuSpec {
+    /// Size of the first level, the cached mapping table (CMT); 64 KiB as in Woo and Min, Sec. 5.1.
+    pub cmt: Bytes,
+    /// Size of one of its blocks; 64 bytes as in Woo and Min, Fig. 6.
+    pub block: Bytes,
+    /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. A block
+    /// of it is a translation page, and that has the size of a mapping unit.
+    pub ctp: Bytes,
+    /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
+    pub ways: u32,
+    /// Share of clean blocks of the CMT at which flushing begins (Sec. 4.5). Assumed: the paper gives no number.
+    pub low: Ratio,
+    /// Share of clean blocks at which it ends. Assumed.
+    pub high: Ratio,
+    /// Blocks flushed between two questions while flushing (Sec. 4.5). Assumed.
+    pub batch: u32,
+    /// Translation pages, from the one registered first, that are compared as victims of a flush. Assumed.
+    pub window: u32,
+    /// Share of dirty pages of the CTP above which the one dirty longest is stored (Sec. 4.5). Pages that are being
+    /// stored do not count. Assumed.
+    pub dirty: Ratio,
+    /// Translation pages that the block manager has taken and not yet programmed (Sec. 4.1). The paper does not limit
+    /// them; 128 are as many as its device has chips.
+    pub write_buffers: u32,
+    /// Turns of responses for one of requests (Sec. 4.6). Assumed: the paper says only that it is more than one.
+    pub responses: u32,
+    /// Requests that can wait between CMT and CTP. Assumed.
+    pub queue: u32,
+    /// What the steps cost.
+    pub costs: CostSpec,
+}
+
+impl FmmuSpec {
+    /// As in Woo and Min, Sec. 5.1.
+    pub const PUBLISHED: Self = Self {
+        cmt: Bytes::new(64 << 10),
+        block: Bytes::new(64),
+        ctp: Bytes::new(1_024 << 10),
+        ways: 4,
+        low: Ratio::new(0.25),
+        high: Ratio::new(0.5),
+        batch: 4,
+        window: 64,
+        dirty: Ratio::new(0.25),
+        write_buffers: 128,
+        responses: 4,
+        queue: 16,
+        costs: CostSpec::Published,
+    };
+}
+
+impl Default for FmmuSpec {
+    fn default() -> Self {
+        Self::PUBLISHED
+    }
+}
+
+impl MapUnitSpec {
+    /// One of every kind, with sizes that make a difference on a small device: what the conformance suite and the
+    /// swarm are applied to. The second level has two pages for each core.
+    #[must_use]
+    pub fn every(page: Bytes) -> [Self; 4] {
+        let ctp = Bytes::new(4 * page.get());
+        let cmt = Bytes::new(16 * 64);
+        [
+            Self::Table(TableSpec { service: Span::from_ns(100) }),
+            Self::Dftl(DftlSpec { cmt, ways: 4, cores: 2, write_buffers: 4, ..DftlSpec::PUBLISHED }),
+            Self::Cdftl(CdftlSpec {
+                cmt,
+                ctp,
+                ways: 2,
+                cores: 2,
+                outstanding: 4,
+                write_buffers: 4,
+                ..CdftlSpec::PUBLISHED
+            }),
+            Self::Fmmu(FmmuSpec { cmt, ctp, ways: 2, ..FmmuSpec::PUBLISHED }),
+        ]
+    }
+
+    /// Its name in a file.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Table(_) => "table",
+            Self::Dftl(_) => "dftl",
+            Self::Cdftl(_) => "cdftl",
+            Self::Fmmu(_) => "fmmu",
+        }
+    }
+
+    /// What is wrong with it on a device whose translation pages have the size `page`; `path` is where it stands in
+    /// the file.
+    #[must_use]
+    pub fn faults(&self, path: &str, page: Bytes) -> Vec<Fault> {
+        let mut check = Check { path, page, faults: Vec::new() };
+        match self {
+            Self::Table(_) => {}
+            Self::Dftl(spec) => {
+                check.cores(spec.cores, spec.outstanding, spec.write_buffers);
+                check.block(spec.block);
+                check.cache("cmt", spec.cmt, spec.block, spec.ways, spec.cores);
+            }
+            Self::Cdftl(spec) => {
+                check.cores(spec.cores, spec.outstanding, spec.write_buffers);
+                check.block(spec.block);
+                check.cache("cmt", spec.cmt, spec.block, spec.ways, spec.cores);
+                check.cache("ctp", spec.ctp, page, spec.ways, spec.cores);
+            }
+            Self::Fmmu(spec) => {
+                check.cores(1, 1, spec.write_buffers);
+                check.block(spec.block);
+                check.cache("cmt", spec.cmt, spec.block, spec.ways, 1);
+                check.cache("ctp", spec.ctp, page, spec.ways, 1);
+                let above = [("batch", spec.batch), ("window", spec.window)];
+                let above = above.into_iter().chain([("responses", spec.responses), ("queue", spec.queue)]);
+                above.for_each(|(key, value)| check.positive(key, value));
+                check.demand(spec.low.get() < spec.high.get(), "low", "is not below `high`", "lower it");
+                check.demand(spec.high.get() <= 1.0, "high", "is more than the whole cache", "set at most 100%");
+                check.demand(spec.dirty.get() < 1.0, "dirty", "leaves no page clean", "set less than 100%");
+            }
+        }
+        check.faults
+    }
+}
+
+struct Check<'a> {
+    path: &'a str,
+    page: Bytes,
+    faults: Vec<Fault>,
+}
+
+impl Check<'_> {
+    fn demand(&mut self, holds: bool, key: &str, message: impl Into<String>, remedy: impl Into<String>) {
+        if !holds {
+            self.faults.push(Fault::new(format!("{}.{key}", self.path), message, remedy));
+        }
+    }
+
+    fn positive(&mut self, key: &str, value: u32) {
+        self.demand(value > 0, key, "is 0", "set at least 1");
+    }
+
+    fn cores(&mut self, cores: u32, outstanding: u32, buffers: u32) {
+        self.demand((1..=64).contains(&cores), "cores", format!("is {cores}"), "set 1 to 64");
+        self.demand((1..=4096).contains(&outstanding), "outstanding", format!("is {outstanding}"), "set 1 to 4096");
+        let enough = buffers >= cores && buffers <= 1 << 16;
+        self.demand(enough, "write-buffers", format!("is {buffers}"), "set at least one for each core, at most 65536");
+    }
+
+    fn block(&mut self, block: Bytes) {
+        let least = u64::from(SPAN) * ENTRY;
+        let whole = block.get() > 0 && block.get().is_multiple_of(least) && self.page.get().is_multiple_of(block.get());
+        let message = format!("a block of {block} does not divide a translation page of {}", self.page);
+        self.demand(whole, "block", message, format!("set a divisor of it that is a multiple of {least}B"));
+    }
+
+    fn cache(&mut self, key: &str, size: Bytes, block: Bytes, ways: u32, cores: u32) {
+        if ways == 0 || cores == 0 || block.is_zero() {
+            self.demand(ways > 0 || key != "cmt", "ways", "is 0", "set at least 1");
+            return;
+        }
+        // Every core has whole sets of its own.
+        let step = block.get().saturating_mul(u64::from(ways)).saturating_mul(u64::from(cores));
+        let whole = !size.is_zero() && size.get().is_multiple_of(step);
+        let message = format!("{size} are not whole sets of {ways} blocks of {block} on each of {cores} cores");
+        self.demand(whole, key, message, format!("set a multiple of {}", Bytes::new(step)));
+        let fits = size.get() / block.get() < 1 << 28;
+        self.demand(fits, key, "has more blocks than can be numbered", "make it smaller, or the blocks larger");
+    }
+}

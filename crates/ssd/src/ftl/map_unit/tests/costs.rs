@@ -1,0 +1,129 @@
+//! The published configurations take the published times (Woo and Min, Sec. 5.2, Fig. 10).
+
+use flash::units::{Bytes, Lpn, Span};
+
+use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, CostSpec, DftlSpec, FmmuSpec, MapUnitSpec};
+use super::rig::Rig;
+
+const PAGE: u32 = 1024;
+const UNITS: u32 = 2048 * PAGE;
+
+fn rig(spec: MapUnitSpec) -> Rig {
+    Rig::new(AnyMapUnit::new(&spec, UNITS, Bytes::new(4096)), UNITS, PAGE, Span::ZERO, 1)
+}
+
+fn dftl(cores: u32) -> MapUnitSpec {
+    MapUnitSpec::Dftl(DftlSpec { cores, ..DftlSpec::PUBLISHED })
+}
+
+fn cdftl(cores: u32) -> MapUnitSpec {
+    MapUnitSpec::Cdftl(CdftlSpec { cores, ..CdftlSpec::PUBLISHED })
+}
+
+const FMMU: MapUnitSpec = MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED);
+
+/// Busy time of all cores or machines, in nanoseconds.
+fn busy(rig: &Rig) -> f64 {
+    rig.unit.counters().busy.iter().map(|span| span.as_us_f64() * 1_000.0).sum()
+}
+
+/// Mean busy time of a question about `unit(i)`, the later half of `count` of them, in nanoseconds.
+fn mean(spec: MapUnitSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
+    let mut rig = rig(spec);
+    let mut half = 0.0;
+    for i in 0..count {
+        if i == count / 2 {
+            half = busy(&rig);
+        }
+        rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(unit(i)), count: 1 });
+        rig.settle();
+    }
+    (busy(&rig) - half) / f64::from(count - count / 2)
+}
+
+/// Always another block of the same few translation pages: the CMT misses, the CTP hits.
+fn blocks(i: u32) -> u32 {
+    i % 2048 * 16
+}
+
+/// Always another translation page, and another block of it.
+fn pages(i: u32) -> u32 {
+    i % 2048 * PAGE + i * 7 % 64 * 16
+}
+
+#[track_caller]
+fn close(measured: f64, expected: f64) {
+    assert!((measured / expected - 1.0).abs() < 0.02, "{measured} ns instead of {expected} ns");
+}
+
+#[test]
+fn hits_take_what_figure_10a_says() {
+    close(mean(dftl(1), 100, |_| 5), 1_500.0);
+    close(mean(cdftl(1), 8192, blocks), 4_000.0);
+    close(mean(FMMU, 8192, blocks), 160.0);
+}
+
+#[test]
+fn misses_take_what_figure_10b_says() {
+    // 40,000 blocks in turn, more than the 17,408 that fit.
+    close(mean(dftl(1), 80_000, |i| i % 40_000 * 16), 4_500.0);
+    close(mean(cdftl(1), 8192, pages), 4_700.0);
+    close(mean(FMMU, 8192, pages), 185.0);
+}
+
+#[test]
+fn four_cores_answer_four_times_as_many() {
+    for (spec, expected) in [(dftl(4), 375.0), (cdftl(4), 1_000.0)] {
+        let mut rig = rig(spec);
+        let warm = |rig: &mut Rig| {
+            let start = rig.now;
+            for i in 0..2048 {
+                // Of 32 pages, each core has eight; DFTL keeps all of their blocks, CDFTL only the pages.
+                rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(i % 32 * PAGE + i / 32 * 16), count: 1 });
+            }
+            rig.settle();
+            (rig.now - start).as_us_f64() * 1_000.0 / 2048.0
+        };
+        warm(&mut rig);
+        close(warm(&mut rig), expected);
+    }
+}
+
+/// Busy time of flushing one page with `dirty` blocks, in microseconds.
+fn flush(spec: MapUnitSpec, dirty: u32) -> f64 {
+    let mut rig = rig(spec);
+    for i in 0..dirty {
+        rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(i * 16), to: None });
+        rig.settle();
+    }
+    let before = busy(&rig);
+    rig.flush();
+    (busy(&rig) - before) / 1_000.0
+}
+
+#[test]
+fn flushes_take_what_figure_10c_says() {
+    let fmmu = flush(FMMU, 64);
+    assert!(fmmu < 10.0, "{fmmu} us for all blocks of a page");
+    let (one, two) = (flush(dftl(1), 1), flush(cdftl(1), 1));
+    // Beside the search there is little to do for one block: 17 times, as 1,088 KiB are of 64 KiB.
+    assert!((one / two - 17.0).abs() < 2.0, "{one} us and {two} us");
+    assert!(one > 400.0 && two > 25.0, "{one} us and {two} us");
+    let larger = MapUnitSpec::Dftl(DftlSpec { block: Bytes::new(128), ..DftlSpec::PUBLISHED });
+    let ratio = flush(larger, 1) / one;
+    assert!((ratio - 0.5).abs() < 0.02, "half as many blocks to be tested: {ratio}");
+}
+
+#[test]
+fn more_ways_cost_more_and_ideal_units_nothing() {
+    let ways = |ways| mean(MapUnitSpec::Dftl(DftlSpec { ways, ..DftlSpec::PUBLISHED }), 100, |_| 5);
+    close(ways(8) - ways(4), ways(16) / 2.0 - ways(8) / 2.0);
+    assert!(ways(8) > 1.7 * ways(4), "tags are most of it");
+    for spec in [
+        MapUnitSpec::Dftl(DftlSpec { costs: CostSpec::Ideal, ..DftlSpec::PUBLISHED }),
+        MapUnitSpec::Cdftl(CdftlSpec { costs: CostSpec::Ideal, ..CdftlSpec::PUBLISHED }),
+        MapUnitSpec::Fmmu(FmmuSpec { costs: CostSpec::Ideal, ..FmmuSpec::PUBLISHED }),
+    ] {
+        assert_eq!(mean(spec, 200, pages).to_bits(), 0);
+    }
+}

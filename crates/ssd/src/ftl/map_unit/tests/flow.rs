@@ -1,0 +1,131 @@
+//! How much is under way at once, when flushes begin and end, and whose turn it is.
+
+use flash::units::{Bytes, Lpn, Psn, Span};
+
+use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec};
+use super::equal::Small;
+use super::rig::Rig;
+
+fn published(spec: MapUnitSpec, units: u32) -> Rig {
+    Rig::new(AnyMapUnit::new(&spec, units, Bytes::new(4096)), units, 1024, Span::from_ms(1), 3)
+}
+
+fn lookup(lpn: u32) -> Ask {
+    Ask::Lookup { first: Lpn::new(lpn), count: 1 }
+}
+
+/// Loads under way at most when 200 questions about as many pages come at once.
+fn loads_at_most(spec: MapUnitSpec) -> u64 {
+    let mut rig = published(spec, 200 * 1024);
+    (0..200).for_each(|page| {
+        // Another block of each page, so that not all fall into the same sets of the CMT.
+        rig.ask(Asker::Host, lookup(page * 1024 + page * 7 % 64 * 16));
+    });
+    rig.settle();
+    rig.check();
+    rig.unit.counters().loads_at_most
+}
+
+#[test]
+fn fmmu_has_as_many_misses_outstanding_as_there_are_chips() {
+    // Sec. 6: as many as flash chips, 128 in Sec. 5.1; in software, one for each core that waits.
+    assert_eq!(loads_at_most(MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED)), 200);
+    for cores in [1, 2, 4] {
+        let dftl = DftlSpec { cores, ..DftlSpec::PUBLISHED };
+        let cdftl = CdftlSpec { cores, ..CdftlSpec::PUBLISHED };
+        assert_eq!(loads_at_most(MapUnitSpec::Dftl(dftl)), u64::from(cores));
+        assert_eq!(loads_at_most(MapUnitSpec::Cdftl(cdftl)), u64::from(cores));
+        let many = DftlSpec { outstanding: 128 / cores, ..dftl };
+        assert!(loads_at_most(MapUnitSpec::Dftl(many)) >= 128);
+    }
+}
+
+#[test]
+fn one_load_serves_all_who_wait_for_the_page() {
+    let mut rig = published(MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
+    (0..300).for_each(|i| {
+        rig.ask(Asker::Host, lookup(i * 16 % 1024 + i / 64));
+    });
+    rig.settle();
+    let counters = rig.unit.counters();
+    assert_eq!((counters.questions, counters.loads), (300, 1));
+    assert_eq!((counters.cmt_misses, counters.ctp_misses), (300, 64));
+    assert_eq!(counters.mshrs_at_most, [300, 64]);
+}
+
+const SMALL: Small = Small {
+    units: 640,
+    block: 2,
+    blocks_in_page: 2,
+    ways: 4,
+    cmt_sets: 4,
+    ctp_sets: 40,
+    cores: 1,
+    outstanding: 1,
+    buffers: 1,
+    queue: 4,
+    ctp_dirty: 3,
+    low: 4,
+    timed: true,
+};
+
+fn update(rig: &mut Rig, page: u32) {
+    // Block 2 * page, and its set is that modulo 4: the second block of odd pages, so that all sets are used.
+    let lpn = Lpn::new(page * 4 + page % 2 * 2);
+    rig.ask(Asker::Host, Ask::Update { lpn, to: Some(Psn::new(page)) });
+    rig.settle();
+}
+
+#[test]
+fn flushes_begin_at_the_low_watermark_and_end_at_the_high_one() {
+    let mut rig = Rig::new(SMALL.fmmu(), SMALL.units, 4, Span::from_us(50), 1);
+    // 16 blocks, low 4, high 8. Blocks 0, 4, 8... are in set 0, and so on: no set is full before the watermark.
+    for block in 0..11 {
+        rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(block * 2), to: Some(Psn::new(block)) });
+        rig.settle();
+    }
+    assert_eq!(rig.unit.counters().flushed_blocks, 0, "five are clean");
+    rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(22), to: None });
+    rig.settle();
+    assert_eq!(rig.unit.counters().flushed_blocks, 4, "eight are clean");
+    assert_eq!(rig.unit.counters().flushes, 2, "two pages of two blocks");
+    assert_eq!(rig.unit.counters().stores, 0, "at most three pages of the CTP are dirty");
+    rig.check();
+    rig.flush();
+    assert_eq!(rig.unit.counters().stores, 6, "each page once");
+}
+
+#[test]
+fn dirty_pages_are_stored_first_in_first_out() {
+    let mut rig = Rig::new(SMALL.fmmu(), SMALL.units, 4, Span::from_us(50), 1);
+    (0..60).for_each(|page| update(&mut rig, page));
+    let stores = |rig: &Rig| {
+        let pages = rig.issued.iter().filter_map(|job| match job {
+            super::super::Job::Store(tvpn) => Some(*tvpn),
+            super::super::Job::Load(_) => None,
+        });
+        pages.collect::<Vec<_>>()
+    };
+    let (first, flushed) = (stores(&rig), rig.unit.counters().flushed_blocks);
+    assert_eq!(first.len() as u64, flushed - 3, "three dirty pages are kept");
+    rig.flush();
+    assert_eq!(stores(&rig)[..first.len()], first);
+    assert_eq!(rig.unit.counters().stores, 60);
+}
+
+#[test]
+fn the_collector_has_its_share_of_the_turns() {
+    for (valid, expected) in [(0, 2), (64, 8), (128, 16), (240, 30)] {
+        let mut rig = published(MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
+        rig.ask(Asker::Host, lookup(0));
+        rig.settle();
+        rig.unit.set_collector_weight(valid, 256);
+        for i in 0..120 {
+            rig.ask(if i < 60 { Asker::Host } else { Asker::Collector }, lookup(0));
+        }
+        rig.settle();
+        // One host request is begun before the rest is there, in the round of the old weights.
+        let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
+        assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid units");
+    }
+}
