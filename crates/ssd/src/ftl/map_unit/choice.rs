@@ -110,7 +110,8 @@ impl AnyUnit {
         if let MapSpec::Uncached { service } = spec {
             return Some(Self::Uncached(Uncached::new(*service, start.entries, units)));
         }
-        let page = Bytes::new(u64::from(start.entries) * ENTRY);
+        // A full table has no translation pages; it is asked for as much at once as any other.
+        let page = Bytes::new(u64::from(start.entries.max(super::SPAN)) * ENTRY);
         let mut unit = AnyMapUnit::new(&spec.unit()?, units as u32, page);
         if let Some(table) = unit.table() {
             for (lpn, found) in (0..).map(Lpn::new).zip(start.found) {
