@@ -94,12 +94,17 @@ impl PageFtl {
     }
 
     /// True if what has been gathered is copied although it does not fill a program: somebody waits for the
-    /// space, or a block is failing. Otherwise it stays where it is until there is more.
+    /// space, a block is failing, or wear is levelled among translation pages, of which there may never be more.
+    /// Otherwise it stays where it is until there is more.
     fn must_pad(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let stalled = !chosen.is_moving();
-        let failing = chosen.gc.victims.iter().any(|victim| victim.cause == Cause::Recovery);
-        stalled && !chosen.gc.gathered.is_empty() && (failing || !chosen.waiting.is_empty())
+        let now = |victim: &Victim| match victim.cause {
+            Cause::Wear => self.kind_in(pool) == 1,
+            cause => cause == Cause::Recovery,
+        };
+        let urgent = chosen.gc.victims.iter().any(now) || !chosen.waiting.is_empty();
+        stalled && !chosen.gc.gathered.is_empty() && urgent
     }
 
     /// Slots that the next program of copies takes.

@@ -52,12 +52,33 @@ impl FreeList {
         }
     }
 
+    /// The erase count of the least worn.
+    pub(super) fn least_worn(&self) -> Option<u32> {
+        match self {
+            Self::ByWear(heap) => heap.peek().map(|Reverse((erases, _))| *erases),
+            Self::Fifo(queue) => queue.iter().map(|(erases, _)| *erases).min(),
+        }
+    }
+
     /// Takes the most worn: cold data will rest there.
     pub(super) fn pop_most_worn(&mut self) -> Option<SuperblockId> {
         let chosen = match self {
             Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).max(),
             Self::Fifo(queue) => queue.iter().copied().max(),
         }?;
+        self.remove(chosen)
+    }
+
+    /// Takes the least worn.
+    pub(super) fn pop_least_worn(&mut self) -> Option<SuperblockId> {
+        let chosen = match self {
+            Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
+            Self::Fifo(queue) => queue.iter().copied().min(),
+        }?;
+        self.remove(chosen)
+    }
+
+    fn remove(&mut self, chosen: (u32, SuperblockId)) -> Option<SuperblockId> {
         match self {
             Self::ByWear(heap) => heap.retain(|Reverse(entry)| *entry != chosen),
             Self::Fifo(queue) => queue.retain(|entry| *entry != chosen),
@@ -189,6 +210,9 @@ mod tests {
             [(5, 0), (1, 1), (9, 2), (1, 3)].into_iter().for_each(|(e, sb)| list.push(SuperblockId::new(sb), e));
             assert_eq!(list.most_worn(), Some(9));
             assert_eq!(list.pop_most_worn(), Some(SuperblockId::new(2)));
+            list.push(SuperblockId::new(4), 0);
+            assert_eq!(list.least_worn(), Some(0));
+            assert_eq!(list.pop_least_worn(), Some(SuperblockId::new(4)));
             std::iter::from_fn(|| list.pop()).map(SuperblockId::get).collect::<Vec<_>>()
         });
         assert_eq!(orders, [vec![1, 3, 0], vec![0, 1, 3]]);
