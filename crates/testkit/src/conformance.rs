@@ -31,6 +31,9 @@ pub struct Effort {
     pub requests: u32,
     /// Requests of a script whose every moment is a power cut.
     pub cut_requests: u32,
+    /// A drive whose map is paged has several times the events, most of them like others: it is cut at one moment in
+    /// so many, and the seed says which. An odd number, so that ends and middles of events both have their turn.
+    pub paged_stride: u64,
     /// Power cuts of one drive, one after another.
     pub lives: u32,
     /// Operations of which each one fails once.
@@ -41,9 +44,9 @@ pub struct Effort {
 
 impl Effort {
     /// What `make test` has time for.
-    pub const TEST: Self = Self { requests: 500, cut_requests: 36, lives: 300, failures: 24, erases: 60 };
+    pub const TEST: Self = Self { requests: 500, cut_requests: 36, paged_stride: 5, lives: 300, failures: 24, erases: 60 };
     /// What the soak has time for.
-    pub const SOAK: Self = Self { requests: 3000, cut_requests: 200, lives: 3000, failures: 120, erases: 200 };
+    pub const SOAK: Self = Self { requests: 3000, cut_requests: 200, paged_stride: 1, lives: 3000, failures: 120, erases: 200 };
 }
 
 /// What a check is applied to.

@@ -1,5 +1,6 @@
 //! Power cuts at every moment that can differ: at the start and the end of every media operation, and half-way
-//! between any two of them.
+//! between any two of them. Behind a map unit there are so many that tests take their share of them (see
+//! [`Effort::paged_stride`](super::Effort)), and the soak all.
 //!
 //! Each time a copy of the drive loses its power, and a new drive is made of nothing but what is left on the
 //! media. What was durable is there and whole, nothing older reappears, and nothing of another sector. Then the
@@ -47,7 +48,8 @@ pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
 }
 
 fn cut_everywhere(trial: &Trial<'_>, mut host: Host) -> Work {
-    let mut cutter = Cutter { seed: trial.seed, capacity: trial.capacity(), cuts: 0 };
+    let stride = if trial.resolved.ftl.map.is_paged() { trial.effort.paged_stride } else { 1 };
+    let mut cutter = Cutter { seed: trial.seed, capacity: trial.capacity(), stride, moments: trial.seed, cuts: 0 };
     for line in script::random(trial.seed, trial.capacity(), trial.effort.cut_requests) {
         host.submit(line.io);
         for _ in 0..line.events {
@@ -64,6 +66,8 @@ fn cut_everywhere(trial: &Trial<'_>, mut host: Host) -> Work {
 struct Cutter {
     seed: u64,
     capacity: u64,
+    stride: u64,
+    moments: u64,
     cuts: u64,
 }
 
@@ -83,6 +87,10 @@ impl Cutter {
     }
 
     fn cut(&mut self, host: &Host) {
+        self.moments += 1;
+        if !self.moments.is_multiple_of(self.stride) {
+            return;
+        }
         self.cuts += 1;
         let mut rng = Rng::stream(self.seed ^ self.cuts << 32, "conformance.cut");
         let mut copy = host.crashed(rng.bits());
