@@ -120,6 +120,14 @@ impl AnyUnit {
         }
         Some(Self::Other(Box::new(unit)))
     }
+
+    /// Says that the collector works on a victim with `valid` units of `of` ([`AnyMapUnit::set_collector_weight`]).
+    /// Without a cache each translation page serves host and collector in turns, whatever they have to do.
+    pub(crate) fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        if let Self::Other(unit) = self {
+            unit.set_collector_weight(valid, of);
+        }
+    }
 }
 
 macro_rules! each {
