@@ -239,7 +239,7 @@ impl Cmt {
         self.cache.touch(block);
         self.effect = Effect::Answer(ticket, answer);
         if !changed {
-            return Span::ZERO;
+            return self.costs.command_for(&answer);
         }
         let (tvpn, _) = self.layout.page_of(self.cache.key(block));
         if self.cache.make_dirty(block) {
