@@ -172,7 +172,7 @@ impl Cmt {
         if self.until.is_none()
             && let Some(cost) = self.step(room, counters)
         {
-            counters.busy[0] += cost;
+            counters.work(0, cost, matches!(self.effect, Effect::Flush(_)));
             self.until = Some(now + cost);
         }
     }

@@ -135,9 +135,33 @@ fn flush(spec: MapUnitSpec, dirty: u32) -> f64 {
         rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(i * 16), to: None });
         rig.settle();
     }
-    let before = busy(&rig);
+    let (before, asked) = (busy(&rig), rig.unit.counters());
+    assert_eq!((asked.flushes, asked.flush_time), (0, Span::ZERO));
+    assert!((asked.question_time.as_us_f64() * 1_000.0 - before).abs() < 0.1, "all of it was for questions");
     rig.flush();
-    (busy(&rig) - before) / 1_000.0
+    let flushed = rig.unit.counters();
+    let took = (busy(&rig) - before) / 1_000.0;
+    assert_eq!((flushed.flushes, flushed.question_time), (1, asked.question_time));
+    assert!((flushed.flush_time.as_us_f64() - took).abs() < 1e-3, "all of it was for the flush");
+    took
+}
+
+#[test]
+fn busy_times_are_cut_off_at_the_moment_of_asking() {
+    for (spec, takes) in [(dftl(1), 1_500), (cdftl(2), 1_500), (FMMU, 30)] {
+        let mut rig = rig(spec);
+        rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
+        rig.settle();
+        let (start, before) = (rig.now, rig.unit.counters());
+        rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
+        let busy = |after: Span| {
+            let since = rig.unit.counters_at(start + after).since(&before);
+            since.busy.iter().copied().max()
+        };
+        for ns in [0, takes / 3, takes, 2 * takes] {
+            assert_eq!(busy(Span::from_ns(ns)), Some(Span::from_ns(ns.min(takes))), "{spec:?}");
+        }
+    }
 }
 
 #[test]
