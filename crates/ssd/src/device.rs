@@ -10,7 +10,7 @@ use flash::units::{Energy, Sectors, Time};
 use crate::buffer::Buffer;
 use crate::clients::{Active, Clients};
 use crate::ftl::Flash;
-use crate::ftl::page::PageFtl;
+use crate::ftl::family::Ftl;
 use crate::host::{Filter, Link, Queues};
 use crate::{Completion, Counters, Drive, Request, Resolved};
 
@@ -25,8 +25,8 @@ pub(crate) enum Event {
     WentOut(std::num::NonZeroU32),
     /// Recovery's scan is over.
     Ready,
-    /// The map unit has something to do.
-    Map,
+    /// The FTL has something to do on its own account.
+    Ftl,
 }
 
 impl From<flash::backend::Event> for Event {
@@ -45,7 +45,7 @@ pub struct Ssd<S, O = ()> {
     pub(crate) events: EventQueue<Event>,
     pub(crate) hash: EventHash,
     pub(crate) backend: Backend<S, O>,
-    pub(crate) ftl: PageFtl,
+    pub(crate) ftl: Ftl,
     pub(crate) link: Link,
     pub(crate) clients: Clients<S>,
     pub(crate) filter: Filter,
@@ -98,9 +98,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// A device over flash that has been used before.
     #[must_use]
     pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, observer: O) -> Self {
-        let ftl = PageFtl::mount(resolved, &media, seed);
+        let ftl = Ftl::mount(resolved, &media, seed);
         let sectors = resolved.geometry.sectors;
-        let ready = !ftl.is_rewriting();
+        let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
         if !ready {
             events.push(Time::ZERO, Event::Ready);
@@ -214,10 +214,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         Flash { now, backend, events }
     }
 
-    /// Writes the translation pages that recovery found to be out of date.
-    pub(crate) fn rewrite(&mut self) {
+    /// Lets the FTL write what its recovery has to write.
+    pub(crate) fn recover(&mut self) {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
-        self.ftl.rewrite(&mut flash, &mut self.clients);
+        self.ftl.recover(&mut flash, &mut self.clients);
     }
 
     fn handle(&mut self, event: Event) {
@@ -233,9 +233,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             }
             Event::Ready => {
                 self.scanned = true;
-                self.rewrite();
+                self.recover();
             }
-            Event::Map => {
+            Event::Ftl => {
                 self.hash.add(self.now, u64::MAX);
                 self.ftl.wake(self.now);
             }

@@ -1,5 +1,6 @@
 //! Where things go: flash translation layers.
 
+pub(crate) mod family;
 pub mod map_unit;
 pub(crate) mod page;
 pub(crate) mod placement;

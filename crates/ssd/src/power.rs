@@ -7,7 +7,7 @@ use flash::units::{Span, Time};
 
 use crate::buffer::Buffer;
 use crate::device::Event;
-use crate::ftl::page::PageFtl;
+use crate::ftl::family::Ftl;
 use crate::host::Filter;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
@@ -49,7 +49,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.submit(self.now, Request { tag: POWER_OFF, queue: QueueId::default(), io: flush, data: Vec::new() });
         self.drain(&mut completions);
         completions.retain(|completion| completion.tag != POWER_OFF);
-        self.ftl.flush_map(self.now);
+        self.ftl.power_off(self.now);
         self.pump();
         self.drain(&mut Vec::new());
         self.backend.cut_power(self.now);
@@ -93,9 +93,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         assert!(!self.powered, "the power is on already");
         assert!(now >= self.now, "the power comes back before it went");
         self.now = now;
-        self.ftl = PageFtl::mount(&self.resolved, self.backend.media(), self.seed);
+        self.ftl = Ftl::mount(&self.resolved, self.backend.media(), self.seed);
         self.powered = true;
-        let time = PageFtl::scan_time(&self.resolved, self.backend.media());
+        let time = Ftl::scan_time(&self.resolved, self.backend.media());
         let translation_pages = self.ftl.stale_pages();
         self.scanned = time.is_zero() && translation_pages == 0;
         self.ready = self.scanned;

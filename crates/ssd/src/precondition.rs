@@ -105,7 +105,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.power_on(self.now);
         self.events.clear();
         self.backend.set_timed(false);
-        self.rewrite();
+        self.recover();
         self.pump();
         self.backend.set_timed(true);
         (self.scanned, self.ready) = (true, true);

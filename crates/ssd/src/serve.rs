@@ -22,9 +22,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             if let Some(list) = self.backend.take_finished() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
                 self.ftl.finished(&mut flash, &mut self.clients, list);
-            } else if self.ftl.map_is_due(self.backend.is_timed()) {
+            } else if self.ftl.is_due(self.backend.is_timed()) {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
-                self.ftl.advance_map(&mut flash, &mut self.clients);
+                self.ftl.work(&mut flash, &mut self.clients);
             } else if let Some(handle) = self.clients.served.pop() {
                 self.served(handle);
             } else if self.clients.drained {
@@ -40,7 +40,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     #[inline]
     fn admit(&mut self) -> bool {
         if !self.ready {
-            self.ready = self.scanned && !self.ftl.is_rewriting();
+            self.ready = self.scanned && !self.ftl.is_recovering();
         }
         if !self.ready || self.active.len() >= self.resolved.host.queue_depth as usize {
             return false;

@@ -44,9 +44,11 @@ pub struct Effort {
 
 impl Effort {
     /// What `make test` has time for.
-    pub const TEST: Self = Self { requests: 500, cut_requests: 36, paged_stride: 5, lives: 300, failures: 24, erases: 60 };
+    pub const TEST: Self =
+        Self { requests: 500, cut_requests: 36, paged_stride: 5, lives: 300, failures: 24, erases: 60 };
     /// What the soak has time for.
-    pub const SOAK: Self = Self { requests: 3000, cut_requests: 200, paged_stride: 1, lives: 3000, failures: 120, erases: 200 };
+    pub const SOAK: Self =
+        Self { requests: 3000, cut_requests: 200, paged_stride: 1, lives: 3000, failures: 120, erases: 200 };
 }
 
 /// What a check is applied to.

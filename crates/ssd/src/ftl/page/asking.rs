@@ -204,7 +204,7 @@ impl Asking {
         let Some(at) = self.unit.next_event().map(|at| at.max(now)) else { return };
         if self.wake.is_none_or(|wake| at < wake) {
             self.wake = Some(at);
-            events.push(at, Event::Map);
+            events.push(at, Event::Ftl);
         }
     }
 

@@ -30,7 +30,8 @@ impl PageFtl {
         let pages = with_pages.and_then(coldest);
         let data = coldest(pool);
         // Translation pages that are never stored again wear nothing: their superblocks go round like the others.
-        if with_pages.is_some_and(|pages| self.rouse(pool, pages, |erases| worn - erases.min(worn) > threshold, media)) {
+        if with_pages.is_some_and(|pages| self.rouse(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
+        {
             return;
         }
         let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
