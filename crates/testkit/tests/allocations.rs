@@ -117,6 +117,10 @@ const BUFFERED: &str = r#"}
         ftl = { map-unit = "4KiB", over-provisioning = "28%" }
         buffer = { size = "4MiB" }"#;
 
+/// Caches that hold a small part of the map.
+const FMMU: &str = r#"multi-plane = false }
+        ftl = { map-unit = "4KiB", over-provisioning = "45%", map = { kind = "fmmu", cmt = "4KiB", ctp = "32KiB" } }"#;
+
 #[test]
 fn the_counter_counts() {
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
@@ -146,4 +150,14 @@ fn overlapping_requests_allocate_nothing() {
 #[test]
 fn overlapping_buffered_requests_allocate_nothing() {
     assert_eq!(allocations(drive(BUFFERED), overlapping), (0, 0));
+}
+
+#[test]
+fn reads_through_a_map_unit_allocate_nothing() {
+    assert_eq!(allocations(drive(FMMU), anywhere(IoKind::Read)), (0, 0));
+}
+
+#[test]
+fn writes_through_a_map_unit_allocate_nothing() {
+    assert_eq!(allocations(drive(FMMU), anywhere(IoKind::Write)), (0, 0));
 }

@@ -3,22 +3,27 @@
 //! Until a page is programmed flash holds the version before, so whoever needs the page takes it from here. Each page
 //! is here at most once: a map unit has at most one store of a page under way.
 
-/// The buffers of one core.
+/// The buffers of one core. Every miss and every choice of a page to store looks here, so pages are found without a
+/// search.
 #[derive(Clone, Debug)]
 pub(super) struct WriteBuffers {
-    pages: Vec<Option<u32>>,
+    /// The buffer of each page; as long as the highest number that ever was in one.
+    of: Vec<Option<u32>>,
+    free: Vec<u32>,
+    count: usize,
     data: Vec<u32>,
     page: usize,
 }
 
 impl WriteBuffers {
     pub(super) fn new(count: u32, page: u32) -> Self {
-        Self { pages: vec![None; count as usize], data: vec![0; count as usize * page as usize], page: page as usize }
+        let data = vec![0; count as usize * page as usize];
+        Self { of: Vec::new(), free: (0..count).rev().collect(), count: count as usize, data, page: page as usize }
     }
 
     /// The content of a page that is being stored.
     pub(super) fn get(&self, tvpn: u32) -> Option<&[u32]> {
-        let buffer = self.pages.iter().position(|page| *page == Some(tvpn))?;
+        let buffer = (*self.of.get(tvpn as usize)?)? as usize;
         Some(&self.data[buffer * self.page..][..self.page])
     }
 
@@ -27,18 +32,40 @@ impl WriteBuffers {
         if self.get(tvpn).is_some() {
             return None;
         }
-        let buffer = self.pages.iter().position(Option::is_none)?;
-        self.pages[buffer] = Some(tvpn);
-        Some(&mut self.data[buffer * self.page..][..self.page])
+        let buffer = self.free.pop()?;
+        if self.of.len() <= tvpn as usize {
+            self.of.resize(tvpn as usize + 1, None);
+        }
+        self.of[tvpn as usize] = Some(buffer);
+        Some(&mut self.data[buffer as usize * self.page..][..self.page])
     }
 
     /// A page has been stored.
     pub(super) fn release(&mut self, tvpn: u32) {
-        let buffer = self.pages.iter_mut().find(|page| **page == Some(tvpn));
-        *buffer.expect("what is stored was in a buffer") = None;
+        let buffer = self.of.get_mut(tvpn as usize).and_then(Option::take);
+        self.free.push(buffer.expect("what is stored was in a buffer"));
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.pages.iter().all(Option::is_none)
+        self.free.len() == self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_in_one_buffer_at_most_and_buffers_are_used_again() {
+        let mut buffers = WriteBuffers::new(2, 3);
+        buffers.claim(7).expect("one is free").copy_from_slice(&[1, 2, 3]);
+        assert!(buffers.claim(7).is_none() && buffers.get(6).is_none() && buffers.get(900).is_none());
+        buffers.claim(2).expect("one more").copy_from_slice(&[4, 5, 6]);
+        assert!(buffers.claim(5).is_none(), "all are in use");
+        assert_eq!((buffers.get(7), buffers.get(2)), (Some(&[1, 2, 3][..]), Some(&[4, 5, 6][..])));
+        buffers.release(7);
+        assert!(buffers.get(7).is_none() && !buffers.is_empty() && buffers.claim(5).is_some());
+        [2, 5].into_iter().for_each(|tvpn| buffers.release(tvpn));
+        assert!(buffers.is_empty());
     }
 }

@@ -22,6 +22,15 @@ impl PageFtl {
         let Mapping::Unit(asking) = &mut self.mapping else { return };
         let awaited = asking.changes > 0;
         let mut out = asking.advance(flash.now, timed);
+        let nothing_waits = self.touched.is_empty() && self.stirred.is_empty() && self.waited == 0;
+        if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
+            // Most steps of a map unit concern nobody else.
+            asking.out = out;
+            if timed {
+                asking.schedule(flash.now, flash.events);
+            }
+            return;
+        }
         // In the order in which they took effect: what a lookup found is pinned before a later answer gives it up.
         for (ticket, answer) in out.answers.drain(..) {
             self.answered(flash, owners, ticket, answer);
