@@ -115,6 +115,7 @@ impl AnyMapUnit {
             buffers: spec.write_buffers,
             responses: spec.responses,
             queue: spec.queue,
+            aside: spec.aside,
         }
     }
 

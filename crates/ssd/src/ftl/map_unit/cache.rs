@@ -79,9 +79,23 @@ impl Cache {
         &mut self.data[block * self.entries..][..self.entries]
     }
 
+    pub(super) fn sets(&self) -> u32 {
+        self.sets
+    }
+
+    /// The set that `key` belongs to.
+    pub(super) fn set_number(&self, key: u32) -> u32 {
+        key % self.sets
+    }
+
+    /// The set of a block.
+    pub(super) fn set_of(&self, block: usize) -> u32 {
+        block as u32 / self.ways
+    }
+
     /// The blocks of the set that `key` belongs to.
     pub(super) fn set(&self, key: u32) -> std::ops::Range<usize> {
-        let first = (key % self.sets * self.ways) as usize;
+        let first = (self.set_number(key) * self.ways) as usize;
         first..first + self.ways as usize
     }
 
@@ -99,7 +113,8 @@ impl Cache {
     /// must stay, and once over those that were used since it last came by.
     pub(super) fn victim(&mut self, key: u32, among: Among) -> (Option<usize>, u64) {
         let set = self.set(key);
-        let hand = &mut self.hands[(key % self.sets) as usize];
+        let number = self.set_number(key);
+        let hand = &mut self.hands[number as usize];
         for step in 1..=2 * u64::from(self.ways) {
             let block = set.start + *hand as usize;
             *hand = (*hand + 1) % self.ways;

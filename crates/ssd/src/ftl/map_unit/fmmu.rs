@@ -1,6 +1,7 @@
 //! FMMU: two levels of cache as two state machines that work at the same time and never wait for a miss (Woo and Min,
 //! Sec. 4.2 to 4.6, Figs. 5 to 9).
 
+mod aside;
 mod cmt;
 mod ctp;
 
@@ -35,6 +36,8 @@ pub(super) struct Sizes {
     pub(super) responses: u32,
     /// Requests that wait between CMT and CTP.
     pub(super) queue: u32,
+    /// Whether what finds no block in its set waits aside.
+    pub(super) aside: bool,
 }
 
 /// The map unit in hardware.

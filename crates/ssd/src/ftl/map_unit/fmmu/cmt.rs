@@ -15,6 +15,7 @@ use super::super::layout::{self, Layout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
 use super::super::{Answer, Ask, Asker, Counters, Output, Ticket};
 use super::Sizes;
+use super::aside::Aside;
 use super::ctp::{Ctp, Kind, Request};
 
 /// What is said at the end of a step.
@@ -39,6 +40,8 @@ pub(super) struct Cmt {
     queues: [VecDeque<(Ticket, Ask)>; 2],
     /// The first question of a queue cannot be carried out before something else happens.
     stalled: [bool; 2],
+    /// Questions that wait for a block of their set.
+    aside: Aside<(Ticket, Ask)>,
     responses: VecDeque<usize>,
     payload: VecDeque<u32>,
     /// Responses and requests.
@@ -53,8 +56,8 @@ pub(super) struct Cmt {
     window: u32,
     flushing: bool,
     draining: bool,
-    /// A page whose blocks must be flushed so that a question can go on.
-    forced: Option<u32>,
+    /// Pages whose blocks must be flushed so that a question can go on.
+    forced: VecDeque<u32>,
     /// The next block of the page that is being flushed.
     chain: Option<u32>,
     /// Blocks flushed since the last packet was taken.
@@ -66,10 +69,12 @@ pub(super) struct Cmt {
 impl Cmt {
     pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
         let blocks = sizes.cmt_blocks;
+        let cache = Cache::new(blocks, sizes.cmt_ways, sizes.layout.block);
         Self {
             layout: sizes.layout,
             costs,
-            cache: Cache::new(blocks, sizes.cmt_ways, sizes.layout.block),
+            aside: Aside::new(cache.sets(), sizes.aside),
+            cache,
             mshrs: Mshrs::new(blocks, sizes.layout.block * 4),
             dtl: Dtl::new(sizes.layout.pages(), blocks),
             queues: Default::default(),
@@ -85,7 +90,7 @@ impl Cmt {
             window: sizes.window,
             flushing: false,
             draining: false,
-            forced: None,
+            forced: VecDeque::new(),
             chain: None,
             flushed: 0,
             effect: Effect::Nothing,
@@ -118,7 +123,7 @@ impl Cmt {
 
     pub(super) fn is_clean(&self) -> bool {
         let idle = self.until.is_none() && self.serving.is_none() && self.responses.is_empty();
-        idle && self.queues.iter().all(VecDeque::is_empty) && self.cache.dirty() == 0
+        idle && self.queues.iter().all(VecDeque::is_empty) && self.aside.is_empty() && self.cache.dirty() == 0
     }
 
     /// True if nothing more is to be sent to the CTP, as far as is known now.
@@ -192,9 +197,11 @@ impl Cmt {
         }
         loop {
             let ready = [0, 1].map(|queue| room && !self.stalled[queue] && !self.queues[queue].is_empty());
-            let class = self.classes.pick([!self.responses.is_empty(), ready.contains(&true)]);
+            let aside = room && self.aside.is_ready();
+            let class = self.classes.pick([!self.responses.is_empty(), aside || ready.contains(&true)]);
             let cost = match class {
                 Some(0) => Some(self.fill()),
+                Some(_) if aside => self.question_aside(counters),
                 Some(_) => {
                     let queue = self.askers.pick(ready).expect("one is ready");
                     let cost = self.question(queue, counters);
@@ -229,6 +236,7 @@ impl Cmt {
             self.mshrs.clear(block);
             self.serving = None;
             self.stalled = [false; 2];
+            self.aside.stir(self.cache.set_of(block));
         }
         self.costs.list + self.serve(block, ticket, &ask)
     }
@@ -250,9 +258,37 @@ impl Cmt {
         Span::ZERO
     }
 
-    /// Takes the first question of a queue; none if it must wait.
+    /// Takes the first question of a queue; none if it must wait and hold up those behind it.
     fn question(&mut self, queue: usize, counters: &mut Counters) -> Option<Span> {
         let (ticket, ask) = *self.queues[queue].front().expect("a question");
+        let set = self.cache.set_number(self.layout.block_of(&ask));
+        // Behind others of its set it is not even looked for.
+        let tried = if self.aside.waits(set) { None } else { self.carry_out(ticket, ask, counters) };
+        let cost = match tried {
+            None if self.aside.is_used() => {
+                self.aside.push(set, (ticket, ask));
+                self.costs.packet + self.costs.tag * self.cache.ways() + self.costs.list
+            }
+            tried => tried?,
+        };
+        self.queues[queue].pop_front();
+        Some(cost)
+    }
+
+    /// Takes a question that has waited aside; none if it must go on waiting.
+    fn question_aside(&mut self, counters: &mut Counters) -> Option<Span> {
+        let (ticket, ask) = self.aside.first().expect("one is ready");
+        let cost = self.carry_out(ticket, ask, counters);
+        if cost.is_some() {
+            self.aside.went_on();
+        } else {
+            self.aside.still_waits();
+        }
+        cost
+    }
+
+    /// Serves a question, or keeps it in a block that waits for its data; none if that cannot be.
+    fn carry_out(&mut self, ticket: Ticket, ask: Ask, counters: &mut Counters) -> Option<Span> {
         let key = self.layout.block_of(&ask);
         let mut cost = self.costs.packet + self.costs.tag * self.cache.ways();
         match self.cache.find(key) {
@@ -269,7 +305,8 @@ impl Cmt {
                 let Some(block) = victim else {
                     // Nothing can go until one of the set has been flushed (Sec. 4.4).
                     let dirty = self.cache.set(key).find(|block| self.cache.block(*block).dirty);
-                    self.forced = dirty.map(|block| self.layout.page_of(self.cache.key(block)).0);
+                    let page = dirty.map(|block| self.layout.page_of(self.cache.key(block)).0);
+                    self.forced.extend(page.filter(|page| !self.forced.contains(page)));
                     return None;
                 };
                 self.cache.allocate(block, key);
@@ -279,7 +316,6 @@ impl Cmt {
                 counters.cmt_misses += 1;
             }
         }
-        self.queues[queue].pop_front();
         Some(cost)
     }
 
@@ -297,7 +333,9 @@ impl Cmt {
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
         let mut cost = Span::ZERO;
         if self.chain.is_none() {
-            self.chain = self.forced.take().and_then(|tvpn| self.dtl.take(tvpn));
+            while let (None, Some(tvpn)) = (self.chain, self.forced.pop_front()) {
+                self.chain = self.dtl.take(tvpn);
+            }
             if self.chain.is_none() && (self.flushing || self.draining) {
                 let (tvpn, looked) = self.dtl.choose(self.window);
                 cost += self.costs.victim * looked;
@@ -309,6 +347,7 @@ impl Cmt {
         self.chain = self.dtl.after(block);
         self.cache.make_clean(block as usize);
         self.stalled = [false; 2];
+        self.aside.stir(self.cache.set_of(block as usize));
         self.effect = Effect::Flush(block as usize);
         self.flushed += 1;
         counters.flushed_blocks += 1;

@@ -14,6 +14,7 @@ use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::write_buffers::WriteBuffers;
 use super::super::{Counters, Job, NOWHERE, Output};
 use super::Sizes;
+use super::aside::Aside;
 use super::cmt::Cmt;
 
 /// A request of the CMT.
@@ -67,8 +68,11 @@ pub(super) struct Ctp {
     arbiter: Arbiter<3>,
     /// The first request cannot be carried out before something else happens.
     stalled: bool,
-    /// A block that must be stored so that it can.
-    forced: Option<u32>,
+    /// Loads that wait for a block of their set. A flush brings data and cannot, but it may overtake them: what is
+    /// loaded and what is flushed at the same time are different blocks of the CMT.
+    aside: Aside<Request>,
+    /// Blocks that must be stored so that a request can go on.
+    forced: VecDeque<u32>,
     /// The block whose registers are being served, and how many have been.
     serving: Option<(usize, usize)>,
     /// A packet was taken since the last store, so it is the turn of the next.
@@ -84,10 +88,12 @@ pub(super) struct Ctp {
 impl Ctp {
     pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
         let (blocks, page) = (sizes.ctp_blocks, sizes.layout.page);
+        let cache = Cache::new(blocks, sizes.ctp_ways, page);
         Self {
             costs,
             width: sizes.layout.block as usize,
-            cache: Cache::new(blocks, sizes.ctp_ways, page),
+            aside: Aside::new(cache.sets(), sizes.aside),
+            cache,
             mshrs: Mshrs::new(blocks, page * 4),
             flushed: vec![VecDeque::new(); blocks as usize],
             buffers: WriteBuffers::new(sizes.buffers, page),
@@ -99,7 +105,7 @@ impl Ctp {
             payload: VecDeque::new(),
             arbiter: Arbiter::new([sizes.responses, sizes.responses, 1]),
             stalled: false,
-            forced: None,
+            forced: VecDeque::new(),
             serving: None,
             turn: true,
             draining: false,
@@ -151,6 +157,7 @@ impl Ctp {
         let settled = self.serving.is_none() && self.until.is_none() && self.outstanding == 0;
         settled
             && self.requests.is_empty()
+            && self.aside.is_empty()
             && self.loads.is_empty()
             && self.cache.dirty() == 0
             && self.buffers.is_empty()
@@ -247,20 +254,24 @@ impl Ctp {
             return Some(cost);
         }
         loop {
-            let requests = !self.stalled && !self.requests.is_empty();
+            let requests = self.aside.is_ready() || (!self.stalled && !self.requests.is_empty());
             let Some(queue) = self.arbiter.pick([!self.stores.is_empty(), !self.loads.is_empty(), requests]) else {
                 return self.store();
             };
             let taken = match queue {
                 0 => Some(self.end_of_store()),
                 1 => Some(self.fill()),
-                _ => self.take(counters),
+                _ if self.aside.is_ready() => self.take_aside(counters),
+                _ => {
+                    let taken = self.take(counters);
+                    self.stalled = taken.is_none();
+                    taken
+                }
             };
             if taken.is_some() {
                 self.turn = true;
                 return taken;
             }
-            self.stalled = true;
         }
     }
 
@@ -268,12 +279,13 @@ impl Ctp {
     fn store(&mut self) -> Option<Span> {
         // A page is programmed once at a time: what is updated meanwhile stays dirty.
         let free = |block: &u32| self.buffers.get(self.cache.key(*block as usize)).is_none();
-        let forced = self.forced.take().and_then(|block| self.dirty.iter().position(|dirty| *dirty == block));
+        // One that cannot be stored now is asked for again when a store has ended.
+        let mut forced = std::iter::from_fn(|| self.forced.pop_front());
+        let place = |block: u32| self.dirty.iter().position(|dirty| *dirty == block && free(dirty));
         let threshold = if self.draining { 0 } else { self.threshold };
-        let place = match forced {
-            Some(place) => Some(place).filter(|place| free(&self.dirty[*place])),
+        let place = match forced.find_map(place) {
             None if self.dirty.len() > threshold => self.dirty.iter().position(free),
-            None => None,
+            forced => forced,
         }?;
         let block = self.dirty[place] as usize;
         let tvpn = self.cache.key(block);
@@ -281,6 +293,7 @@ impl Ctp {
         self.dirty.remove(place);
         self.cache.make_clean(block);
         self.stalled = false;
+        self.aside.stir(self.cache.set_of(block));
         self.effect = Effect::Job(Job::Store(tvpn));
         self.turn = false;
         self.writes_back = true;
@@ -291,6 +304,7 @@ impl Ctp {
         let tvpn = self.stores.pop_front().expect("a response");
         self.buffers.release(tvpn);
         self.stalled = false;
+        self.aside.stir_all();
         self.writes_back = true;
         self.costs.packet + self.costs.list
     }
@@ -321,6 +335,7 @@ impl Ctp {
             self.mshrs.clear(block);
             self.serving = None;
             self.stalled = false;
+            self.aside.stir(self.cache.set_of(block));
         }
         self.writes_back = request.kind == Kind::Flush;
         self.costs.list + self.costs.entry * self.width as u64
@@ -333,9 +348,39 @@ impl Ctp {
         }
     }
 
-    /// Takes a request of the CMT; none if it must wait.
+    /// Takes the first request of the CMT; none if it must wait and hold up those behind it.
     fn take(&mut self, counters: &mut Counters) -> Option<Span> {
         let request = *self.requests.front().expect("a request");
+        let set = self.cache.set_number(request.tvpn);
+        let may_wait = self.aside.is_used() && request.kind != Kind::Flush;
+        // Behind others of its set it is not even looked for.
+        let tried = if may_wait && self.aside.waits(set) { None } else { self.carry_out(request, counters) };
+        let cost = match tried {
+            None if may_wait => {
+                self.aside.push(set, request);
+                self.costs.packet + self.costs.tag * self.cache.ways() + self.costs.list
+            }
+            tried => tried?,
+        };
+        self.requests.pop_front();
+        self.writes_back = request.kind == Kind::Flush;
+        Some(cost)
+    }
+
+    /// Takes a request that has waited aside; none if it must go on waiting.
+    fn take_aside(&mut self, counters: &mut Counters) -> Option<Span> {
+        let request = self.aside.first().expect("one is ready");
+        let cost = self.carry_out(request, counters);
+        if cost.is_some() {
+            self.aside.went_on();
+        } else {
+            self.aside.still_waits();
+        }
+        cost
+    }
+
+    /// Carries a request out, or keeps it in a block that waits for its page; none if that cannot be.
+    fn carry_out(&mut self, request: Request, counters: &mut Counters) -> Option<Span> {
         let (tag, entries) = (self.costs.tag * self.cache.ways(), self.costs.entry * self.width as u64);
         let mut cost = self.costs.packet + tag;
         match self.cache.find(request.tvpn) {
@@ -363,7 +408,8 @@ impl Ctp {
                 let Some(block) = victim else {
                     // Nothing can go until one of the set has been stored.
                     let set = self.cache.set(request.tvpn);
-                    self.forced = self.dirty.iter().copied().find(|block| set.contains(&(*block as usize)));
+                    let dirty = self.dirty.iter().copied().find(|block| set.contains(&(*block as usize)));
+                    self.forced.extend(dirty.filter(|dirty| !self.forced.contains(dirty)));
                     return None;
                 };
                 self.cache.allocate(block, request.tvpn);
@@ -380,8 +426,6 @@ impl Ctp {
                 counters.ctp_misses += 1;
             }
         }
-        self.requests.pop_front();
-        self.writes_back = request.kind == Kind::Flush;
         Some(cost)
     }
 

@@ -25,6 +25,7 @@ pub(super) struct Small {
     pub(super) ctp_dirty: u32,
     pub(super) low: u32,
     pub(super) timed: bool,
+    pub(super) aside: bool,
 }
 
 impl Small {
@@ -72,6 +73,7 @@ impl Small {
             buffers: self.buffers,
             responses: 4,
             queue: self.queue,
+            aside: self.aside,
         };
         Fmmu::new(&sizes, self.costs(Costs::FMMU))
     }
@@ -92,8 +94,8 @@ fn small() -> impl Strategy<Value = Small> {
     let map = (1u32..80, 1u32..5, 1u32..5);
     let caches = (1u32..4, 1u32..4, 1u32..3);
     let software = (1u32..4, 1u32..6, 1u32..5);
-    (map, caches, software, (1u32..5, 0u32..4, 0u32..6, any::<bool>())).prop_map(|(map, caches, software, rest)| {
-        Small {
+    (map, caches, software, (1u32..5, 0u32..4, 0u32..6, any::<bool>(), any::<bool>())).prop_map(
+        |(map, caches, software, rest)| Small {
             units: map.0,
             block: map.1,
             blocks_in_page: map.2,
@@ -107,8 +109,9 @@ fn small() -> impl Strategy<Value = Small> {
             ctp_dirty: rest.1,
             low: rest.2,
             timed: rest.3,
-        }
-    })
+            aside: rest.4,
+        },
+    )
 }
 
 /// A question in numbers: how long after the one before, by whom, what, about which unit, with which place.

@@ -67,6 +67,7 @@ const SMALL: Small = Small {
     ctp_dirty: 3,
     low: 4,
     timed: true,
+    aside: true,
 };
 
 fn update(rig: &mut Rig, page: u32) {
@@ -127,5 +128,22 @@ fn the_collector_has_its_share_of_the_turns() {
         // One host request is begun before the rest is there, in the round of the old weights.
         let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
         assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid units");
+    }
+}
+
+#[test]
+fn what_waits_for_a_set_holds_up_no_other_if_it_waits_aside() {
+    // Pages 0 and 2 share the one block of set 0, page 1 has the other set.
+    for (aside, order) in [(true, [0, 1, 2]), (false, [0, 2, 1])] {
+        let small = Small { ways: 1, cmt_sets: 16, ctp_sets: 2, low: 0, aside, ..SMALL };
+        let mut rig = Rig::new(small.fmmu(), small.units, 4, Span::from_us(50), 1);
+        [0, 2, 1].into_iter().for_each(|page| rig.ask(Asker::Host, lookup(page * 4)));
+        rig.settle();
+        let loads = rig.issued.iter().filter_map(|job| match job {
+            super::super::Job::Load(tvpn) => Some(*tvpn),
+            super::super::Job::Store(_) => None,
+        });
+        assert_eq!(loads.collect::<Vec<_>>(), order, "aside: {aside}");
+        assert_eq!(rig.answered.len(), 3);
     }
 }

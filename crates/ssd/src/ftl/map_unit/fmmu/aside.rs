@@ -1,0 +1,120 @@
+//! Requests that wait aside: their set has no block to give, and those behind them in the queue are not to wait for
+//! that.
+//!
+//! Each set has a chain of them, in the order in which they came, and what comes later for the same set joins it; so
+//! requests about one block stay in order. The chain needs no memory of its own: a question is in the memory of whoever
+//! asks until it is answered, and a load in the block of the CMT that waits for it.
+
+use std::collections::VecDeque;
+
+/// The chains of all sets.
+#[derive(Clone, Debug)]
+pub(super) struct Aside<T> {
+    /// Empty if nothing is to wait aside.
+    sets: Vec<VecDeque<T>>,
+    /// Sets where something has changed since their first was tried, and whether a set is among them.
+    ready: VecDeque<u32>,
+    is_ready: Vec<bool>,
+    waiting: usize,
+}
+
+impl<T: Copy> Aside<T> {
+    /// Chains for so many sets; none if they are not used.
+    pub(super) fn new(sets: u32, used: bool) -> Self {
+        let sets = if used { sets as usize } else { 0 };
+        Self { sets: vec![VecDeque::new(); sets], ready: VecDeque::new(), is_ready: vec![false; sets], waiting: 0 }
+    }
+
+    /// True if requests may wait here.
+    pub(super) fn is_used(&self) -> bool {
+        !self.sets.is_empty()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting == 0
+    }
+
+    /// True if something waits for a set.
+    pub(super) fn waits(&self, set: u32) -> bool {
+        self.sets.get(set as usize).is_some_and(|chain| !chain.is_empty())
+    }
+
+    pub(super) fn push(&mut self, set: u32, request: T) {
+        self.waiting += 1;
+        self.sets[set as usize].push_back(request);
+    }
+
+    /// Something has changed in a set: its first may be able to go on.
+    pub(super) fn stir(&mut self, set: u32) {
+        if self.waits(set) && !std::mem::replace(&mut self.is_ready[set as usize], true) {
+            self.ready.push_back(set);
+        }
+    }
+
+    /// Something has changed that may concern any of them.
+    pub(super) fn stir_all(&mut self) {
+        if self.waiting > 0 {
+            (0..self.sets.len() as u32).for_each(|set| self.stir(set));
+        }
+    }
+
+    pub(super) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// The request to be tried next.
+    pub(super) fn first(&self) -> Option<T> {
+        self.ready.front().map(|set| self.sets[*set as usize][0])
+    }
+
+    /// It has gone on; the next of its set is tried another time.
+    pub(super) fn went_on(&mut self) {
+        let set = self.still_waits();
+        self.sets[set as usize].pop_front();
+        self.waiting -= 1;
+        self.stir(set);
+    }
+
+    /// It cannot go on yet. Returns its set.
+    pub(super) fn still_waits(&mut self) -> u32 {
+        let set = self.ready.pop_front().expect("one was tried");
+        self.is_ready[set as usize] = false;
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_set_keeps_its_order_and_none_holds_up_another() {
+        let mut aside = Aside::new(3, true);
+        [(0, 'a'), (1, 'b'), (0, 'c'), (2, 'd')].into_iter().for_each(|(set, what)| aside.push(set, what));
+        assert_eq!(aside.first(), None, "nothing has changed");
+        aside.stir(0);
+        aside.stir(0);
+        aside.stir(2);
+        assert_eq!(aside.first(), Some('a'));
+        aside.still_waits();
+        assert_eq!(aside.first(), Some('d'), "set 0 is not tried again before something changes there");
+        aside.went_on();
+        assert!(!aside.is_ready() && !aside.waits(2) && aside.waits(0));
+        aside.stir_all();
+        let mut order = Vec::new();
+        while let Some(request) = aside.first() {
+            order.push(request);
+            aside.went_on();
+        }
+        assert_eq!(order, ['a', 'b', 'c']);
+        assert!(aside.is_empty());
+    }
+
+    #[test]
+    fn it_need_not_be_used() {
+        let mut aside = Aside::<u32>::new(4, false);
+        aside.stir(3);
+        aside.stir_all();
+        assert!(!aside.is_used() && aside.is_empty() && !aside.waits(2) && !aside.is_ready());
+    }
+}
