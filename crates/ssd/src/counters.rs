@@ -3,6 +3,8 @@
 use flash::backend::Account;
 use flash::units::{Span, Time};
 
+use crate::map_unit;
+
 /// A snapshot of everything a device counts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counters {
@@ -28,6 +30,8 @@ pub struct Counters {
     pub unit_busy: Vec<Span>,
     /// Time the host link carried data or overhead, both directions together.
     pub link_busy: Span,
+    /// What the map unit has counted since the power came; `None` if there is none.
+    pub map: Option<map_unit::Counters>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

@@ -1,5 +1,7 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
+mod map;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workload::generate::RequestRate;
 
 use crate::report::{KindSummary, Latencies, Summary};
+use map::MapStat;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +115,7 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 11] = [
+pub const HELP: [&str; 12] = [
     "mean (over all requests)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate",
@@ -121,7 +124,11 @@ pub const HELP: [&str; 11] = [
     "waf",
     "energy",
     "erases.mean, erases.min, erases.max, erases.deviation",
-    "busy.link, busy.channels, busy.dies, busy.units (means over all of them)",
+    "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.ftl (the map unit: mean over its \
+     cores, or the busier of CMT and CTP of an FMMU)",
+    "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
+     flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
+     time of a question and of a flush)",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "A / B for a quotient",
@@ -137,6 +144,7 @@ enum Name {
     Energy,
     Erases(&'static str),
     Busy(&'static str),
+    Map(MapStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
 }
@@ -175,7 +183,8 @@ impl Name {
             ["waf"] => Some(Self::Amplification),
             ["energy"] => Some(Self::Energy),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
-            ["busy", what] => one_of(what, &["link", "channels", "dies", "units"]).map(Self::Busy),
+            ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "ftl"]).map(Self::Busy),
+            ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
@@ -210,6 +219,7 @@ impl Name {
             Self::Amplification => Unit::Plain,
             Self::Energy => Unit::Energy,
             Self::Busy(_) => Unit::Share,
+            Self::Map(stat) => stat.unit(),
         }
     }
 
@@ -240,9 +250,11 @@ impl Name {
                     "link" => Some(used.link),
                     "channels" => mean(&used.channels),
                     "dies" => mean(&used.dies),
+                    "ftl" => used.ftl,
                     _ => mean(&used.units),
                 }
             }
+            Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
         }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use flash::backend::{Op, Tally};
+use flash::backend::{Cause, Op, Tally};
 use flash::io::IoKind;
 use flash::units::Span;
 use ssd::{Counters, Status};
@@ -161,6 +161,9 @@ impl Book {
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
         self.at_most("busiest unit and the span of the run, in ps", longest(&counted.unit_busy), span);
+        if let Some(map) = &counted.map {
+            self.at_most("busiest part of the map unit and the span of the run, in ps", longest(&map.busy), span);
+        }
     }
 
     /// With nothing under way, every command that was started has been counted.
@@ -180,6 +183,11 @@ impl Book {
             total(&counted.channel_busy),
             all.bus.as_ps(),
         );
+        if let Some(map) = &counted.map {
+            // Of a page that was never written there is nothing to be read.
+            let read = counted.flash.of(Op::Read, Cause::Map).commands;
+            self.at_most("translation pages read from flash and loaded by the map unit", read, map.loads);
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod chart;
 mod columns;
+mod map;
 mod out;
 mod page;
 mod requests;
@@ -12,6 +13,7 @@ mod table;
 pub(crate) use chart::{Axis, COLOURS, Line, Scale, escape, lines};
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
+pub use map::{MapSummary, Mshrs};
 pub use out::OutDir;
 pub(crate) use out::STUDY_MARK;
 pub use page::page;

@@ -1,10 +1,10 @@
 //! What the tests of this crate share.
 
-use flash::io::IoKind;
-use flash::units::{Sectors, Span, Time};
-use ssd::{Counters, Drive, QueueId};
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors, Span, Time};
+use ssd::{Counters, Drive, Precondition, QueueId, Spec, Ssd};
 use testkit::{FixedDrive, List};
-use workload::Pacing;
+use workload::{Arrival, Pacing};
 
 use crate::oracle::Blank;
 use crate::run::{Flow, RunResult, Runner};
@@ -36,4 +36,25 @@ pub(crate) fn two_flows() -> RunResult {
         Flow { name: "writer".into(), source: &mut writes, pacing: None, queue },
     ];
     Runner::new().settle(Span::from_secs(1)).run_flows(&mut drive(), flows, &mut Blank).expect("it runs")
+}
+
+/// The result of 1,000 writes and as many reads on a small drive with this map, after it was filled and overwritten.
+pub(crate) fn with_map(map: &str) -> RunResult {
+    let text = format!(
+        "name = \"mapped\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }}\n\
+         [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"60%\"\nmap = {map}\n"
+    );
+    let spec: Spec = toml::from_str(&text).expect("a description");
+    let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
+    // One unit each, all over the drive, and each unit read long after it was written.
+    let request = |i: u64| Io {
+        kind: if i < 1_000 { IoKind::Write } else { IoKind::Read },
+        start: Lba::new(i * 619 % 1_000 * 2),
+        sectors: Sectors::new(2),
+    };
+    let arrivals = (0..2_000).map(|i| Arrival { at: Time::ZERO, io: request(i) }).collect();
+    let mut source = List::new(arrivals, Pacing::Closed { depth: 8 });
+    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }

@@ -57,6 +57,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             die_busy: vec![Span::ZERO; servers],
             unit_busy: Vec::new(),
             link_busy: Span::ZERO,
+            map: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

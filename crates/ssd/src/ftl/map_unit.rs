@@ -31,7 +31,7 @@ use flash::units::{Lpn, Psn, Time};
 pub use any::AnyMapUnit;
 pub use choice::MapSpec;
 pub use costs::{CostSpec, Costs};
-pub use counters::Counters;
+pub use counters::{Counters, Parts};
 pub use layout::Layout;
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
 pub use table::Table;

@@ -183,11 +183,12 @@ fn amplification(report: &Report<'_>, time: &Axis) -> Option<String> {
 
 fn utilisation(report: &Report<'_>, time: &Axis) -> String {
     type Busy = fn(&Counters) -> &[Span];
-    let groups: [(&str, Busy); 4] = [
+    let groups: [(&str, Busy); 5] = [
         ("link", |counters| std::slice::from_ref(&counters.link_busy)),
         ("chan", |counters| &counters.channel_busy),
         ("die", |counters| &counters.die_busy),
         ("unit", |counters| &counters.unit_busy),
+        ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
     ];
     let total: usize = groups.iter().map(|(_, busy)| busy(&report.result.after).len()).sum();
     let together = total.div_ceil(HEAT_ROWS).max(1);

@@ -8,7 +8,7 @@ use serde::Serialize;
 use ssd::Status;
 use workload::Pacing;
 
-use super::Report;
+use super::{MapSummary, Report};
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::run::{FlowResult, KindResult};
 
@@ -59,6 +59,9 @@ pub struct Summary {
     pub unmapped_slots: u64,
     /// Flash commands by operation and cause.
     pub flash: Vec<FlashRow>,
+    /// What the map unit did, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map: Option<MapSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
     /// Free blocks at the end.
@@ -172,6 +175,13 @@ pub struct Utilisation {
     pub dies: Vec<f64>,
     /// Each unit.
     pub units: Vec<f64>,
+    /// The FTL, as far as it takes time, which is its map unit: the mean over its cores, or the busier of CMT and CTP of
+    /// an FMMU. None without a map unit, and where that has no processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ftl: Option<f64>,
+    /// Each core, or CMT and CTP.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ftl_parts: Vec<f64>,
 }
 
 /// The distribution of erase counts over blocks.
@@ -340,11 +350,14 @@ impl Summary {
                     bus_s: tally.bus.as_secs_f64(),
                 })
                 .collect(),
+            map: counted.map.as_ref().map(MapSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),
                 dies: shares(&counted.die_busy, span),
                 units: shares(&counted.unit_busy, span),
+                ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),
+                ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
             },
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,

@@ -6,8 +6,8 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyl
 use flash::backend::Cause;
 use flash::units::{Bytes, Energy, Rate, Span};
 
-use super::Summary;
 use super::summary::{Latencies, mean};
+use super::{MapSummary, Summary};
 
 /// The order of rows: as people name them.
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -184,11 +184,14 @@ fn levels(summary: &Summary) -> Vec<String> {
         let units = count(summary.unmapped_slots as f64);
         lines.push(format!("{units} units read held nothing (never written, or discarded) and cost no flash time"));
     }
+    if let Some(map) = &summary.map {
+        lines.extend(self::map(map));
+    }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
-    let busy: Vec<_> =
-        [("link", used.link)].into_iter().chain(busy).map(|(name, s)| format!("{name} {}", percent(s))).collect();
+    let busy = [("link", used.link)].into_iter().chain(busy).chain(used.ftl.map(|share| ("FTL", share)));
+    let busy: Vec<_> = busy.map(|(name, share)| format!("{name} {}", percent(share))).collect();
     lines.push(format!("busy: {}", busy.join(", ")));
     if let Some(erases) = &summary.erases {
         let (blocks, min, max) = (count(erases.blocks as f64), erases.min, erases.max);
@@ -219,6 +222,22 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.notes.iter().map(|note| format!("note: {note}")));
     lines.push(format!("events {}, hash {}, seed {}", summary.events, summary.event_hash, summary.seed));
     lines
+}
+
+/// What the map unit was asked, and what it asked of flash.
+fn map(map: &MapSummary) -> [String; 2] {
+    let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", time(us)));
+    let hits = |what: &str, share: Option<f64>| {
+        share.map_or_else(String::new, |share| format!(", {} in the {what}", percent(share)))
+    };
+    let asked = [each(map.time_us), hits("CMT", map.hit_ratio), hits("CTP", map.page_hit_ratio)].concat();
+    let [questions, loads, stores, flushes] =
+        [map.questions, map.loads, map.stores, map.flushes].map(|value| count(value as f64));
+    let at_once = if map.loads > 0 { format!(" ({} at once)", map.loads_at_most) } else { String::new() };
+    [
+        format!("map: {questions} questions{asked}"),
+        format!("map: {loads} loads{at_once}, {stores} stores, {flushes} flushes{}", each(map.flush_time_us)),
+    ]
 }
 
 #[cfg(test)]

@@ -311,7 +311,7 @@ fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
 }
 
 /// What was counted between two snapshots of one device. What is a level and not a count (free and
-/// bad blocks, the event hash) is that of the later one.
+/// bad blocks, the maxima of the map unit, the event hash) is that of the later one.
 ///
 /// # Panics
 /// If the first snapshot is the later one.
@@ -331,6 +331,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     counted.die_busy = busy(&to.die_busy, &from.die_busy);
     counted.unit_busy = busy(&to.unit_busy, &from.unit_busy);
     counted.link_busy = to.link_busy - from.link_busy;
+    if let (Some(counted), Some(from)) = (&mut counted.map, &from.map) {
+        *counted = counted.since(from);
+    }
     counted.events -= from.events;
     counted
 }

@@ -104,6 +104,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
     }
     let elapsed = counters.at - flash::units::Time::ZERO;
-    let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.unit_busy);
+    let map = counters.map.iter().flat_map(|map| &map.busy);
+    let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.unit_busy).chain(map);
     assert!(busy.copied().all(|busy| busy <= elapsed), "something worked longer than there was time");
 }

@@ -170,10 +170,18 @@ impl AnyMapUnit {
         }
     }
 
-    /// What was counted since it was built.
+    /// What was counted since it was built; steps under way are in the busy times as a whole.
     #[must_use]
     pub fn counters(&self) -> Counters {
         each!(&self.0, unit => unit.counters())
+    }
+
+    /// The same, with the busy times cut off at `now`.
+    #[must_use]
+    pub fn counters_at(&self, now: Time) -> Counters {
+        let mut counters = self.counters();
+        each!(&self.0, unit => counters.cut_off(now, unit.until()));
+        counters
     }
 }
 

@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::ENTRY;
 use super::uncached::Uncached;
-use super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapUnit, MapUnitSpec, Output, TableSpec, Ticket};
+use super::{
+    AnyMapUnit, Ask, Asker, CdftlSpec, Counters, DftlSpec, FmmuSpec, MapUnit, MapUnitSpec, Output, TableSpec, Ticket,
+};
 
 /// Who knows where every mapping unit is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -119,6 +121,22 @@ impl AnyUnit {
             }
         }
         Some(Self::Other(Box::new(unit)))
+    }
+
+    /// What was counted since the power came, busy times cut off at `now`.
+    pub(crate) fn counters(&self, now: Time) -> Counters {
+        match self {
+            Self::Uncached(unit) => unit.counters().clone(),
+            Self::Other(unit) => unit.counters_at(now),
+        }
+    }
+
+    /// Says that the collector works on a victim with `valid` units of `of` ([`AnyMapUnit::set_collector_weight`]).
+    /// Without a cache each translation page serves host and collector in turns, whatever they have to do.
+    pub(crate) fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        if let Self::Other(unit) = self {
+            unit.set_collector_weight(valid, of);
+        }
     }
 }
 

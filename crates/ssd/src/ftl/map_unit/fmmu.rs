@@ -10,7 +10,7 @@ use self::cmt::Cmt;
 use self::ctp::Ctp;
 use super::costs::Costs;
 use super::layout::{self, Layout};
-use super::{Ask, Asker, Counters, MapUnit, Output, Ticket, arbiter};
+use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
 /// How large everything is, in blocks.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +56,7 @@ impl Fmmu {
             ctp: Ctp::new(sizes, costs),
             queue: sizes.queue as usize,
             draining: false,
-            counters: Counters::new(2),
+            counters: Counters::new(2, Parts::Stages),
         }
     }
 
@@ -77,6 +77,11 @@ impl Fmmu {
 
     pub(super) fn is_clean(&self) -> bool {
         self.cmt.is_clean() && self.ctp.is_clean()
+    }
+
+    /// When the steps of the CMT and of the CTP end.
+    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
+        [self.cmt.until(), self.ctp.until()].into_iter()
     }
 
     pub(super) fn counters(&self) -> Counters {

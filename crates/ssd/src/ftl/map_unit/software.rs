@@ -11,7 +11,7 @@ use flash::units::{Lpn, Psn, Span, Time};
 use self::core::Core;
 use super::costs::Costs;
 use super::layout::{self, Layout};
-use super::{Ask, Asker, Counters, MapUnit, Output, Ticket, arbiter};
+use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
 /// What lies behind the CMT of a core: flash, or the second level.
 pub(super) trait Backing {
@@ -117,8 +117,13 @@ impl<B: Backing> Software<B> {
         self.cores.iter().all(Core::is_clean)
     }
 
+    /// When the steps of the cores end.
+    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
+        self.cores.iter().map(Core::until)
+    }
+
     pub(super) fn counters(&self) -> Counters {
-        let mut sum = Counters::new(0);
+        let mut sum = Counters::new(0, Parts::Cores);
         self.cores.iter().for_each(|core| sum.add(core.counters()));
         sum
     }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use flash::units::{Lpn, Psn, Span, Time};
 
 use super::layout::{self, Layout};
-use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Ticket};
+use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 
 /// The full table. It is not kept in flash: a drive that has one recovers it from the spare areas and enters it with
 /// [`Table::enter`].
@@ -30,7 +30,7 @@ impl Table {
             service,
             waiting: VecDeque::new(),
             until: None,
-            counters: Counters::new(1),
+            counters: Counters::new(1, Parts::Cores),
         }
     }
 
@@ -48,6 +48,19 @@ impl Table {
         layout::decode(self.entries[lpn.index()])
     }
 
+    /// When the question under way is answered.
+    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
+        std::iter::once(self.until)
+    }
+
+    /// Takes its time for the first question that waits.
+    fn begin(&mut self, now: Time) {
+        self.until = (!self.waiting.is_empty()).then(|| now + self.service);
+        if self.until.is_some() {
+            self.counters.work(0, self.service, false);
+        }
+    }
+
     /// What was counted.
     #[must_use]
     pub fn counters(&self) -> Counters {
@@ -60,7 +73,9 @@ impl MapUnit for Table {
         // One block is asked for here too, so that whoever asks can be given any map unit.
         self.layout.block_of(&ask);
         self.waiting.push_back((ticket, ask));
-        self.until.get_or_insert(now + self.service);
+        if self.until.is_none() {
+            self.begin(now);
+        }
     }
 
     fn loaded(&mut self, _now: Time, _tvpn: u32, _image: Option<&[u32]>) {
@@ -78,8 +93,7 @@ impl MapUnit for Table {
             out.answers.push((ticket, layout::serve(&ask, &mut self.entries[first..]).0));
             self.counters.questions += 1;
             self.counters.cmt_hits += 1;
-            self.counters.busy[0] += self.service;
-            self.until = (!self.waiting.is_empty()).then(|| at + self.service);
+            self.begin(at);
         }
     }
 

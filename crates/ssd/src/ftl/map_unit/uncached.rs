@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use flash::units::{Lpn, Psn, Span, Time};
 
 use super::choice::{entry, place};
-use super::{Answer, Ask, Asker, Job, MapUnit, NOWHERE, Output, SPAN, Ticket};
+use super::{Answer, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, SPAN, Ticket};
 
 /// Carries a question out on entries, the first of which is that of unit `base`. Also tells whether they changed.
 fn carry_out(entries: &mut [u32], base: u32, ask: Ask) -> (Answer, bool) {
@@ -72,6 +72,9 @@ pub(crate) struct Uncached {
     idle: Vec<u32>,
     /// Answers to changes that have been stored.
     answers: Vec<(Ticket, Answer)>,
+    counters: Counters,
+    /// Pages that are being loaded.
+    loading: u64,
 }
 
 impl Uncached {
@@ -85,7 +88,14 @@ impl Uncached {
             due: BinaryHeap::new(),
             idle: Vec::new(),
             answers: Vec::new(),
+            counters: Counters::default(),
+            loading: 0,
         }
+    }
+
+    /// What was counted. Each page is worked on by itself, so no part of it is busy.
+    pub(crate) const fn counters(&self) -> &Counters {
+        &self.counters
     }
 
     fn page_of(&self, ask: Ask) -> u32 {
@@ -117,6 +127,8 @@ impl MapUnit for Uncached {
             None => page.image.resize(self.entries as usize, NOWHERE),
         }
         page.phase = Phase::Working(ticket, ask);
+        self.loading -= 1;
+        self.counters.question_time += self.service;
         self.due.push(Reverse((now + self.service, tvpn)));
     }
 
@@ -129,6 +141,7 @@ impl MapUnit for Uncached {
     }
 
     fn advance(&mut self, now: Time, out: &mut Output) {
+        let answered = out.answers.len();
         out.answers.append(&mut self.answers);
         while let Some(Reverse((_, tvpn))) = self.due.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             self.due.pop();
@@ -138,6 +151,7 @@ impl MapUnit for Uncached {
             let (answer, changed) = carry_out(&mut page.image, base, ask);
             if changed {
                 page.phase = Phase::Storing(ticket, answer);
+                self.counters.stores += 1;
                 out.jobs.push(Job::Store(tvpn));
             } else {
                 page.phase = Phase::Idle;
@@ -152,8 +166,13 @@ impl MapUnit for Uncached {
             page.last = asker;
             let (ticket, ask) = page.queues[asker].pop_front().expect("it waits");
             page.phase = Phase::Loading(ticket, ask);
+            self.loading += 1;
+            self.counters.cmt_misses += 1;
+            self.counters.loads += 1;
+            self.counters.loads_at_most = self.counters.loads_at_most.max(self.loading);
             out.jobs.push(Job::Load(tvpn));
         }
+        self.counters.questions += (out.answers.len() - answered) as u64;
     }
 
     fn next_event(&self) -> Option<Time> {
@@ -196,5 +215,7 @@ mod tests {
         unit.loaded(now, 2, Some(&image));
         unit.advance(now, &mut out);
         assert_eq!((out.answers.as_slice(), out.jobs.len()), ([(Ticket(2), Answer::Condition(false))].as_slice(), 0));
+        let Counters { questions, loads, stores, loads_at_most, .. } = *unit.counters();
+        assert_eq!([questions, loads, stores, loads_at_most], [2, 2, 1, 1]);
     }
 }

@@ -9,7 +9,7 @@ use flash::units::{Lpn, Psn, Time};
 use super::map::Map;
 use crate::device::Event;
 use crate::ftl::map_unit::choice::AnyUnit;
-use crate::ftl::map_unit::{Answer, Ask, Asker, Job, MapUnit, Output, SPAN, Ticket};
+use crate::ftl::map_unit::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
 use crate::ftl::{Owner, Service, Unit};
 
 /// What goes on with an answer.
@@ -206,6 +206,11 @@ impl Asking {
             self.wake = Some(at);
             events.push(at, Event::Map);
         }
+    }
+
+    /// What the map unit has counted.
+    pub(super) fn counters(&self, now: Time) -> Counters {
+        self.unit.counters(self.clock.max(now))
     }
 
     /// The units of a translation page; behind the last one of the drive there is nothing.

@@ -10,6 +10,7 @@ use flash::nand::{Sector, Spare, Stream, Target};
 use flash::units::{Psn, SuperblockId};
 
 use super::blocks::State;
+use super::mapping::Mapping;
 use super::pool::Victim;
 use super::{Kind, PageFtl};
 use crate::ftl::{Flash, Owners};
@@ -192,6 +193,13 @@ impl PageFtl {
         self.victims[self.kind_in(pool)].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
+        // The more there is to copy, the more turns the collector needs (Woo and Min, Sec. 4.6); of several victims at
+        // once the latest speaks for all. Copies of translation pages ask nothing.
+        if let Mapping::Unit(asking) = &mut self.mapping
+            && pool < self.groups
+        {
+            asking.unit.set_collector_weight(self.blocks.valid(superblock), self.geometry.superblock_slots());
+        }
     }
 
     /// Sends a list that copies what has been gathered. False if the pool has no room to copy to.
@@ -442,6 +450,49 @@ impl PageFtl {
         // Nothing else would tell those that wait for room.
         if self.forgotten() {
             self.house(flash, owners);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ftl::map_unit::MapSpec;
+    use crate::{Drive, Precondition, Spec, Ssd};
+
+    #[test]
+    fn the_turns_of_the_collector_follow_the_valid_units_of_each_victim() {
+        let queued = |map: &MapSpec| matches!(map, MapSpec::Dftl(_) | MapSpec::Cdftl(_) | MapSpec::Fmmu(_));
+        for map in MapSpec::EVERY.into_iter().filter(queued) {
+            let mut spec: Spec = toml::from_str(
+                "name = \"small\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
+                 ftl = { map-unit = \"1KiB\", over-provisioning = \"60%\" }",
+            )
+            .expect("a description");
+            spec.ftl.map = map;
+            let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
+            drive.precondition(Precondition::Fill, &mut |_, _| {});
+            drive.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
+            assert_eq!(drive.next_event(), None, "it is at rest");
+            let ftl = &mut drive.ftl;
+            let slots = ftl.geometry.superblock_slots();
+            let mut closed: Vec<SuperblockId> = (0..ftl.geometry.superblock_count()).map(SuperblockId::new).collect();
+            closed.retain(|superblock| {
+                ftl.blocks.state(*superblock) == State::Closed && ftl.pool_of(*superblock) < ftl.groups
+            });
+            closed.sort_by_key(|superblock| ftl.blocks.valid(*superblock));
+            let (emptiest, fullest) = (closed[0], closed[closed.len() - 1]);
+            assert!(ftl.blocks.valid(fullest) - ftl.blocks.valid(emptiest) >= slots / 4, "two that differ");
+            for victim in [fullest, emptiest] {
+                let Mapping::Unit(asking) = &ftl.mapping else { panic!("it has a map unit") };
+                let before = format!("{:?}", asking.unit);
+                let mut told = asking.unit.clone();
+                told.set_collector_weight(ftl.blocks.valid(victim), slots);
+                ftl.take_victim(ftl.pool_of(victim), victim, Cause::Gc);
+                let Mapping::Unit(asking) = &ftl.mapping else { panic!("it has a map unit") };
+                let after = format!("{:?}", asking.unit);
+                assert!(after == format!("{told:?}") && after != before, "{map:?} was not told of {victim}");
+            }
         }
     }
 }

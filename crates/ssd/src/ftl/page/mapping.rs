@@ -12,7 +12,7 @@ use super::PageFtl;
 use super::asking::{Asking, Question};
 use super::blocks::State;
 use super::map::Map;
-use crate::ftl::map_unit::{Ask, Asker};
+use crate::ftl::map_unit::{Ask, Asker, Counters};
 use crate::ftl::{Flash, Owner, Rest, Service, Unit, full_mask};
 use crate::sabotage::Sabotage;
 
@@ -222,6 +222,14 @@ impl PageFtl {
     pub(crate) fn wake(&mut self, now: Time) {
         if let Mapping::Unit(asking) = &mut self.mapping {
             asking.wake(now);
+        }
+    }
+
+    /// What the map unit has counted since the power came, if there is one.
+    pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
+        match &self.mapping {
+            Mapping::Ram(_) => None,
+            Mapping::Unit(asking) => Some(asking.counters(now)),
         }
     }
 

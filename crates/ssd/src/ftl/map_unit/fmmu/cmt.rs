@@ -172,7 +172,7 @@ impl Cmt {
         if self.until.is_none()
             && let Some(cost) = self.step(room, counters)
         {
-            counters.busy[0] += cost;
+            counters.work(0, cost, matches!(self.effect, Effect::Flush(_)));
             self.until = Some(now + cost);
         }
     }
@@ -239,7 +239,7 @@ impl Cmt {
         self.cache.touch(block);
         self.effect = Effect::Answer(ticket, answer);
         if !changed {
-            return Span::ZERO;
+            return self.costs.command_for(&answer);
         }
         let (tvpn, _) = self.layout.page_of(self.cache.key(block));
         if self.cache.make_dirty(block) {

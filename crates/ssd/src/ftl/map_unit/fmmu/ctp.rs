@@ -74,6 +74,8 @@ pub(super) struct Ctp {
     /// A packet was taken since the last store, so it is the turn of the next.
     turn: bool,
     draining: bool,
+    /// The step under way belongs to a flush or to a store.
+    writes_back: bool,
     outstanding: u64,
     effect: Effect,
     until: Option<Time>,
@@ -101,6 +103,7 @@ impl Ctp {
             serving: None,
             turn: true,
             draining: false,
+            writes_back: false,
             outstanding: 0,
             effect: Effect::Nothing,
             until: None,
@@ -223,10 +226,12 @@ impl Ctp {
 
     /// Begins a step if there is something to do.
     pub(super) fn begin(&mut self, now: Time, counters: &mut Counters) {
-        if self.until.is_none()
-            && let Some(cost) = self.step(counters)
-        {
-            counters.busy[1] += cost;
+        if self.until.is_some() {
+            return;
+        }
+        self.writes_back = false;
+        if let Some(cost) = self.step(counters) {
+            counters.work(1, cost, self.writes_back);
             self.until = Some(now + cost);
         }
     }
@@ -278,6 +283,7 @@ impl Ctp {
         self.stalled = false;
         self.effect = Effect::Job(Job::Store(tvpn));
         self.turn = false;
+        self.writes_back = true;
         Some(self.costs.issue + self.costs.list)
     }
 
@@ -285,6 +291,7 @@ impl Ctp {
         let tvpn = self.stores.pop_front().expect("a response");
         self.buffers.release(tvpn);
         self.stalled = false;
+        self.writes_back = true;
         self.costs.packet + self.costs.list
     }
 
@@ -315,6 +322,7 @@ impl Ctp {
             self.serving = None;
             self.stalled = false;
         }
+        self.writes_back = request.kind == Kind::Flush;
         self.costs.list + self.costs.entry * self.width as u64
     }
 
@@ -373,6 +381,7 @@ impl Ctp {
             }
         }
         self.requests.pop_front();
+        self.writes_back = request.kind == Kind::Flush;
         Some(cost)
     }
 

@@ -12,7 +12,7 @@ use flash::units::{Span, Time};
 use super::super::arbiter::Arbiter;
 use super::super::cache::Cache;
 use super::super::layout::Layout;
-use super::super::{Answer, Ask, Asker, Costs, Counters, Job, NOWHERE, Output, Ticket};
+use super::super::{Answer, Ask, Asker, Costs, Counters, Job, NOWHERE, Output, Parts, Ticket};
 use super::{Backing, Plan, Step};
 
 /// Something that a core has begun.
@@ -123,7 +123,7 @@ impl<B: Backing> Core<B> {
             running: None,
             draining: false,
             loads: 0,
-            counters: Counters::new(1),
+            counters: Counters::new(1, Parts::Cores),
         }
     }
 
@@ -254,6 +254,7 @@ impl<B: Backing> Core<B> {
             let Some(task) = self.begun.get(tried).copied().or_else(|| self.open()) else { return };
             tried += 1;
             self.tasks[task].state = State::Running;
+            let merges = matches!(self.tasks[task].stage, Stage::Merge(..) | Stage::Evict);
             match self.step(task) {
                 Some((cost, store, mut next)) => {
                     // One load serves all who want the page; it cannot be stored before they have it. What is under
@@ -264,7 +265,9 @@ impl<B: Backing> Core<B> {
                         self.tasks[task].state = State::Loading(tvpn);
                         next = Next::Nothing;
                     }
-                    self.counters.busy[0] += cost;
+                    // A search may turn out not to be needed any more; then the step is one of the question.
+                    let searches = matches!(next, Next::Step(Stage::Merge(..)));
+                    self.counters.work(0, cost, merges || searches);
                     self.running = Some(Running { task, until: now + cost, store, next });
                 }
                 None => self.tasks[task].state = State::Waiting,

@@ -129,7 +129,7 @@ impl<B: Backing> Core<B> {
         if changed {
             self.cmt.make_dirty(block);
         }
-        (cost, None, Next::Done(Some(answer)))
+        (cost + self.costs.command_for(&answer), None, Next::Done(Some(answer)))
     }
 
     fn key_of(&self, task: usize) -> u32 {

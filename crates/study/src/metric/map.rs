@@ -1,0 +1,74 @@
+//! The numbers of the map unit by name.
+
+use super::Unit;
+use crate::report::MapSummary;
+
+/// A number of the map unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MapStat {
+    Questions,
+    Hits,
+    HitRatio,
+    PageHits,
+    PageHitRatio,
+    Loads,
+    Stores,
+    Flushes,
+    FlushedBlocks,
+    LoadsAtMost,
+    MshrsCmt,
+    MshrsCtp,
+    Time,
+    FlushTime,
+}
+
+impl MapStat {
+    /// The number that these parts of a name, those behind `map`, stand for.
+    pub(super) fn parse(name: &[&str]) -> Option<Self> {
+        Some(match name {
+            ["questions"] => Self::Questions,
+            ["hits"] => Self::Hits,
+            ["hit-ratio"] => Self::HitRatio,
+            ["page-hits"] => Self::PageHits,
+            ["page-hit-ratio"] => Self::PageHitRatio,
+            ["loads"] => Self::Loads,
+            ["stores"] => Self::Stores,
+            ["flushes"] => Self::Flushes,
+            ["flushed-blocks"] => Self::FlushedBlocks,
+            ["loads-at-most"] => Self::LoadsAtMost,
+            ["mshrs", "cmt"] => Self::MshrsCmt,
+            ["mshrs", "ctp"] => Self::MshrsCtp,
+            ["time"] => Self::Time,
+            ["flush-time"] => Self::FlushTime,
+            _ => return None,
+        })
+    }
+
+    pub(super) const fn unit(self) -> Unit {
+        match self {
+            Self::HitRatio | Self::PageHitRatio => Unit::Share,
+            Self::Time | Self::FlushTime => Unit::Time,
+            _ => Unit::Count,
+        }
+    }
+
+    pub(super) fn of(self, map: &MapSummary) -> Option<f64> {
+        let count = match self {
+            Self::HitRatio => return map.hit_ratio,
+            Self::PageHitRatio => return map.page_hit_ratio,
+            Self::Time => return map.time_us,
+            Self::FlushTime => return map.flush_time_us,
+            Self::Questions => map.questions,
+            Self::Hits => map.hits,
+            Self::PageHits => map.page_hits,
+            Self::Loads => map.loads,
+            Self::Stores => map.stores,
+            Self::Flushes => map.flushes,
+            Self::FlushedBlocks => map.flushed_blocks,
+            Self::LoadsAtMost => map.loads_at_most,
+            Self::MshrsCmt => map.mshrs_at_most.cmt,
+            Self::MshrsCtp => map.mshrs_at_most.ctp,
+        };
+        Some(count as f64)
+    }
+}

@@ -1,0 +1,189 @@
+//! The map unit in numbers.
+
+use flash::units::Span;
+use serde::Serialize;
+use ssd::map_unit::Counters;
+
+/// What the map unit did during the run, if the device has one.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MapSummary {
+    /// Questions answered.
+    pub questions: u64,
+    /// Those whose block of entries was in the first level of cache (CMT), or all if there is the full table.
+    pub hits: u64,
+    /// Those whose block was not, or was still being loaded.
+    pub misses: u64,
+    /// Share of hits.
+    pub hit_ratio: Option<f64>,
+    /// Requests to the second level (CTP) whose translation page was there.
+    pub page_hits: u64,
+    /// Those whose page was not, or was still being loaded.
+    pub page_misses: u64,
+    /// Share of hits; none if there is no second level.
+    pub page_hit_ratio: Option<f64>,
+    /// Translation pages loaded from flash.
+    pub loads: u64,
+    /// Translation pages stored.
+    pub stores: u64,
+    /// Flushes: each writes back all dirty blocks of one translation page.
+    pub flushes: u64,
+    /// Blocks that they wrote back.
+    pub flushed_blocks: u64,
+    /// Loads under way at once, at most, since the power came.
+    pub loads_at_most: u64,
+    /// Miss status registers in use at once, at most, since the power came.
+    pub mshrs_at_most: Mshrs,
+    /// Mean busy time of a question, with the command that follows it; loads from flash are no busy time.
+    pub time_us: Option<f64>,
+    /// Mean busy time of a flush and of the stores that it leads to.
+    pub flush_time_us: Option<f64>,
+}
+
+/// Miss status registers of the two levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Mshrs {
+    /// Of the first level; in software the questions that wait for a load.
+    pub cmt: u64,
+    /// Of the second level.
+    pub ctp: u64,
+}
+
+impl MapSummary {
+    pub(super) fn new(map: &Counters) -> Self {
+        let share = |hits: u64, misses: u64| (hits + misses > 0).then(|| hits as f64 / (hits + misses) as f64);
+        let mean = |time: Span, of: u64| (of > 0).then(|| time.as_us_f64() / of as f64);
+        let [cmt, ctp] = map.mshrs_at_most;
+        Self {
+            questions: map.questions,
+            hits: map.cmt_hits,
+            misses: map.cmt_misses,
+            hit_ratio: share(map.cmt_hits, map.cmt_misses),
+            page_hits: map.ctp_hits,
+            page_misses: map.ctp_misses,
+            page_hit_ratio: share(map.ctp_hits, map.ctp_misses),
+            loads: map.loads,
+            stores: map.stores,
+            flushes: map.flushes,
+            flushed_blocks: map.flushed_blocks,
+            loads_at_most: map.loads_at_most,
+            mshrs_at_most: Mshrs { cmt, ctp },
+            time_us: mean(map.question_time, map.questions),
+            flush_time_us: mean(map.flush_time, map.flushes),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{About, Report, Summary, page, table};
+    use crate::metric::Metric;
+    use crate::reconcile::reconcile;
+    use crate::run::RunResult;
+    use crate::testing::with_map;
+    use flash::backend::{Cause, Op};
+
+    fn shown(result: &RunResult) -> (Summary, String, String) {
+        let about = About::default();
+        let report = Report { about: &about, result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let summary = Summary::new(&report);
+        let (text, html) = (table(&summary), page(&report, &summary));
+        (summary, text, html)
+    }
+
+    fn of(summary: &Summary, name: &str) -> Option<f64> {
+        name.parse::<Metric>().expect(name).of(summary)
+    }
+
+    const DFTL: &str = "{ kind = \"dftl\", cmt = \"1KiB\", ways = 4, cores = 2, write-buffers = 4 }";
+    const CDFTL: &str = "{ kind = \"cdftl\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2, cores = 2 }";
+    const FMMU: &str = "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 }";
+    const TABLE: &str = "{ kind = \"table\", service = \"2us\" }";
+    const UNCACHED: &str = "{ kind = \"uncached\", service = \"3us\" }";
+
+    #[test]
+    fn every_map_unit_is_counted_over_the_run_alone() {
+        for map in [TABLE, UNCACHED, DFTL, CDFTL, FMMU] {
+            let result = with_map(map);
+            assert_eq!(reconcile(&result), Ok(()));
+            let (before, counted) = (result.before.map.as_ref().expect("a map unit"), result.counters());
+            assert_eq!((before.questions, before.loads, before.stores), (0, 0, 0), "preconditioning does not count");
+            let (summary, text, html) = shown(&result);
+            let asked = summary.map.as_ref().expect("a map unit");
+            // One for each request, and one for each unit that collection copied.
+            let copies = counted.flash.of(Op::Program, Cause::Gc).slots;
+            assert!((2_000..=2_000 + copies).contains(&asked.questions), "{map}: {} questions", asked.questions);
+            let begun = asked.hits + asked.misses;
+            assert!(begun.abs_diff(asked.questions) <= 8 + copies, "{map}: {begun} of {}", asked.questions);
+            let read = counted.flash.of(Op::Read, Cause::Map).commands;
+            assert!(asked.loads >= read && (asked.loads > 0) == (asked.misses > 0), "{map}: {asked:?}");
+            assert_eq!(of(&summary, "map.hit-ratio"), Some(asked.hits as f64 / begun as f64));
+            assert!(text.contains("map: ") && text.contains(" loads"), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+            assert_eq!(html.contains(">ftl"), map != UNCACHED, "its parts have rows of their own");
+            assert_eq!(text.contains(", FTL "), map != UNCACHED, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_device_without_a_map_unit_says_nothing_of_one() {
+        let (summary, text, html) = shown(&with_map("{ kind = \"ram\" }"));
+        assert!(summary.map.is_none() && !text.contains("map: ") && !text.contains("FTL") && !html.contains(">ftl"));
+        assert_eq!([of(&summary, "map.hits"), of(&summary, "busy.ftl")], [None, None]);
+        let json: serde_json::Value = serde_json::from_str(&Summary::json(&[summary])).expect("JSON");
+        assert!(json.get("map").is_none() && json["utilisation"].get("ftl").is_none());
+    }
+
+    #[test]
+    fn times_of_questions_are_as_specified() {
+        let close = |value: Option<f64>, to: f64| assert!((value.expect("a time") - to).abs() < 1e-9 * to, "{value:?}");
+        close(of(&shown(&with_map(TABLE)).0, "map.time"), 2.0);
+        let (uncached, ..) = shown(&with_map(UNCACHED));
+        close(of(&uncached, "map.time"), 3.0);
+        assert_eq!(of(&uncached, "map.hits"), Some(0.0));
+        assert!(of(&uncached, "map.stores").is_some_and(|stores| stores >= 1_000.0), "each change");
+    }
+
+    #[test]
+    fn the_ftl_is_as_busy_as_its_cores_or_its_busier_stage() {
+        let (dftl, ..) = shown(&with_map(DFTL));
+        let [one, two] = dftl.utilisation.ftl_parts[..] else { panic!("two cores") };
+        assert!((of(&dftl, "busy.ftl").expect("cores") - (one + two) / 2.0).abs() < 1e-9);
+        let (fmmu, ..) = shown(&with_map(FMMU));
+        let [cmt, ctp] = fmmu.utilisation.ftl_parts[..] else { panic!("CMT and CTP") };
+        let busy = of(&fmmu, "busy.ftl").expect("two machines");
+        assert!((busy - cmt.max(ctp)).abs() < 1e-12 && busy > 0.0 && cmt.min(ctp) > 0.0);
+        // All that the machines did was for questions or for flushes.
+        for (summary, parts) in [(&dftl, one + two), (&fmmu, cmt + ctp)] {
+            let total = of(summary, "map.time").zip(of(summary, "map.questions")).map_or(0.0, |(each, n)| each * n)
+                + of(summary, "map.flush-time").zip(of(summary, "map.flushes")).map_or(0.0, |(each, n)| each * n);
+            let worked = parts * summary.simulated_s * 1e6;
+            assert!((total / worked - 1.0).abs() < 0.01, "{total} us of {worked} us");
+        }
+    }
+
+    #[test]
+    fn each_number_is_the_one_of_its_name() {
+        let (summary, ..) = shown(&with_map(FMMU));
+        let map = summary.map.as_ref().expect("a map unit");
+        for (name, value) in [
+            ("map.questions", map.questions),
+            ("map.hits", map.hits),
+            ("map.page-hits", map.page_hits),
+            ("map.loads", map.loads),
+            ("map.stores", map.stores),
+            ("map.flushes", map.flushes),
+            ("map.flushed-blocks", map.flushed_blocks),
+            ("map.loads-at-most", map.loads_at_most),
+            ("map.mshrs.cmt", map.mshrs_at_most.cmt),
+            ("map.mshrs.ctp", map.mshrs_at_most.ctp),
+        ] {
+            assert_eq!(of(&summary, name), Some(value as f64), "{name}");
+            assert!(value > 0, "{name} tells nothing here");
+        }
+        let share = map.page_hits as f64 / (map.page_hits + map.page_misses) as f64;
+        assert_eq!(of(&summary, "map.page-hit-ratio"), Some(share));
+        for wrong in ["map", "map.misses.cmt", "map.mshrs", "map.mshrs.dtl", "map.hits.cmt", "busy.map"] {
+            assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
+        }
+    }
+}
