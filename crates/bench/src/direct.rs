@@ -63,7 +63,13 @@ impl Load for Direct {
         let rate = self.bins.total() as f64 / (self.drive.now() - Time::ZERO).as_secs_f64();
         let simulated = format!("{:.0} thousand requests per simulated second", rate / 1e3);
         if self.kind == IoKind::Read {
-            return simulated;
+            return match &counters.map {
+                Some(map) if map.loads > 0 => {
+                    let loads = map.loads as f64 / map.questions as f64;
+                    format!("{loads:.3} loads of translation pages for each, {simulated}")
+                }
+                _ => simulated,
+            };
         }
         let programmed = counters.flash.op(Op::Program).slots + counters.flash.op(Op::CopyBack).slots;
         let amplification = programmed as f64 / counters.host_slots as f64;

@@ -2,7 +2,7 @@
 
 use flash::nand::Part;
 use flash::units::{Bytes, Span};
-use ssd::{Precondition, Spec, Ssd};
+use ssd::{MapSpec, Precondition, Spec, Ssd};
 
 /// As the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
 const READS: &str = r#"
@@ -12,7 +12,16 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
 
-/// The same with smaller blocks, so that each die has enough of them for garbage collection to choose
+/// The same flash with room for translation pages in every plane group. The 256 pages that FMMU caches are 6 % of the
+/// map.
+const MAPPED: &str = r#"
+name = "mapped"
+flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 25 }
+host = { link = "pcie-3-x16", queue-depth = 512 }
+ftl = { map-unit = "4KiB", capacity = "16GiB" }
+"#;
+
+/// As the bare event loop, with smaller blocks, so that each die has enough of them for garbage collection to choose
 /// from: 16 GiB of flash.
 const WRITES: &str = r#"
 name = "writes"
@@ -50,6 +59,15 @@ fn build(spec: &Spec) -> Ssd<()> {
 /// A drive that is full, for reads.
 pub(crate) fn full() -> Ssd<()> {
     let mut drive = build(&read(READS));
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive
+}
+
+/// A drive that is full, with this map.
+pub(crate) fn mapped(map: MapSpec) -> Ssd<()> {
+    let mut spec = read(MAPPED);
+    spec.ftl.map = map;
+    let mut drive = build(&spec);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
     drive
 }

@@ -22,6 +22,9 @@ mod traces;
 
 use clap::{Parser, ValueEnum};
 use flash::io::IoKind;
+use flash::units::Span;
+use ssd::MapSpec;
+use ssd::map_unit::FmmuSpec;
 
 use direct::Direct;
 use drives::Writes;
@@ -57,6 +60,8 @@ enum What {
     Traces,
     /// Requests, beside the bare event loop
     Requests,
+    /// Reads of a drive with one map or another, beside the bare event loop
+    Maps,
 }
 
 fn main() {
@@ -74,6 +79,9 @@ fn main() {
     if wanted(What::Requests) {
         rows.extend(rounds::run(&mut contestants(), rounds));
     }
+    if wanted(What::Maps) {
+        rows.extend(rounds::run(&mut maps(), rounds));
+    }
     if args.json {
         println!("{}", report::json(&rows));
     } else {
@@ -81,9 +89,22 @@ fn main() {
     }
 }
 
+/// One drive, and who knows its map: the cost of a map unit in the simulator is the difference of these.
+fn maps() -> Vec<Contestant> {
+    let reads = |map| Direct::new(drives::mapped(map), IoKind::Read);
+    let table = MapSpec::Table { service: Span::ZERO };
+    let fmmu = MapSpec::Fmmu(FmmuSpec::PUBLISHED);
+    let target = Target { ratio: 0.2, rate: 0.0 };
+    vec![
+        Contestant::new("4 KiB random reads, map in RAM", 1_000_000, None, reads(MapSpec::Ram)),
+        Contestant::new("4 KiB random reads, table that takes no time", 1_000_000, None, reads(table)),
+        Contestant::new("4 KiB random reads, FMMU", 500_000, Some(target), reads(fmmu)),
+    ]
+}
+
 fn contestants() -> Vec<Contestant> {
-    let reads = Target { ratio: 0.5, rate: 0.0 };
-    let writes = Target { ratio: 0.25, rate: 0.5e6 };
+    let reads = Some(Target { ratio: 0.5, rate: 0.0 });
+    let writes = Some(Target { ratio: 0.25, rate: 0.5e6 });
     let drive = drives::full();
     let steady = |over_provisioning, how| Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
     vec![

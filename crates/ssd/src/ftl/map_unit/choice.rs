@@ -101,7 +101,7 @@ pub(crate) struct Start<'a> {
 /// Any map unit, told apart without a table of functions.
 #[derive(Clone, Debug)]
 pub(crate) enum AnyUnit {
-    Uncached(Uncached),
+    Uncached(Box<Uncached>),
     Other(Box<AnyMapUnit>),
 }
 
@@ -110,7 +110,7 @@ impl AnyUnit {
     pub(crate) fn new(spec: &MapSpec, start: &Start<'_>) -> Option<Self> {
         let units = start.found.len();
         if let MapSpec::Uncached { service } = spec {
-            return Some(Self::Uncached(Uncached::new(*service, start.entries, units)));
+            return Some(Self::Uncached(Box::new(Uncached::new(*service, start.entries, units))));
         }
         // A full table has no translation pages; it is asked for as much at once as any other.
         let page = Bytes::new(u64::from(start.entries.max(super::SPAN)) * ENTRY);
