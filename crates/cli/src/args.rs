@@ -29,6 +29,10 @@ pub(crate) enum Command {
         /// Study files, or names of studies that come with Flashloom
         #[arg(required = true, value_name = "STUDY")]
         studies: Vec<PathBuf>,
+        /// Run another workload instead of the studies' own: a trace, a generator, or one that comes with Flashloom. What
+        /// the studies claim is about their own and is left out
+        #[arg(long, value_name = "WORKLOAD")]
+        workload: Option<PathBuf>,
         #[command(flatten)]
         lab: LabArgs,
     },
