@@ -10,6 +10,14 @@ const BUILTIN: &[(&str, &str)] = &[
     ("dirik/pair", include_str!("../../../../studies/dirik/pair.toml")),
     ("dirik/priority", include_str!("../../../../studies/dirik/priority.toml")),
     ("dirik/single", include_str!("../../../../studies/dirik/single.toml")),
+    ("fmmu/agreement", include_str!("../../../../studies/fmmu/agreement.toml")),
+    ("fmmu/associativity", include_str!("../../../../studies/fmmu/associativity.toml")),
+    ("fmmu/channels", include_str!("../../../../studies/fmmu/channels.toml")),
+    ("fmmu/flush", include_str!("../../../../studies/fmmu/flush.toml")),
+    ("fmmu/packing", include_str!("../../../../studies/fmmu/packing.toml")),
+    ("fmmu/scalability", include_str!("../../../../studies/fmmu/scalability.toml")),
+    ("fmmu/synthetic", include_str!("../../../../studies/fmmu/synthetic.toml")),
+    ("fmmu/traces", include_str!("../../../../studies/fmmu/traces.toml")),
 ];
 
 /// The name and the text of every study under `studies/`, by name.
