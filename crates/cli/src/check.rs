@@ -239,7 +239,8 @@ mod tests {
             std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
         };
         let stem = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
-        let (folders, mut files): (Vec<_>, Vec<_>) = entries(folder.as_ref()).into_iter().partition(|path| path.is_dir());
+        let (folders, mut files): (Vec<_>, Vec<_>) =
+            entries(folder.as_ref()).into_iter().partition(|path| path.is_dir());
         let mut stems: Vec<String> = files.drain(..).map(|path| stem(&path)).collect();
         // What is in a folder is called after both.
         let inside = folders.iter().flat_map(|folder| entries(folder).into_iter().map(move |path| (folder, path)));

@@ -216,7 +216,9 @@ impl Name {
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
                 Unit::Time
             }
-            Self::Verified | Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => Unit::Count,
+            Self::Verified | Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => {
+                Unit::Count
+            }
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
             Self::Kind(_, Stat::Rate) => Unit::Rate,
             Self::Amplification => Unit::Plain,

@@ -100,13 +100,7 @@ pub(super) struct Core<B> {
 
 impl<B: Backing> Core<B> {
     pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
-        let task = Task {
-            question: None,
-            stage: Stage::Find,
-            state: State::Free,
-            page: Vec::new(),
-            has_page: false,
-        };
+        let task = Task { question: None, stage: Stage::Find, state: State::Free, page: Vec::new(), has_page: false };
         Self {
             layout: plan.layout,
             costs: plan.costs,
