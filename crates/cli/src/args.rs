@@ -29,12 +29,16 @@ pub(crate) enum Command {
         /// Study files, or names of studies that come with Flashloom
         #[arg(required = true, value_name = "STUDY")]
         studies: Vec<PathBuf>,
+        /// Run another workload instead of the studies' own: a trace, a generator, or one that comes with Flashloom. What
+        /// the studies claim is about their own and is left out
+        #[arg(long, value_name = "WORKLOAD")]
+        workload: Option<PathBuf>,
         #[command(flatten)]
         lab: LabArgs,
     },
     /// Run all studies of a paper and print its claims beside what is measured
     Reproduce {
-        /// The paper; see `flashloom studies`
+        /// The paper: dirik or fmmu; see `flashloom studies`
         paper: String,
         #[command(flatten)]
         lab: LabArgs,

@@ -32,7 +32,9 @@ fn main() -> std::process::ExitCode {
             exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
         }
         Command::Run(args) => run::run(&args, &mut io::stdout()),
-        Command::Study { studies, lab } => studies::study(&studies, &lab, &mut io::stdout()),
+        Command::Study { studies, workload, lab } => {
+            studies::study(&studies, workload.as_deref(), &lab, &mut io::stdout())
+        }
         Command::Reproduce { paper, lab } => studies::reproduce(&paper, &lab, &mut io::stdout()),
         Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),

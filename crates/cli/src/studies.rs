@@ -13,8 +13,17 @@ use crate::exit::{Failure, print};
 use crate::progress::Bar;
 
 /// Runs some studies, one after another, and prints their points and claims.
-pub(crate) fn study(paths: &[PathBuf], args: &LabArgs, results: &mut dyn Write) -> Result<(), Failure> {
-    let plans = paths.iter().map(|path| Ok(Plan::new(&find(path)?)?)).collect::<Result<Vec<_>, Failure>>()?;
+pub(crate) fn study(
+    paths: &[PathBuf],
+    workload: Option<&Path>,
+    args: &LabArgs,
+    results: &mut dyn Write,
+) -> Result<(), Failure> {
+    let plan = |path: &PathBuf| {
+        let document = find(path)?;
+        workload.map_or_else(|| Plan::new(&document), |workload| Plan::under(&document, workload))
+    };
+    let plans = paths.iter().map(plan).collect::<Result<Vec<_>, Faults>>()?;
     perform(plans, args, true, results)
 }
 

@@ -169,6 +169,12 @@ pub struct FtlSpec {
     pub capacity: Option<Bytes>,
     /// Who knows where every mapping unit is.
     pub map: MapSpec,
+    /// Translation pages that the block manager puts together into one program (Woo and Min, FMMU, Sec. 4.1), from 1 to
+    /// as many as it has mapping units; the rest of it is padded. They go to the plane groups in turn, and a program waits
+    /// to be filled as long as another one of translation pages is under way. If missing, a page goes to a plane group of
+    /// its own at once, and only pages that are stored there at the same moment share a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_gather: Option<u32>,
     /// How writes are spread.
     pub placement: PlacementSpec,
     /// Garbage collection.
@@ -185,6 +191,7 @@ impl Default for FtlSpec {
             over_provisioning: Ratio::new(0.07),
             capacity: None,
             map: MapSpec::default(),
+            map_gather: None,
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),

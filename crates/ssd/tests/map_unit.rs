@@ -133,3 +133,43 @@ fn translation_pages_need_room() {
     small.ftl.map = ssd::MapSpec::Ram;
     assert!(small.resolve().is_ok());
 }
+
+#[test]
+fn translation_pages_are_put_together_while_another_program_of_them_is_under_way() {
+    let stores = |gather: Option<u32>| {
+        let mut spec = spec(UNCACHED);
+        spec.ftl.map_gather = gather;
+        let mut drive: Ssd<Stamp> = Ssd::new(&spec.resolve().expect("valid"), 1);
+        for page in 0..3 {
+            let io = Io { kind: IoKind::Write, start: Lba::new(page * 512), sectors: Sectors::new(2) };
+            let data = vec![Stamp(page); 2];
+            drive.submit(Time::ZERO, Request { tag: page, queue: QueueId::default(), io, data });
+        }
+        let mut done = Vec::new();
+        while done.len() < 3 {
+            drive.advance(Time::MAX, &mut done);
+        }
+        drive.check();
+        let tally = drive.counters().flash.of(Op::Program, Cause::Map);
+        (tally.commands, tally.slots, drive.now())
+    };
+    // Two in the room for two, and the third when they are done: nobody else would come.
+    let [(two, slots, last), (each, one, _), (at_once, shared, first)] = [Some(2), Some(1), None].map(stores);
+    assert_eq!([(two, slots), (each, one), (at_once, shared)], [(2, 3), (3, 3), (2, 3)]);
+    assert!(last > first, "one program waits for the other: {last}, and {first} if both go at once");
+}
+
+#[test]
+fn as_many_translation_pages_are_put_together_as_a_program_has_room_for() {
+    for (map, gather, wanted) in [
+        (UNCACHED, 0, "0 translation pages in a program of 2 mapping units"),
+        (UNCACHED, 3, "3 translation pages in a program of 2 mapping units"),
+        (TABLE, 1, "there are no translation pages"),
+    ] {
+        let mut spec = spec(map);
+        spec.ftl.map_gather = Some(gather);
+        let faults = spec.resolve().expect_err(wanted);
+        assert!(faults.len() == 1 && faults[0].path == "ftl.map-gather", "{faults:?}");
+        assert!(faults[0].message.contains(wanted) && !faults[0].remedy.is_empty(), "{faults:?}");
+    }
+}

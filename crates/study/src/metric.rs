@@ -115,12 +115,13 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 12] = [
+pub const HELP: [&str; 13] = [
     "mean (over all requests)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate",
     "requests-per-s",
     "simulated",
+    "verified (reads that were checked, if `run.verify` is set)",
     "waf",
     "energy",
     "erases.mean, erases.min, erases.max, erases.deviation",
@@ -140,6 +141,7 @@ enum Name {
     Kind(&'static str, Stat),
     RequestsPerSecond,
     Simulated,
+    Verified,
     Amplification,
     Energy,
     Erases(&'static str),
@@ -180,6 +182,7 @@ impl Name {
             ["mean"] => Some(Self::Mean),
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
             ["simulated"] => Some(Self::Simulated),
+            ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
             ["energy"] => Some(Self::Energy),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
@@ -213,7 +216,9 @@ impl Name {
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
                 Unit::Time
             }
-            Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => Unit::Count,
+            Self::Verified | Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => {
+                Unit::Count
+            }
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
             Self::Kind(_, Stat::Rate) => Unit::Rate,
             Self::Amplification => Unit::Plain,
@@ -236,6 +241,7 @@ impl Name {
             Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
             Self::RequestsPerSecond => summary.requests_per_s,
             Self::Simulated => Some(summary.simulated_s * 1e6),
+            Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
             Self::Erases(stat) => summary.erases.as_ref().map(|erases| match *stat {

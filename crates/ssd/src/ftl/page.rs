@@ -14,6 +14,7 @@ mod blocks;
 mod check;
 mod collect;
 mod finish;
+mod gather;
 mod map;
 mod mapping;
 mod mount;
@@ -39,6 +40,7 @@ use crate::sabotage::Planted;
 use crate::spec::{GcSpec, WearSpec};
 
 use blocks::Blocks;
+use gather::Gather;
 use mapping::Mapping;
 use pool::Pool;
 
@@ -105,6 +107,7 @@ pub(crate) struct PageFtl {
     waited_set: u32,
     /// Pools that the request under way has a program or a list in.
     touched: Vec<u32>,
+    gather: Option<Gather>,
     /// The read lists that the request under way has open, by die.
     reading: Vec<Option<(Handle<List>, Handle<Command>)>>,
     read_dies: Vec<u32>,
@@ -153,6 +156,7 @@ impl PageFtl {
             waited: 0,
             waited_set: 0,
             touched: Vec::new(),
+            gather: resolved.ftl.map_gather.map(Gather::new),
             reading: vec![None; geometry.die_count() as usize],
             read_dies: Vec::new(),
             geometry,

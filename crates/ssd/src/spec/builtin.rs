@@ -1,21 +1,28 @@
 //! The devices that come with Flashloom.
 
-/// One file per device. A new device is a new file and a line here.
+/// One file per device. A new device is a new file and a line here; one in a folder is called after both: `fmmu/16x8.toml`
+/// is `fmmu-16x8`.
 const BUILTIN: &[(&str, &str)] = &[
     ("demo", include_str!("../../../../devices/demo.toml")),
-    ("dirik-1x1", include_str!("../../../../devices/dirik-1x1.toml")),
-    ("dirik-1x2", include_str!("../../../../devices/dirik-1x2.toml")),
-    ("dirik-1x4", include_str!("../../../../devices/dirik-1x4.toml")),
-    ("dirik-1x4-16bit", include_str!("../../../../devices/dirik-1x4-16bit.toml")),
-    ("dirik-1x4-32bit", include_str!("../../../../devices/dirik-1x4-32bit.toml")),
-    ("dirik-1x4-read-first", include_str!("../../../../devices/dirik-1x4-read-first.toml")),
-    ("dirik-1x8", include_str!("../../../../devices/dirik-1x8.toml")),
-    ("dirik-2x4", include_str!("../../../../devices/dirik-2x4.toml")),
-    ("dirik-4x4", include_str!("../../../../devices/dirik-4x4.toml")),
-    ("dirik-gang-2", include_str!("../../../../devices/dirik-gang-2.toml")),
-    ("dirik-gang-4", include_str!("../../../../devices/dirik-gang-4.toml")),
-    ("dirik-gang-8", include_str!("../../../../devices/dirik-gang-8.toml")),
-    ("fmmu-16x8", include_str!("../../../../devices/fmmu-16x8.toml")),
+    ("dirik-1x1", include_str!("../../../../devices/dirik/1x1.toml")),
+    ("dirik-1x2", include_str!("../../../../devices/dirik/1x2.toml")),
+    ("dirik-1x4", include_str!("../../../../devices/dirik/1x4.toml")),
+    ("dirik-1x4-16bit", include_str!("../../../../devices/dirik/1x4-16bit.toml")),
+    ("dirik-1x4-32bit", include_str!("../../../../devices/dirik/1x4-32bit.toml")),
+    ("dirik-1x4-read-first", include_str!("../../../../devices/dirik/1x4-read-first.toml")),
+    ("dirik-1x8", include_str!("../../../../devices/dirik/1x8.toml")),
+    ("dirik-2x4", include_str!("../../../../devices/dirik/2x4.toml")),
+    ("dirik-4x4", include_str!("../../../../devices/dirik/4x4.toml")),
+    ("dirik-gang-2", include_str!("../../../../devices/dirik/gang-2.toml")),
+    ("dirik-gang-4", include_str!("../../../../devices/dirik/gang-4.toml")),
+    ("dirik-gang-8", include_str!("../../../../devices/dirik/gang-8.toml")),
+    ("fmmu-16x8", include_str!("../../../../devices/fmmu/16x8.toml")),
+    ("fmmu-16x8-cdftl", include_str!("../../../../devices/fmmu/16x8-cdftl.toml")),
+    ("fmmu-16x8-dftl", include_str!("../../../../devices/fmmu/16x8-dftl.toml")),
+    ("fmmu-16x8-ideal", include_str!("../../../../devices/fmmu/16x8-ideal.toml")),
+    ("fmmu-16x8-ram", include_str!("../../../../devices/fmmu/16x8-ram.toml")),
+    ("fmmu-16x8-v1", include_str!("../../../../devices/fmmu/16x8-v1.toml")),
+    ("fmmu-32x8", include_str!("../../../../devices/fmmu/32x8.toml")),
     ("qlc", include_str!("../../../../devices/qlc.toml")),
     ("tlc-1tb", include_str!("../../../../devices/tlc-1tb.toml")),
 ];

@@ -117,6 +117,13 @@ impl Spec {
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
         let units = self.units(&geometry, &mut faults);
+        if let (Some(timing), Some(gather)) = (&timing, self.ftl.map_gather) {
+            let most = geometry.row_slots() * timing.one_shot;
+            if gather == 0 || gather > most {
+                let message = format!("{gather} translation pages in a program of {most} mapping units");
+                faults.add("ftl.map-gather", message, format!("use 1 to {most}"));
+            }
+        }
         let buffer = self.resolved_buffer(&geometry, &mut faults);
         let chop = self.chop(&geometry, &mut faults);
         let (Some(timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
@@ -277,6 +284,10 @@ impl Spec {
             return None;
         }
         faults.0.extend(self.ftl.map.faults(unit));
+        if self.ftl.map_gather.is_some() && !self.ftl.map.is_paged() {
+            let message = "there are no translation pages: the map is in RAM";
+            faults.add("ftl.map-gather", message, "leave it out, or choose another ftl.map");
+        }
         // Ganged chips always work together; planes do if they can and should.
         let stripe = if multi_plane { planes } else { gang };
         let geometry = Geometry::new(

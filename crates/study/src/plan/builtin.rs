@@ -10,10 +10,49 @@ const BUILTIN: &[(&str, &str)] = &[
     ("dirik/pair", include_str!("../../../../studies/dirik/pair.toml")),
     ("dirik/priority", include_str!("../../../../studies/dirik/priority.toml")),
     ("dirik/single", include_str!("../../../../studies/dirik/single.toml")),
+    ("fmmu/agreement", include_str!("../../../../studies/fmmu/agreement.toml")),
+    ("fmmu/associativity", include_str!("../../../../studies/fmmu/associativity.toml")),
+    ("fmmu/channels", include_str!("../../../../studies/fmmu/channels.toml")),
+    ("fmmu/flush", include_str!("../../../../studies/fmmu/flush.toml")),
+    ("fmmu/packing", include_str!("../../../../studies/fmmu/packing.toml")),
+    ("fmmu/scalability", include_str!("../../../../studies/fmmu/scalability.toml")),
+    ("fmmu/synthetic", include_str!("../../../../studies/fmmu/synthetic.toml")),
+    ("fmmu/traces", include_str!("../../../../studies/fmmu/traces.toml")),
 ];
 
 /// The name and the text of every study under `studies/`, by name.
 #[must_use]
 pub const fn builtin() -> &'static [(&'static str, &'static str)] {
     BUILTIN
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Document;
+    use crate::plan::Plan;
+
+    #[test]
+    fn every_study_can_be_run_and_claims_something() {
+        for (name, text) in builtin() {
+            let document = Document::parse(Path::new(name), (*text).to_owned()).expect(name);
+            let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));
+            assert_eq!(plan.spec.name, *name);
+            assert!(!plan.spec.claims.is_empty() && !plan.spec.metrics.is_empty(), "{name}");
+            let of = |paper: &str, id: &str| {
+                name.starts_with(paper) && plan.spec.claims.iter().all(|c| c.id.starts_with(id))
+            };
+            assert!(of("dirik/", "DJ") || of("fmmu/", "FM"), "{name}: claims of another paper");
+        }
+        assert!(builtin().is_sorted_by_key(|(name, _)| *name));
+    }
+
+    #[test]
+    fn every_claim_of_the_fmmu_paper_is_in_a_study() {
+        let ids = (1..=11).map(|n| format!("id = \"FM{n}\""));
+        let missing: Vec<_> = ids.filter(|id| builtin().iter().all(|(_, text)| !text.contains(id))).collect();
+        assert_eq!(missing, [""; 0]);
+    }
 }

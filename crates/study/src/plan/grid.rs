@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use toml::{Table, Value};
 
-use super::{Assignment, Changes, Label, RunSpec, StudySpec};
+use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{Document, Fault, Faults};
 
@@ -49,7 +49,27 @@ impl Plan {
     /// # Errors
     /// All faults of the study, and those of its first faulty point.
     pub fn new(document: &Document) -> Result<Self, Faults> {
-        let spec: StudySpec = document.decode()?;
+        Self::of(document, document.decode()?)
+    }
+
+    /// The same under another workload, a file or the name of one that comes with Flashloom. Axes along which the
+    /// workload changes are left out, and so is what is claimed: it is about the study's own.
+    ///
+    /// # Errors
+    /// As [`Plan::new`].
+    pub fn under(document: &Document, workload: &Path) -> Result<Self, Faults> {
+        let mut spec: StudySpec = document.decode()?;
+        let there = workload.exists().then(|| std::path::absolute(workload).ok()).flatten();
+        spec.workload = there.unwrap_or_else(|| workload.to_owned());
+        spec.set.workload.clear();
+        spec.claims.clear();
+        let changes = |axis: &AxisSpec| axis.points.iter().any(|point| point.workload.is_some());
+        let dropped: Vec<String> = spec.axes.extract_if(.., |axis| changes(axis)).map(|axis| axis.name).collect();
+        spec.only.iter_mut().for_each(|only| only.retain(|axis, _| !dropped.contains(axis)));
+        Self::of(document, spec)
+    }
+
+    fn of(document: &Document, spec: StudySpec) -> Result<Self, Faults> {
         let mut faults = Vec::new();
         let axes: Vec<Vec<Step>> = (0..spec.axes.len()).map(|i| steps(document, &spec, i, &mut faults)).collect();
         let named: Vec<(String, Vec<Label>)> = spec
@@ -312,6 +332,26 @@ mod tests {
         assert_eq!(shown, wanted.map(|(name, c, b, r, d)| (name.to_owned(), c, b, Some(r), d)));
         // The raw size stays what it was, whatever the number of banks.
         assert!(plan.points.iter().all(|point| point.device.resolved.raw_capacity().get() == 32 << 30));
+    }
+
+    #[test]
+    fn another_workload_takes_the_place_of_the_study_s_own() {
+        let text = format!(
+            "{HEAD}only = [{{ load = \"a\", banks = 2 }}]\nset = {{ workload = {{ requests = 10 }} }}\n\
+             [[axis]]\nname = \"load\"\npoint = [{{ at = \"a\", workload = \"dirik-wd\" }}, {{ at = \"b\" }}]\n\
+             [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
+             [[claim]]\nid = \"X\"\nsays = \"x\"\n[[claim.expect]]\nmetric = \"mean\"\nwhere = {{ load = \"b\" }}\n\
+             equal = {{ within = \"1%\" }}\n"
+        );
+        let document = Document::parse(Path::new("s.toml"), text).expect("TOML");
+        let plan = Plan::under(&document, Path::new("fmmu-wh")).expect("sound");
+        let [point] = &plan.points[..] else { panic!("banks = 2 alone") };
+        assert_eq!((describe(&plan.axes, &point.labels), plan.spec.claims.len()), ("banks 2".to_owned(), 0));
+        let WorkloadFile::Described(workload) = &point.workload else { panic!("it is described") };
+        assert_eq!(workload.table()["name"].as_str(), Some("fmmu-wh"));
+        assert_eq!(workload.table()["requests"].as_integer(), Some(1_000_000), "the study's changes are about its own");
+        let said = Plan::under(&document, Path::new("no-such-workload")).expect_err("there is none").to_string();
+        assert!(said.contains("no-such-workload"), "{said}");
     }
 
     #[test]

@@ -119,8 +119,8 @@ mod tests {
             assert_eq!(of(&summary, "map.hit-ratio"), Some(asked.hits as f64 / begun as f64));
             assert!(text.contains("map: ") && text.contains(" loads"), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-            assert_eq!(html.contains(">ftl"), map != UNCACHED, "its parts have rows of their own");
-            assert_eq!(text.contains(", FTL "), map != UNCACHED, "{text}");
+            assert!(html.contains(">ftl"), "its parts have rows of their own");
+            assert!(text.contains(", FTL "), "{text}");
         }
     }
 

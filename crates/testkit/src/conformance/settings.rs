@@ -161,6 +161,10 @@ impl Book {
         self.add("queue depth of 32, chopped requests", |spec| {
             (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(2048)));
         });
+        if self.map.is_paged() {
+            self.add("translation pages one by one", |spec| spec.ftl.map_gather = Some(1));
+            self.add("translation pages put together", |spec| spec.ftl.map_gather = Some(4));
+        }
     }
 
     fn collection(&mut self) {

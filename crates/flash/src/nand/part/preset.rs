@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::Part;
 
 /// One file per part. A new part is a new file and a line here.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("K9K8G08U0M", include_str!("k9k8g08u0m.toml")),
     ("K9WAG08U1A", include_str!("k9wag08u1a.toml")),
     ("K9GAG08U0M", include_str!("k9gag08u0m.toml")),
@@ -13,6 +13,7 @@ const FILES: [(&str, &str); 10] = [
     ("dirik-2009", include_str!("dirik-2009.toml")),
     ("FMMU-V1", include_str!("fmmu-v1.toml")),
     ("FMMU-V2", include_str!("fmmu-v2.toml")),
+    ("FMMU-V2-page", include_str!("fmmu-v2-page.toml")),
     ("kioxia-wd-128l-tlc", include_str!("kioxia-wd-128l-tlc.toml")),
     ("sk-hynix-176l-tlc", include_str!("sk-hynix-176l-tlc.toml")),
     ("intel-96l-qlc", include_str!("intel-96l-qlc.toml")),

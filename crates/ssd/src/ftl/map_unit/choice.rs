@@ -27,7 +27,7 @@ pub enum MapSpec {
     },
     /// No RAM for the map at all: each question reads a translation page from flash, and each change writes it.
     Uncached {
-        /// Time for a question, beside that of the flash.
+        /// Time for a question, one after the other, beside that of the flash.
         #[serde(default)]
         service: Span,
     },
@@ -126,7 +126,7 @@ impl AnyUnit {
     /// What was counted since the power came, busy times cut off at `now`.
     pub(crate) fn counters(&self, now: Time) -> Counters {
         match self {
-            Self::Uncached(unit) => unit.counters().clone(),
+            Self::Uncached(unit) => unit.counters_at(now),
             Self::Other(unit) => unit.counters_at(now),
         }
     }

@@ -1,8 +1,8 @@
 //! No RAM for the map: each question has its translation page loaded, and each change has it stored.
 //!
 //! The slowest map unit there can be, and the simplest that has everything: a reference for the caches, and for
-//! the FTL around them. A page is worked on by one question at a time, host and collector in turns; pages do not
-//! wait for each other. A change is answered when the page that carries it is stored.
+//! the FTL around them. A page is worked on by one question at a time, host and collector in turns. Pages wait for flash
+//! side by side; one processor answers for all of them. A change is answered when the page that carries it is stored.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use flash::units::{Lpn, Psn, Span, Time};
 
 use super::choice::{entry, place};
-use super::{Answer, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, SPAN, Ticket};
+use super::{Answer, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, Parts, SPAN, Ticket};
 
 /// Carries a question out on entries, the first of which is that of unit `base`. Also tells whether they changed.
 fn carry_out(entries: &mut [u32], base: u32, ask: Ask) -> (Answer, bool) {
@@ -73,6 +73,8 @@ pub(crate) struct Uncached {
     /// Answers to changes that have been stored.
     answers: Vec<(Ticket, Answer)>,
     counters: Counters,
+    /// When the processor has answered all that has been loaded so far.
+    free: Time,
     /// Pages that are being loaded.
     loading: u64,
 }
@@ -88,14 +90,17 @@ impl Uncached {
             due: BinaryHeap::new(),
             idle: Vec::new(),
             answers: Vec::new(),
-            counters: Counters::default(),
+            counters: Counters::new(1, Parts::Cores),
+            free: Time::ZERO,
             loading: 0,
         }
     }
 
-    /// What was counted. Each page is worked on by itself, so no part of it is busy.
-    pub(crate) const fn counters(&self) -> &Counters {
-        &self.counters
+    /// What was counted, busy times cut off at `now`.
+    pub(crate) fn counters_at(&self, now: Time) -> Counters {
+        let mut counters = self.counters.clone();
+        counters.cut_off(now, std::iter::once(Some(self.free)));
+        counters
     }
 
     fn page_of(&self, ask: Ask) -> u32 {
@@ -128,8 +133,9 @@ impl MapUnit for Uncached {
         }
         page.phase = Phase::Working(ticket, ask);
         self.loading -= 1;
-        self.counters.question_time += self.service;
-        self.due.push(Reverse((now + self.service, tvpn)));
+        self.counters.work(0, self.service, false);
+        self.free = self.free.max(now) + self.service;
+        self.due.push(Reverse((self.free, tvpn)));
     }
 
     fn stored(&mut self, _: Time, tvpn: u32) {
@@ -190,6 +196,26 @@ mod tests {
     use flash::units::Psn;
 
     #[test]
+    fn one_processor_answers_what_has_been_loaded() {
+        let mut unit = Uncached::new(Span::from_us(1), 4, 12);
+        let mut out = Output::default();
+        for page in 0..3 {
+            let ask = Ask::Lookup { first: Lpn::new(page * 4), count: 1 };
+            unit.ask(Time::ZERO, Asker::Host, Ticket(page), ask);
+        }
+        unit.advance(Time::ZERO, &mut out);
+        assert_eq!(out.jobs.len(), 3, "pages wait for flash side by side");
+        (0..3).for_each(|page| unit.loaded(Time::ZERO, page, None));
+        let answered = (1..=3).map(|us| {
+            unit.advance(Time::ZERO + Span::from_us(us), &mut out);
+            out.answers.len()
+        });
+        assert_eq!(answered.collect::<Vec<_>>(), [1, 2, 3]);
+        let busy = [1, 3].map(|us| unit.counters_at(Time::ZERO + Span::from_us(us)).busy[0]);
+        assert_eq!(busy, [1, 3].map(Span::from_us), "what is still to come does not count");
+    }
+
+    #[test]
     fn every_question_loads_and_every_change_stores() {
         let mut unit = Uncached::new(Span::ZERO, 4, 10);
         let mut out = Output::default();
@@ -215,7 +241,7 @@ mod tests {
         unit.loaded(now, 2, Some(&image));
         unit.advance(now, &mut out);
         assert_eq!((out.answers.as_slice(), out.jobs.len()), ([(Ticket(2), Answer::Condition(false))].as_slice(), 0));
-        let Counters { questions, loads, stores, loads_at_most, .. } = *unit.counters();
+        let Counters { questions, loads, stores, loads_at_most, .. } = unit.counters_at(now);
         assert_eq!([questions, loads, stores, loads_at_most], [2, 2, 1, 1]);
     }
 }

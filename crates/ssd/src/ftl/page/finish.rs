@@ -97,6 +97,9 @@ impl PageFtl {
             self.resume(flash, owners, pool);
             self.kick(flash, owners, pool);
             self.house(flash, owners);
+            if self.ends_store(pool) {
+                self.end_write(flash, owners);
+            }
         }
     }
 

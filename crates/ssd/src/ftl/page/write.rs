@@ -86,6 +86,7 @@ impl PageFtl {
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.pools[pool as usize].waiting.push_back(unit);
             if self.kind_in(pool) == 1 {
+                self.end_gathering(pool);
                 return self.kick(flash, owners, pool);
             }
             // What waits is as good as programmed: the next unit goes where it would have gone then, and not
@@ -155,10 +156,14 @@ impl PageFtl {
             self.placer.program_filled(self.waited_set, false);
         }
         let mut touched = std::mem::take(&mut self.touched);
-        for pool in touched.drain(..) {
-            self.send(flash, pool);
-            self.kick(flash, owners, pool);
-        }
+        touched.retain(|pool| {
+            let held = self.is_held(*pool);
+            if !held {
+                self.send(flash, *pool);
+                self.kick(flash, owners, *pool);
+            }
+            held
+        });
         self.touched = touched;
     }
 
@@ -177,11 +182,12 @@ impl PageFtl {
     fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &Unit) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
         let stripe = unit.lpn.get() / self.program_slots();
+        let home = if self.kind_of(unit.lpn) == 1 { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
         let chosen = match self.kind_of(unit.lpn) {
             0 => self.placer.pool(set, stripe, load),
-            _ => self.home_of(unit.lpn.get() - self.units),
+            _ => home,
         };
         let room = |pool: u32| {
             let pool = &pools[pool as usize];
@@ -228,7 +234,8 @@ impl PageFtl {
         if unit.mask != full_mask(self.geometry.sectors) {
             self.read_rest(flash, owners, pool, unit, assembly.command, to);
         }
-        if flash.backend.command(assembly.command).count() == assembly.end - assembly.start {
+        let count = flash.backend.command(assembly.command).count();
+        if count == assembly.end - assembly.start || self.is_gathered(pool, count) {
             self.end_program(flash, pool);
         }
         true
@@ -323,6 +330,7 @@ impl PageFtl {
     /// The program that is being put together is as full as it will be.
     fn end_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let Some(assembly) = self.pools[pool as usize].program.take() else { return };
+        self.end_gathering(pool);
         let count = flash.backend.command(assembly.command).count();
         let slots = self.geometry.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
@@ -354,6 +362,7 @@ impl PageFtl {
             self.placer.take_turns(self.pools[pool as usize].set);
         }
         if let Some(list) = self.pools[pool as usize].list.take() {
+            self.count_store(pool);
             flash.submit(list);
         }
     }

@@ -22,8 +22,6 @@ struct Task {
     question: Option<(Ticket, Ask)>,
     stage: Stage,
     state: State,
-    /// In which order tasks were begun.
-    number: u64,
     /// The page that was loaded for the stage.
     page: Vec<u32>,
     has_page: bool,
@@ -91,7 +89,8 @@ pub(super) struct Core<B> {
     queues: [VecDeque<(Ticket, Ask)>; 2],
     arbiter: Arbiter<2>,
     tasks: Vec<Task>,
-    begun: u64,
+    /// Those that are not free, in the order in which they were begun.
+    begun: Vec<usize>,
     running: Option<Running>,
     draining: bool,
     /// Loads under way.
@@ -101,14 +100,7 @@ pub(super) struct Core<B> {
 
 impl<B: Backing> Core<B> {
     pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
-        let task = Task {
-            question: None,
-            stage: Stage::Find,
-            state: State::Free,
-            number: 0,
-            page: Vec::new(),
-            has_page: false,
-        };
+        let task = Task { question: None, stage: Stage::Find, state: State::Free, page: Vec::new(), has_page: false };
         Self {
             layout: plan.layout,
             costs: plan.costs,
@@ -121,7 +113,7 @@ impl<B: Backing> Core<B> {
             queues: Default::default(),
             arbiter: Arbiter::new([1, 1]),
             tasks: vec![task; plan.outstanding as usize],
-            begun: 0,
+            begun: Vec::with_capacity(plan.outstanding as usize),
             running: None,
             draining: false,
             loads: 0,
@@ -231,6 +223,7 @@ impl<B: Backing> Core<B> {
             Next::Nothing => {}
             Next::Done(answer) => {
                 self.tasks[task].state = State::Free;
+                self.begun.retain(|begun| *begun != task);
                 if let Some((ticket, _)) = self.tasks[task].question.take() {
                     self.counters.questions += 1;
                     out.answers.push((ticket, answer.expect("a question is answered")));
@@ -247,9 +240,13 @@ impl<B: Backing> Core<B> {
 
     /// Begins a step if the core is idle: of the task begun first, or of a new one.
     fn begin(&mut self, now: Time) {
+        // One that must wait stays behind: nothing that is tried here changes anything for it.
+        let mut tried = 0;
         while self.running.is_none() {
-            let ready = (0..self.tasks.len()).filter(|task| self.tasks[*task].state == State::Ready);
-            let Some(task) = ready.min_by_key(|task| self.tasks[*task].number).or_else(|| self.open()) else { return };
+            let ready = self.begun[tried..].iter().position(|task| self.tasks[*task].state == State::Ready);
+            tried = ready.map_or(self.begun.len(), |ready| tried + ready);
+            let Some(task) = self.begun.get(tried).copied().or_else(|| self.open()) else { return };
+            tried += 1;
             self.tasks[task].state = State::Running;
             let merges = matches!(self.tasks[task].stage, Stage::Merge(..) | Stage::Evict);
             match self.step(task) {
@@ -280,9 +277,9 @@ impl<B: Backing> Core<B> {
             Some(queue) => (self.queues[queue].pop_front(), Stage::Find),
             None => (None, self.chore()?),
         };
-        self.begun += 1;
+        self.begun.push(task);
         let task_state = &mut self.tasks[task];
-        (task_state.question, task_state.stage, task_state.number) = (question, stage, self.begun);
+        (task_state.question, task_state.stage) = (question, stage);
         task_state.has_page = false;
         Some(task)
     }

@@ -1,0 +1,82 @@
+//! Translation pages that are put together into one program (Woo and Min, FMMU, Sec. 4.1: the block manager).
+//!
+//! A program of few pages takes as long as a full one. So the pages of all map come together in the program of one plane
+//! group until it has as many as it is to have, and the next program is that of the next group. It waits for more
+//! only while another program of translation pages is under way: the map unit may have to wait for what is in it.
+
+use super::PageFtl;
+
+/// Where translation pages come together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gather {
+    /// Pages of a program.
+    pages: u32,
+    /// The pool that is putting one together.
+    at: Option<u32>,
+    /// The plane group whose turn it is next.
+    next: u32,
+    /// Lists of stores under way.
+    stores: u32,
+}
+
+impl Gather {
+    pub(super) const fn new(pages: u32) -> Self {
+        Self { pages, at: None, next: 0, stores: 0 }
+    }
+}
+
+impl PageFtl {
+    /// The pool for a translation page.
+    pub(super) fn pool_for_page(&mut self, page: u32) -> u32 {
+        let Some(gather) = &mut self.gather else { return self.home_of(page) };
+        if let Some(pool) = gather.at {
+            return pool;
+        }
+        let slots = self.geometry.superblock_slots();
+        let pools = &self.pools;
+        let turns = (0..self.groups).map(|i| self.groups + (gather.next + i) % self.groups);
+        let ready = |pool: &u32| {
+            let pool = &pools[*pool as usize];
+            pool.waiting.is_empty() && pool.limit(slots) > pool.live
+        };
+        let Some(pool) = turns.into_iter().find(ready) else { return self.home_of(page) };
+        gather.next = (pool - self.groups + 1) % self.groups;
+        gather.at = Some(pool);
+        pool
+    }
+
+    /// True if a program with so many units has the translation pages that it is to have.
+    pub(super) fn is_gathered(&self, pool: u32, count: u32) -> bool {
+        self.kind_in(pool) == 1 && self.gather.is_some_and(|gather| count >= gather.pages)
+    }
+
+    /// The next translation page goes elsewhere.
+    pub(super) fn end_gathering(&mut self, pool: u32) {
+        if let Some(gather) = &mut self.gather
+            && gather.at == Some(pool)
+        {
+            gather.at = None;
+        }
+    }
+
+    /// True if the program that is being put together in a pool waits for more.
+    pub(super) fn is_held(&self, pool: u32) -> bool {
+        self.gather.is_some_and(|gather| gather.at == Some(pool) && gather.stores > 0)
+    }
+
+    /// A list of writes to a pool is sent.
+    pub(super) fn count_store(&mut self, pool: u32) {
+        let page = self.kind_in(pool) == 1;
+        if let Some(gather) = self.gather.as_mut().filter(|_| page) {
+            gather.stores += 1;
+        }
+    }
+
+    /// A list of writes to a pool is done. True if there may be a program that has waited for that.
+    pub(super) fn ends_store(&mut self, pool: u32) -> bool {
+        let page = self.kind_in(pool) == 1;
+        let Some(gather) = self.gather.as_mut().filter(|_| page) else { return false };
+        gather.stores -= 1;
+        gather.stores == 0
+    }
+}
