@@ -3,7 +3,8 @@
 //!
 //! Each set has a chain of them, in the order in which they came, and what comes later for the same set joins it; so
 //! requests about one block stay in order. The chain needs no memory of its own: a question is in the memory of whoever
-//! asks until it is answered, and a load in the block of the CMT that waits for it.
+//! asks until it is answered, a load in the block of the CMT that waits for it, and a flush, which brings data, keeps its
+//! place in the queue between the levels.
 
 use std::collections::VecDeque;
 
@@ -39,6 +40,11 @@ impl<T: Copy> Aside<T> {
         self.sets.get(set as usize).is_some_and(|chain| !chain.is_empty())
     }
 
+    /// Those that wait for a set, in order.
+    pub(super) fn chain(&self, set: u32) -> impl DoubleEndedIterator<Item = &T> {
+        self.sets.get(set as usize).into_iter().flatten()
+    }
+
     pub(super) fn push(&mut self, set: u32, request: T) {
         self.waiting += 1;
         self.sets[set as usize].push_back(request);
@@ -65,6 +71,11 @@ impl<T: Copy> Aside<T> {
     /// The request to be tried next.
     pub(super) fn first(&self) -> Option<T> {
         self.ready.front().map(|set| self.sets[*set as usize][0])
+    }
+
+    /// The set of that request.
+    pub(super) fn first_set(&self) -> Option<u32> {
+        self.ready.front().copied()
     }
 
     /// It has gone on; the next of its set is tried another time.

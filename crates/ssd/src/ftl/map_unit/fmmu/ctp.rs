@@ -68,9 +68,10 @@ pub(super) struct Ctp {
     arbiter: Arbiter<3>,
     /// The first request cannot be carried out before something else happens.
     stalled: bool,
-    /// Loads that wait for a block of their set. A flush brings data and cannot, but it may overtake them: what is
-    /// loaded and what is flushed at the same time are different blocks of the CMT.
+    /// Requests that wait for a block of their set, and the entries of the flushes among them.
     aside: Aside<Request>,
+    aside_payload: Vec<VecDeque<u32>>,
+    flushes_aside: usize,
     /// Blocks that must be stored so that a request can go on.
     forced: VecDeque<u32>,
     /// The block whose registers are being served, and how many have been.
@@ -93,6 +94,8 @@ impl Ctp {
             costs,
             width: sizes.layout.block as usize,
             aside: Aside::new(cache.sets(), sizes.aside),
+            aside_payload: vec![VecDeque::new(); cache.sets() as usize],
+            flushes_aside: 0,
             cache,
             mshrs: Mshrs::new(blocks, page * 4),
             flushed: vec![VecDeque::new(); blocks as usize],
@@ -120,9 +123,9 @@ impl Ctp {
         self.until
     }
 
-    /// How many requests wait.
+    /// Places that are taken in the queue to it.
     pub(super) fn queued(&self) -> usize {
-        self.requests.len()
+        self.requests.len() + self.flushes_aside
     }
 
     pub(super) fn request(&mut self, request: Request, entries: &[u32]) {
@@ -200,7 +203,9 @@ impl Ctp {
             }
             None
         };
+        let set = self.cache.set_number(tvpn);
         newest(&mut self.requests.iter(), &self.payload)
+            .or_else(|| newest(&mut self.aside.chain(set), &self.aside_payload[set as usize]))
             .or_else(|| {
                 let block = self.cache.find(tvpn)?;
                 let served = self.serving.filter(|(serving, _)| *serving == block).map_or(0, |(_, served)| served);
@@ -352,35 +357,43 @@ impl Ctp {
     fn take(&mut self, counters: &mut Counters) -> Option<Span> {
         let request = *self.requests.front().expect("a request");
         let set = self.cache.set_number(request.tvpn);
-        let may_wait = self.aside.is_used() && request.kind != Kind::Flush;
+        let flush = request.kind == Kind::Flush;
         // Behind others of its set it is not even looked for.
-        let tried = if may_wait && self.aside.waits(set) { None } else { self.carry_out(request, counters) };
+        let tried = if self.aside.waits(set) { None } else { self.carry_out(request, None, counters) };
         let cost = match tried {
-            None if may_wait => {
+            None if self.aside.is_used() => {
                 self.aside.push(set, request);
+                if flush {
+                    self.flushes_aside += 1;
+                    self.aside_payload[set as usize].extend(self.payload.drain(..self.width));
+                }
                 self.costs.packet + self.costs.tag * self.cache.ways() + self.costs.list
             }
             tried => tried?,
         };
         self.requests.pop_front();
-        self.writes_back = request.kind == Kind::Flush;
+        self.writes_back = flush;
         Some(cost)
     }
 
     /// Takes a request that has waited aside; none if it must go on waiting.
     fn take_aside(&mut self, counters: &mut Counters) -> Option<Span> {
         let request = self.aside.first().expect("one is ready");
-        let cost = self.carry_out(request, counters);
-        if cost.is_some() {
-            self.aside.went_on();
-        } else {
+        let set = self.aside.first_set();
+        let cost = self.carry_out(request, set, counters);
+        if cost.is_none() {
             self.aside.still_waits();
+            return None;
         }
+        self.aside.went_on();
+        self.writes_back = request.kind == Kind::Flush;
+        self.flushes_aside -= usize::from(self.writes_back);
         cost
     }
 
-    /// Carries a request out, or keeps it in a block that waits for its page; none if that cannot be.
-    fn carry_out(&mut self, request: Request, counters: &mut Counters) -> Option<Span> {
+    /// Carries a request out, or keeps it in a block that waits for its page; none if that cannot be. It comes from
+    /// those that wait for a set, or from the queue.
+    fn carry_out(&mut self, request: Request, from: Option<u32>, counters: &mut Counters) -> Option<Span> {
         let (tag, entries) = (self.costs.tag * self.cache.ways(), self.costs.entry * self.width as u64);
         let mut cost = self.costs.packet + tag;
         match self.cache.find(request.tvpn) {
@@ -391,7 +404,8 @@ impl Ctp {
                 match request.kind {
                     Kind::Load(cmt) => self.effect = Effect::Respond { block, at: request.at, cmt },
                     Kind::Flush => {
-                        let entries = self.payload.drain(..self.width);
+                        let payload = source(&mut self.payload, &mut self.aside_payload, from);
+                        let entries = payload.drain(..self.width);
                         let into = &mut self.cache.data_mut(block)[request.at..];
                         into.iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
                         self.updated(block);
@@ -400,7 +414,7 @@ impl Ctp {
                 }
             }
             Some(block) => {
-                cost += self.log(block, request)?;
+                cost += self.log(block, request, from)?;
                 counters.ctp_misses += 1;
             }
             None => {
@@ -414,7 +428,7 @@ impl Ctp {
                 };
                 self.cache.allocate(block, request.tvpn);
                 cost += self.costs.victim * looked;
-                cost += self.log(block, request).expect("the first register of a block fits");
+                cost += self.log(block, request, from).expect("the first register of a block fits");
                 if let Some(page) = self.buffers.get(request.tvpn) {
                     // Flash still has the version before, so the page comes from where it waits to be programmed.
                     self.cache.data_mut(block).copy_from_slice(page);
@@ -430,15 +444,28 @@ impl Ctp {
     }
 
     /// Keeps a request in the block that waits for its page.
-    fn log(&mut self, block: usize, request: Request) -> Option<Span> {
+    fn log(&mut self, block: usize, request: Request, from: Option<u32>) -> Option<Span> {
         let flush = request.kind == Kind::Flush;
         let bytes = CTP_REQUEST + if flush { self.width as u32 * 4 } else { 0 };
         if !self.mshrs.push(block, bytes, request) {
             return None;
         }
         if flush {
-            self.flushed[block].extend(self.payload.drain(..self.width));
+            let payload = source(&mut self.payload, &mut self.aside_payload, from);
+            self.flushed[block].extend(payload.drain(..self.width));
         }
         Some(self.costs.list)
+    }
+}
+
+/// Where the entries of a flush are that comes from those that wait for a set, or from the queue.
+fn source<'a>(
+    queue: &'a mut VecDeque<u32>,
+    aside: &'a mut [VecDeque<u32>],
+    from: Option<u32>,
+) -> &'a mut VecDeque<u32> {
+    match from {
+        None => queue,
+        Some(set) => &mut aside[set as usize],
     }
 }

@@ -137,7 +137,9 @@ fn what_waits_for_a_set_holds_up_no_other_if_it_waits_aside() {
     for (aside, order) in [(true, [0, 1, 2]), (false, [0, 2, 1])] {
         let small = Small { ways: 1, cmt_sets: 16, ctp_sets: 2, low: 0, aside, ..SMALL };
         let mut rig = Rig::new(small.fmmu(), small.units, 4, Span::from_us(50), 1);
-        [0, 2, 1].into_iter().for_each(|page| rig.ask(Asker::Host, lookup(page * 4)));
+        for page in [0, 2, 1] {
+            rig.ask(Asker::Host, lookup(page * 4));
+        }
         rig.settle();
         let loads = rig.issued.iter().filter_map(|job| match job {
             super::super::Job::Load(tvpn) => Some(*tvpn),
