@@ -60,7 +60,7 @@ impl MapSpec {
             write_buffers: 4,
             ..CdftlSpec::PUBLISHED
         }),
-        Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, ..FmmuSpec::PUBLISHED }),
+        Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
     ];
 
     /// True if the map is kept in translation pages on flash.

@@ -157,7 +157,8 @@ pub struct FmmuSpec {
     pub write_buffers: u32,
     /// Turns of responses for one of requests (Sec. 4.6). Assumed: the paper says only that it is more than one.
     pub responses: u32,
-    /// Requests that can wait between CMT and CTP. Assumed.
+    /// Requests that can wait between CMT and CTP, those that wait aside with data included: 17 KiB of RAM at most as
+    /// published. Assumed.
     pub queue: u32,
     /// Whether a request that finds no block in its set waits aside, so that those behind it in the queue go on. The
     /// paper says only that it waits (Sec. 4.4). Assumed, because its 1,165 K random reads in a second (Sec. 5.3) are
@@ -181,7 +182,7 @@ impl FmmuSpec {
         dirty: Ratio::new(0.25),
         write_buffers: 128,
         responses: 4,
-        queue: 16,
+        queue: 256,
         aside: true,
         costs: CostSpec::Published,
     };
@@ -212,7 +213,7 @@ impl MapUnitSpec {
                 write_buffers: 4,
                 ..CdftlSpec::PUBLISHED
             }),
-            Self::Fmmu(FmmuSpec { cmt, ctp, ways: 2, ..FmmuSpec::PUBLISHED }),
+            Self::Fmmu(FmmuSpec { cmt, ctp, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
         ]
     }
 

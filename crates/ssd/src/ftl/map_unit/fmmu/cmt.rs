@@ -333,9 +333,7 @@ impl Cmt {
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
         let mut cost = Span::ZERO;
         if self.chain.is_none() {
-            while let (None, Some(tvpn)) = (self.chain, self.forced.pop_front()) {
-                self.chain = self.dtl.take(tvpn);
-            }
+            self.chain = std::iter::from_fn(|| self.forced.pop_front()).find_map(|tvpn| self.dtl.take(tvpn));
             if self.chain.is_none() && (self.flushing || self.draining) {
                 let (tvpn, looked) = self.dtl.choose(self.window);
                 cost += self.costs.victim * looked;

@@ -92,7 +92,7 @@ impl Small {
 
 fn small() -> impl Strategy<Value = Small> {
     let map = (1u32..80, 1u32..5, 1u32..5);
-    let caches = (1u32..4, 1u32..4, 1u32..3);
+    let caches = (1u32..4, 1u32..8, 1u32..5);
     let software = (1u32..4, 1u32..6, 1u32..5);
     (map, caches, software, (1u32..5, 0u32..4, 0u32..6, any::<bool>(), any::<bool>())).prop_map(
         |(map, caches, software, rest)| Small {
