@@ -193,6 +193,20 @@ mod tests {
     }
 
     #[test]
+    fn every_script_that_comes_along_is_sound() {
+        let scripts = crate::generate::builtin().iter().filter(|(_, text)| text.contains("\n[[request]]"));
+        let mut count = 0;
+        for (name, text) in scripts {
+            let spec: ScriptSpec = toml::from_str(text).expect(name);
+            assert_eq!(spec.name, *name);
+            assert!(text.contains("# Source: ") && !spec.description.is_empty(), "{name}");
+            assert!(Script::new(&spec, Sectors::new(1 << 21)).is_ok(), "{name}");
+            count += 1;
+        }
+        assert!(count >= 1);
+    }
+
+    #[test]
     fn every_fault_is_found() {
         let text = "name = \"s\"\ndepth = 0\nrepeat = 2\n[[request]]\nat = \"9us\"\nkind = \"write\"\nsize = \"1000B\"\n\
                     [[request]]\nkind = \"read\"\nstart = \"8KiB\"\nsize = \"512B\"\n[[request]]\nkind = \"flush\"\nsize = \"1KiB\"\n";

@@ -20,6 +20,11 @@ fn spec(text: &str) -> GeneratorSpec {
     GeneratorSpec::from_toml(text).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
+/// The workloads that come along and are generators, not jobs of fio or scripts.
+fn generators() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    builtin().iter().filter(|(name, text)| !name.ends_with(".fio") && !text.contains("\n[[request]]"))
+}
+
 fn named(name: &str) -> GeneratorSpec {
     spec(builtin().iter().find(|(n, _)| *n == name).unwrap().1)
 }
@@ -36,7 +41,7 @@ fn stream(lines: &str) -> String {
 #[test]
 fn every_workload_runs_and_repeats() {
     let mut names = Vec::new();
-    for (name, text) in builtin().iter().filter(|(name, _)| !name.ends_with(".fio")) {
+    for (name, text) in generators() {
         let spec = spec(text);
         assert_eq!(spec.name, *name);
         assert!(text.starts_with("# ") && text.contains("# Source: ") && !spec.description.is_empty(), "{name}");
@@ -74,11 +79,11 @@ fn the_requests_never_change() {
 }
 
 const GOLDEN: [u64; 4] =
-    [4_287_289_180_544_131_725, 11_348_551_855_147_981_064, 4_586_787_194_541_492_682, 4_635_245_387_780_860_080];
+    [357_360_574_214_712_175, 11_348_551_855_147_981_064, 4_586_787_194_541_492_682, 4_635_245_387_780_860_080];
 
 #[test]
 fn a_description_survives_being_written() {
-    for (_, text) in builtin().iter().filter(|(name, _)| !name.ends_with(".fio")) {
+    for (_, text) in generators() {
         let read = spec(text);
         assert_eq!(spec(&toml::to_string(&read).unwrap()), read);
     }
