@@ -26,6 +26,8 @@ pub struct Counters {
     pub die_busy: Vec<Span>,
     /// Time each high-level unit held a command list; empty if there are none.
     pub unit_busy: Vec<Span>,
+    /// Time the processor worked for software units and for the FTL.
+    pub processor_busy: Span,
     /// Time the host link carried data or overhead, both directions together.
     pub link_busy: Span,
     /// Free blocks of the FTL.

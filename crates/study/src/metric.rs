@@ -121,7 +121,7 @@ pub const HELP: [&str; 11] = [
     "waf",
     "energy",
     "erases.mean, erases.min, erases.max, erases.deviation",
-    "busy.link, busy.channels, busy.dies, busy.units (means over all of them)",
+    "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "A / B for a quotient",
@@ -175,7 +175,7 @@ impl Name {
             ["waf"] => Some(Self::Amplification),
             ["energy"] => Some(Self::Energy),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
-            ["busy", what] => one_of(what, &["link", "channels", "dies", "units"]).map(Self::Busy),
+            ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor"]).map(Self::Busy),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
@@ -240,6 +240,7 @@ impl Name {
                     "link" => Some(used.link),
                     "channels" => mean(&used.channels),
                     "dies" => mean(&used.dies),
+                    "processor" => Some(used.processor),
                     _ => mean(&used.units),
                 }
             }

@@ -161,6 +161,7 @@ impl Book {
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
         self.at_most("busiest unit and the span of the run, in ps", longest(&counted.unit_busy), span);
+        self.at_most("processor and the span of the run, in ps", counted.processor_busy.as_ps(), span);
     }
 
     /// With nothing under way, every command that was started has been counted.

@@ -46,7 +46,7 @@ impl Shape {
         let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
         let geometry = geometry.expect("a small array");
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
-        let config = Config { timing, units: self.units, arbitration: self.arbitration };
+        let config = Config { timing, units: self.units, arbitration: self.arbitration, software: None };
         let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 1));
         Bench {
             backend: Backend::new(media, &config, Vec::new()),
@@ -223,9 +223,13 @@ fn wait_and_cause_are_kept() {
 
 /// A write that is under way, then a write and a read that wait: the order of their ends.
 fn order(units: Units, commands: Order) -> Vec<u32> {
-    let mut bench =
-        Shape { units, arbitration: Arbitration { commands, bus: BusOrder::Fifo }, cache: false, ..Shape::default() }
-            .build();
+    let mut bench = Shape {
+        units,
+        arbitration: Arbitration { commands, ..Arbitration::default() },
+        cache: false,
+        ..Shape::default()
+    }
+    .build();
     bench.time(Op::Program, 1);
     for (op, superblock) in [(Op::Program, 1), (Op::Program, 2), (Op::Read, 0)] {
         let list = bench.list(op, superblock, 0, if op == Op::Program { 3 } else { 1 });
@@ -249,7 +253,7 @@ fn the_papers_queueing_example() {
     // DJ13: read x, write 4x. First come, first served: mean (4 + 5)/2 = 4.5x; read first: (1 + 5)/2 = 3x.
     let mean = |commands| {
         let mut bench = Shape {
-            arbitration: Arbitration { commands, bus: BusOrder::Fifo },
+            arbitration: Arbitration { commands, ..Arbitration::default() },
             cache: false,
             rate: Rate::new(1_000_000_000_000),
             ..Shape::default()
@@ -279,7 +283,7 @@ fn bus_order_decides_between_data_and_commands() {
     let order = |bus| {
         let mut bench = Shape {
             chips: 3,
-            arbitration: Arbitration { commands: Order::Fifo, bus },
+            arbitration: Arbitration { bus, ..Arbitration::default() },
             cache: false,
             ..Shape::default()
         }

@@ -131,7 +131,12 @@ impl Spec {
         spec.flash.custom_part = Some(part.clone());
         spec.flash.size = None;
         Ok(Resolved {
-            backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
+            backend: Config {
+                timing,
+                units: self.flash.units,
+                arbitration: self.flash.order,
+                software: self.flash.software_units,
+            },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
             buffer,
@@ -161,6 +166,13 @@ impl Spec {
         }
         if let Units::Shared(0) = self.flash.units {
             faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
+        }
+        if let Units::Background(0) = self.flash.units {
+            faults.add("flash.units", "no background unit: nothing would ever be written", "use at least one");
+        }
+        if self.flash.software_units.is_some_and(Span::is_zero) {
+            let remedy = "leave it out: the units are then hardware, which takes no time";
+            faults.add("flash.software-units", "the processor takes no time for a command", remedy);
         }
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;

@@ -172,6 +172,8 @@ pub struct Utilisation {
     pub dies: Vec<f64>,
     /// Each unit.
     pub units: Vec<f64>,
+    /// The processor, for software units and the FTL.
+    pub processor: f64,
 }
 
 /// The distribution of erase counts over blocks.
@@ -345,6 +347,7 @@ impl Summary {
                 channels: shares(&counted.channel_busy, span),
                 dies: shares(&counted.die_busy, span),
                 units: shares(&counted.unit_busy, span),
+                processor: share(counted.processor_busy, span),
             },
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,
