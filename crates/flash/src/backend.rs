@@ -11,6 +11,7 @@ mod command;
 mod config;
 mod effect;
 mod execute;
+mod forward;
 mod observe;
 mod power;
 mod processor;
@@ -51,6 +52,7 @@ pub struct Backend<S, O = ()> {
     media: Media<S>,
     timing: Timing,
     arbitration: Arbitration,
+    forwards: bool,
     commands: Slab<Command>,
     lists: Slab<List>,
     /// `slots_per_command` entries for every place of `commands`.
@@ -147,6 +149,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             slots_per_command: geometry.row_slots() * config.timing.one_shot,
             timing: config.timing.clone(),
             arbitration: config.arbitration,
+            forwards: config.arbitration.forwards(),
             commands: Slab::default(),
             lists: Slab::default(),
             slots: Vec::new(),

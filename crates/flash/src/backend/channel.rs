@@ -5,18 +5,17 @@ use crate::nand::Sector;
 use crate::units::Time;
 
 use super::queue::CLASSES;
-use super::{Backend, BusOrder, Class, Command, Event, Observer, Order, Phase, Primitive, Resource, Stage};
+use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage};
 
 impl Stage {
-    /// The queue of a command at this stage under an order.
+    /// The queue of a command at this stage under an order that asks for nothing else.
     #[inline]
-    const fn under(self, order: BusOrder, class: Class) -> usize {
+    const fn under(self, order: BusOrder) -> usize {
         match (order, self) {
             (BusOrder::Fifo, _)
             | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch)
             | (BusOrder::DataFirst, Self::DataOut) => 0,
-            (BusOrder::CommandFirst | BusOrder::DataFirst, _) => CLASSES - 1,
-            (BusOrder::ReadFirst, _) => class.under(Order::ReadFirst),
+            (BusOrder::CommandFirst | BusOrder::DataFirst | BusOrder::ReadFirst, _) => CLASSES - 1,
         }
     }
 
@@ -41,15 +40,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.commands[handle];
         command.stage = stage;
         command.ready = now;
-        let class = command.class;
         let number = self.dies[command.die.index()].channel;
-        let channel = &mut self.channels[number as usize];
+        let channel = &self.channels[number as usize];
         // Whoever keeps the channel has it already.
         if channel.current.is_none() || channel.current == Some(handle) {
-            self.transfer(now, number, handle, events);
-        } else {
-            channel.queue.push(&mut self.commands, stage.under(self.arbitration.bus, class), handle);
+            return self.transfer(now, number, handle, events);
         }
+        let class = match self.arbitration.bus {
+            BusOrder::ReadFirst => self.urgency(handle),
+            order => stage.under(order),
+        };
+        self.channels[number as usize].queue.push(&mut self.commands, class, handle);
     }
 
     /// The channel starts.

@@ -144,6 +144,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
         if state.array.is_some() || state.register.is_some() {
+            if self.forwards {
+                self.forward_to(now, die, events);
+            }
             return;
         }
         if self.processor.cost.is_some() && !self.prepare(now, die, events) {
@@ -157,7 +160,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.commands[handle];
         let die = &mut self.dies[command.die.index()];
         if now > command.ready {
-            command.wait = now - command.ready;
+            command.wait += now - command.ready;
             if let Some(cause) = die.last {
                 self.lists[command.list].waited_for.insert(cause);
             }
