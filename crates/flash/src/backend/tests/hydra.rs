@@ -45,11 +45,11 @@ impl Default for Hydra {
 
 impl Hydra {
     /// Four blocks in a die, the first of each full of what its slots are numbered.
-    pub fn build<S: Sector>(&self) -> Bench<S> {
+    pub(super) fn build<S: Sector>(&self) -> Bench<S> {
         self.seeded(1)
     }
 
-    pub fn seeded<S: Sector>(&self, seed: u64) -> Bench<S> {
+    pub(super) fn seeded<S: Sector>(&self, seed: u64) -> Bench<S> {
         let mut part = Part::preset("K9K8G08U0M").expect("a preset").clone();
         part.bus.command = self.command;
         part.bus.transfer_spare = self.spare;
@@ -72,7 +72,7 @@ impl Hydra {
     }
 
     /// The dies of a superchip.
-    pub fn dies(&self, superchip: u32) -> std::ops::Range<u32> {
+    pub(super) fn dies(&self, superchip: u32) -> std::ops::Range<u32> {
         superchip * self.chips..(superchip + 1) * self.chips
     }
 }
