@@ -147,6 +147,11 @@ fn sheet(device: &Device) -> String {
         Units::PerDie => "one for each die".to_owned(),
         Units::PerChannel => "one for each channel".to_owned(),
         Units::Shared(count) => format!("{count}, each for any die"),
+        Units::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
+    };
+    let units = match resolved.backend.software {
+        Some(time) => format!("{units}; software, {time} for each command that no host read is for"),
+        None => units,
     };
     line("units", units);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");

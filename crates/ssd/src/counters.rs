@@ -28,6 +28,8 @@ pub struct Counters {
     pub die_busy: Vec<Span>,
     /// Time each high-level unit held a command list; empty if there are none.
     pub unit_busy: Vec<Span>,
+    /// Time the processor worked for software units and for the FTL.
+    pub processor_busy: Span,
     /// Time the host link carried data or overhead, both directions together.
     pub link_busy: Span,
     /// What the map unit has counted since the power came; `None` if there is none.

@@ -311,6 +311,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),
             unit_busy: self.backend.unit_busy(self.now).collect(),
+            processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
             map: self.ftl.map_counters(self.now),
             free_blocks: self.ftl.free_blocks(),

@@ -92,6 +92,10 @@ pub struct FlashSpec {
     /// The high-level units.
     #[serde(default)]
     pub units: Units,
+    /// Time of the one processor that each command takes that no host read is for: units are then software, as
+    /// in Seong et al., Sec. 4.2.3. Hardware units, which take none, if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub software_units: Option<Span>,
     /// What goes first.
     #[serde(default)]
     pub order: Arbitration,

@@ -56,6 +56,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],
             unit_busy: Vec::new(),
+            processor_busy: Span::ZERO,
             link_busy: Span::ZERO,
             map: None,
             free_blocks: 0,

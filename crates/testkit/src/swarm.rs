@@ -41,6 +41,11 @@ fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize].clone()
 }
 
+/// What was drawn, or, in a part of the cases, anything that there is by now.
+fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
+    if later.chance(0.25) { pick(later, every) } else { drawn }
+}
+
 /// A small device of any kind.
 #[must_use]
 pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
@@ -70,6 +75,8 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     let victim = pick(rng, &VictimSpec::EVERY);
     // From a copy of the stream: a seed means the same as when there was only one map.
     let map = pick(&mut rng.clone(), &MapSpec::EVERY);
+    // What came later has a stream of its own, and a part of the devices: the others stay what they were.
+    let mut later = Rng::stream(rng.clone().bits(), "swarm.later");
     let start = 1 + rng.below(3) as u32;
     let mut flash_faults = flash::nand::FaultSpec::default();
     if faults {
@@ -94,8 +101,13 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             dies: None,
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
-            units: pick(rng, &Units::EVERY),
-            order: Arbitration { commands: pick(rng, &Order::EVERY), bus: pick(rng, &BusOrder::EVERY) },
+            units: or_later(pick(rng, &Units::EVERY[..4]), &mut later, &Units::EVERY),
+            software_units: later.chance(0.1).then(|| "50us".parse().expect("a time")),
+            order: Arbitration {
+                commands: pick(rng, &Order::EVERY),
+                bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
+                hold: later.chance(0.1),
+            },
             faults: flash_faults,
             custom_part: Some(part),
         },

@@ -72,6 +72,8 @@ fn everything_registered_is_drawn() {
             format!("buffer: {}", spec.buffer.is_some()),
             format!("static wear levelling: {}", ftl.wear.threshold.is_some()),
             format!("copy-back: {}", ftl.gc.copy_back),
+            format!("held channels: {}", flash.order.hold),
+            format!("software units: {}", flash.software_units.is_some()),
         ]);
     }
     let kinds = FtlKind::EVERY.map(|kind| format!("{kind:?}")).into_iter();
@@ -83,7 +85,7 @@ fn everything_registered_is_drawn() {
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));
     let switches = ["buffer", "static wear levelling", "copy-back", "several queues", "confined", "depth of a queue"];
-    let switches = switches.into_iter();
+    let switches = switches.into_iter().chain(["held channels", "software units"]);
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
     let policies = kinds.chain(maps).chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
     for registered in policies.chain(arbitrations).chain(switches) {

@@ -9,6 +9,9 @@ use super::{FtlSpec, LinkSpec, ResolvedQueues, Spec, spare_transfer};
 use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
 
+/// More high-level units than any array has dies for; each takes memory.
+const UNITS_MAX: u32 = 65_536;
+
 /// A device that can be built.
 #[derive(Clone, Debug)]
 pub struct Resolved {
@@ -131,7 +134,12 @@ impl Spec {
         spec.flash.custom_part = Some(part.clone());
         spec.flash.size = None;
         Ok(Resolved {
-            backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
+            backend: Config {
+                timing,
+                units: self.flash.units,
+                arbitration: self.flash.order,
+                software: self.flash.software_units,
+            },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
             buffer,
@@ -159,9 +167,7 @@ impl Spec {
         ] {
             faults.positive(path, value.unwrap_or(1));
         }
-        if let Units::Shared(0) = self.flash.units {
-            faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
-        }
+        self.check_units(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;
             faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
@@ -194,6 +200,25 @@ impl Spec {
                 let path = format!("flash.faults.{key}");
                 faults.add(&path, format!("{ratio}: everything would fail"), "use a share below 100%");
             }
+        }
+    }
+
+    fn check_units(&self, faults: &mut Faults) {
+        match self.flash.units {
+            Units::Shared(0) => {
+                faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
+            }
+            Units::Background(0) => {
+                faults.add("flash.units", "no background unit: nothing would ever be written", "use at least one");
+            }
+            Units::Shared(count) | Units::Background(count) if count > UNITS_MAX => {
+                faults.add("flash.units", format!("{count} units"), format!("use at most {UNITS_MAX}"));
+            }
+            _ => {}
+        }
+        if self.flash.software_units.is_some_and(Span::is_zero) {
+            let remedy = "leave it out: the units are then hardware, which takes no time";
+            faults.add("flash.software-units", "the processor takes no time for a command", remedy);
         }
     }
 
@@ -382,5 +407,53 @@ impl Spec {
             faults.add("host.chop", message, "use a multiple of the mapping unit, or leave it out");
         }
         u32::try_from(chop.get() / unit).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(flash: &str) -> Result<Resolved, Vec<Fault>> {
+        let text = format!(
+            "name = \"q\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n{flash}\n\
+             [ftl]\nover-provisioning = \"40%\"\n"
+        );
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{flash}: {error}"));
+        spec.resolve()
+    }
+
+    #[test]
+    fn units_and_their_order_are_read() {
+        let backend = |flash| resolve(flash).unwrap_or_else(|faults| panic!("{flash}: {faults:?}")).backend;
+        assert_eq!(backend("units = { background = 4 }").units, Units::Background(4));
+        assert_eq!(backend("software-units = \"5us\"").software, Some(Span::from_us(5)));
+        let order = backend("order = { commands = \"read-first\", bus = \"read-first\", hold = true }").arbitration;
+        assert_eq!((order.bus, order.hold), (flash::backend::BusOrder::ReadFirst, true));
+        let plain = backend("");
+        assert_eq!((plain.software, plain.arbitration.hold), (None, false));
+        let text = toml::to_string(&resolve("").expect("sound").spec).expect("a table");
+        assert!(!text.contains("hold") && !text.contains("software"), "{text}");
+    }
+
+    #[test]
+    fn faults_of_units_are_found() {
+        for (flash, wanted) in [
+            (
+                "units = { background = 0 }",
+                "flash.units: no background unit: nothing would ever be written; use at least",
+            ),
+            ("units = { shared = 0 }", "flash.units: no shared unit: nothing would ever be done; use at least one"),
+            ("units = { background = 4294967295 }", "flash.units: 4294967295 units; use at most 65536"),
+            ("units = { shared = 65537 }", "flash.units: 65537 units; use at most 65536"),
+            (
+                "software-units = \"0us\"",
+                "flash.software-units: the processor takes no time for a command; leave it out",
+            ),
+        ] {
+            let faults = resolve(flash).expect_err(flash).into_iter();
+            let faults: Vec<_> = faults.map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();
+            assert!(faults.len() == 1 && faults[0].starts_with(wanted), "{flash}: {faults:?}");
+        }
     }
 }

@@ -182,6 +182,8 @@ pub struct Utilisation {
     /// Each core, or CMT and CTP.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ftl_parts: Vec<f64>,
+    /// The processor, for software units and the FTL.
+    pub processor: f64,
 }
 
 /// The distribution of erase counts over blocks.
@@ -358,6 +360,7 @@ impl Summary {
                 units: shares(&counted.unit_busy, span),
                 ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),
                 ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
+                processor: share(counted.processor_busy, span),
             },
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,

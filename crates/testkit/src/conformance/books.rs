@@ -106,5 +106,6 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     let elapsed = counters.at - flash::units::Time::ZERO;
     let map = counters.map.iter().flat_map(|map| &map.busy);
     let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.unit_busy).chain(map);
+    let busy = busy.chain([&counters.processor_busy]);
     assert!(busy.copied().all(|busy| busy <= elapsed), "something worked longer than there was time");
 }

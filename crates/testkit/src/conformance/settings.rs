@@ -46,6 +46,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             multi_plane: None,
             cache_mode: true,
             units: Units::default(),
+            software_units: None,
             order: Arbitration::default(),
             faults: FaultSpec::default(),
         },
@@ -214,6 +215,19 @@ impl Book {
         for bus in BusOrder::EVERY {
             self.part(&format!("bus {bus:?}"), |_, flash| {
                 (flash.order.bus, flash.units) = (bus, Units::None);
+                (flash.channels, flash.chips) = (1, 2);
+            });
+        }
+        for bus in [BusOrder::Fifo, BusOrder::ReadFirst] {
+            self.part(&format!("channels are held, bus {bus:?}"), |_, flash| {
+                (flash.order.hold, flash.order.bus, flash.units) = (true, bus, Units::Background(2));
+                (flash.channels, flash.chips) = (1, 2);
+            });
+        }
+        for commands in Order::EVERY {
+            self.part(&format!("software units, {commands:?}"), |_, flash| {
+                flash.software_units = Some("50us".parse().expect("a time"));
+                (flash.order.commands, flash.units) = (commands, Units::Background(2));
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
