@@ -31,6 +31,6 @@ pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use request::{Completion, QueueId, Request, Status, Tag};
 pub use sabotage::Sabotage;
 pub use spec::{
-    BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, QueueArbitration, QueueSpec, Resolved,
-    ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, Spec, WearSpec, builtin,
+    BufferPolicy, BufferSpec, Duplex, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LinkSpec, ProcessorSpec, QueueArbitration,
+    QueueSpec, Resolved, ResolvedBuffer, ResolvedHost, ResolvedHydra, ResolvedQueue, ResolvedSuperblocks, ResolvedQueues, Spec, WearSpec, builtin,
 };

@@ -117,9 +117,9 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             ..HostSpec::default()
         },
         buffer: rng.chance(0.5).then(|| BufferSpec {
-            size: Bytes::new(8192 * (1 + rng.below(16))),
             high: Ratio::new(0.5),
             low: Ratio::new(0.25),
+            ..BufferSpec::new(Bytes::new(8192 * (1 + rng.below(16))))
         }),
         ftl: FtlSpec {
             map_unit: Some(Bytes::new(pick(rng, &[1024, 2048, 4096]))),

@@ -5,7 +5,7 @@ use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
 
-use super::{FtlSpec, LinkSpec, ResolvedQueues, Spec, spare_transfer};
+use super::{FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, Spec, spare_transfer};
 use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
 
@@ -37,6 +37,8 @@ pub struct Resolved {
     pub copy_back: bool,
     /// Channel time of a page's spare bytes.
     pub spare_transfer: Span,
+    /// The shape of Hydra's FTL, if that is its family.
+    pub hydra: Option<ResolvedHydra>,
     /// The translation pages.
     pub(crate) map_pages: MapPages,
     /// The bug that a test has planted; none in everything else.
@@ -54,17 +56,6 @@ pub struct ResolvedHost {
     pub chop: Option<u32>,
     /// The submission queues.
     pub queues: ResolvedQueues,
-}
-
-/// The write buffer, in mapping units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResolvedBuffer {
-    /// Its size.
-    pub units: u32,
-    /// Above so many dirty units it writes back.
-    pub high: u32,
-    /// Down to so many.
-    pub low: u32,
 }
 
 impl Resolved {
@@ -114,13 +105,19 @@ impl Spec {
         let mut faults = Faults::default();
         self.check_numbers(&mut faults);
         let part = self.part(&mut faults);
+        if let Some(part) = &part {
+            self.check_family(part, &mut faults);
+        }
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let Some(geometry) = self.geometry(&part, &mut faults) else { return Err(faults.0) };
         let rate = Rate::new(part.bus.rate.get() * u64::from(self.flash.width / 8));
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
-        let units = self.units(&geometry, &mut faults);
-        let buffer = self.resolved_buffer(&geometry, &mut faults);
+        let (hydra, units) = match self.ftl.kind {
+            FtlKind::Page => (None, self.units(&geometry, &mut faults)),
+            FtlKind::Hydra => self.hydra(&geometry, &mut faults).unzip(),
+        };
+        let buffer = self.resolved_buffer(&geometry, hydra.as_ref(), &mut faults);
         let chop = self.chop(&geometry, &mut faults);
         let (Some(timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
             return Err(faults.0);
@@ -147,6 +144,7 @@ impl Spec {
             gang: self.flash.gang,
             copy_back: self.ftl.gc.copy_back && part.features.copy_back,
             spare_transfer: spare_transfer(&part, rate),
+            hydra,
             map_pages: self.map_pages(&geometry, units),
             planted: Planted::default(),
             part,
@@ -282,6 +280,9 @@ impl Spec {
     }
 
     fn geometry(&self, part: &Part, faults: &mut Faults) -> Option<Geometry> {
+        if self.ftl.kind == FtlKind::Hydra {
+            return self.geometry_of_rows(part, faults);
+        }
         let page = part.geometry.page;
         let unit = self.ftl.map_unit.unwrap_or(Bytes::new(page.get().min(32 * 1024)));
         let Some(sectors) = unit.sectors().filter(|s| !s.is_zero()) else {
@@ -321,6 +322,23 @@ impl Spec {
                 faults.add(path, error.to_string(), "change the dimensions of the array or the mapping unit");
             })
             .ok()
+    }
+
+    /// Hydra's array: the chips of a gang are one die with a row of their pages for a page, which is the mapping unit.
+    fn geometry_of_rows(&self, part: &Part, faults: &mut Faults) -> Option<Geometry> {
+        let row = part.geometry.page.get().saturating_mul(u64::from(self.flash.gang)) / SECTOR.get();
+        let geometry = Geometry::new(
+            self.flash.channels,
+            self.flash.chips,
+            part.geometry.dies_per_chip,
+            1,
+            1,
+            part.geometry.blocks_per_plane,
+            part.geometry.pages_per_block,
+            1,
+            u32::try_from(row).unwrap_or(u32::MAX),
+        );
+        geometry.map_err(|error| faults.add("flash", error.to_string(), "change the dimensions of the array")).ok()
     }
 
     /// The translation pages for so many units.
@@ -381,22 +399,6 @@ impl Spec {
             return None;
         }
         u32::try_from(units).ok()
-    }
-
-    fn resolved_buffer(&self, geometry: &Geometry, faults: &mut Faults) -> Option<ResolvedBuffer> {
-        let buffer = self.buffer.as_ref()?;
-        let unit = u64::from(geometry.sectors) * SECTOR.get();
-        let units = buffer.size.get() / unit;
-        if units == 0 || units > u64::from(u32::MAX / 2) {
-            let message = format!("{} is not between one mapping unit ({}) and 2^31", buffer.size, Bytes::new(unit));
-            faults.add("buffer.size", message, "use a multiple of the mapping unit, or leave [buffer] out");
-        }
-        if buffer.high.get() > 1.0 || buffer.low > buffer.high {
-            let message = format!("writes back from {} down to {}", buffer.high, buffer.low);
-            faults.add("buffer.high", message, "use low <= high <= 100%");
-        }
-        let share = |ratio: flash::units::Ratio| (units as f64 * ratio.get()).floor() as u32;
-        Some(ResolvedBuffer { units: units as u32, high: share(buffer.high), low: share(buffer.low) })
     }
 
     fn chop(&self, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {

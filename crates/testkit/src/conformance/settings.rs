@@ -1,10 +1,12 @@
 //! Every setting there is, one after another, on a drive so small that everything happens often.
 
+mod hydra;
+
 use flash::backend::{Arbitration, BusOrder, Order, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec, VictimSpec,
+    BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec, VictimSpec,
     WearSpec,
 };
 
@@ -72,7 +74,7 @@ fn set_planes(part: &mut Part, planes: u32) {
 }
 
 fn buffer(units: u64, high: f64, low: f64) -> BufferSpec {
-    BufferSpec { size: Bytes::new(units * 1024), high: Ratio::new(high), low: Ratio::new(low) }
+    BufferSpec { high: Ratio::new(high), low: Ratio::new(low), ..BufferSpec::new(Bytes::new(units * 1024)) }
 }
 
 /// A placement in a word, and its order.
@@ -244,6 +246,14 @@ impl Book {
         });
         self.part("buffer, one-shot programs", |part, _| part.timing.one_shot = 2);
         self.settings.last_mut().expect("just added").spec.buffer = Some(buffer(8, 0.5, 0.25));
+        self.add("buffer that writes superblocks back", |spec| {
+            spec.buffer = Some(BufferSpec {
+                policy: BufferPolicy::Superblock,
+                superblock: Some(Bytes::new(4096)),
+                max_superblocks: Some(3),
+                ..buffer(12, 0.75, 0.25)
+            });
+        });
         self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
         self.add("queue depth of 32", |spec| spec.host.queue_depth = 32);
         self.add("chopped requests", |spec| spec.host.chop = Some(Bytes::new(2048)));
@@ -256,6 +266,10 @@ impl Book {
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::EVERY {
+        if kind == FtlKind::Hydra {
+            settings.extend(hydra::settings());
+            continue;
+        }
         for map in MapSpec::EVERY {
             let mut book = Book { kind, map, settings };
             if map == MapSpec::Ram {
