@@ -509,7 +509,8 @@ mod tests {
 
     #[test]
     fn programs_are_filled_unless_somebody_would_wait_for_ever() {
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert!(b.is_due(4, None, false).is_none());
         assert!(b.is_due(4, None, true).is_some(), "nothing else would make room");
@@ -528,7 +529,8 @@ mod tests {
     }
     #[test]
     fn a_unit_goes_where_its_last_writer_is_confined_to() {
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
         let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
@@ -555,7 +557,8 @@ mod tests {
     #[test]
     fn what_was_discarded_for_one_set_is_not_taken_for_another() {
         // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         b.take(Lpn::new(7), 0, 1, |_| Stamp(1));
         b.discard(Lpn::new(7));
         b.take(Lpn::new(8), 1, 1, |_| Stamp(1));

@@ -314,6 +314,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
             map: self.ftl.map_counters(self.now),
+            merges: self.ftl.merge_counters(),
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: self.hash.value(),

@@ -11,6 +11,7 @@ use crate::clients::{Active, Clients};
 use crate::device::Event;
 use crate::ftl::{Rest, Unit, full_mask};
 use crate::host::{Direction, Extent};
+use crate::power::POWER_OFF;
 use crate::sabotage::Sabotage;
 use crate::spec::FlushPolicy;
 use crate::{Completion, Request, Ssd, Status};
@@ -342,7 +343,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Without a buffer every acknowledged write is in flash already.
     fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
-        let ignored = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
+        let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
+        let ignored = ignores && self.clients.requests[handle].tag != POWER_OFF;
         if ignored || self.resolved.planted.is(Sabotage::FlushLies) {
             return self.served(handle);
         }

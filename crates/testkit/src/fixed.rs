@@ -59,6 +59,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             processor_busy: Span::ZERO,
             link_busy: Span::ZERO,
             map: None,
+            merges: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

@@ -5,8 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Precondition,
-    QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, MapSpec,
+    PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd,
+    VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -50,7 +51,10 @@ fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
 #[must_use]
 pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
     loop {
-        let spec = try_device(rng, faults);
+        let mut spec = try_device(rng, faults);
+        // What came later has a stream of its own, so that a seed draws of the rest what it always did.
+        let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
+        spec = or_superblocks(or_hydra(spec, &mut later), &mut later);
         if spec.resolve().is_ok() {
             return spec;
         }
@@ -133,11 +137,54 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 copy_back: rng.chance(0.5),
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
-            kind: pick(rng, &FtlKind::EVERY),
+            kind: pick(rng, &FtlKind::EVERY[..1]),
             map,
             ..FtlSpec::default()
         },
     }
+}
+
+/// In a part of the cases the device with Hydra's FTL and buffer, and otherwise as it is.
+fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.geometry.planes_per_die = 1;
+    part.geometry.page = Bytes::new(pick(rng, &[512, 1024, 2048]));
+    part.geometry.blocks_per_plane = 18 + rng.below(24) as u32;
+    part.features.copy_back = true;
+    part.timing.one_shot = 1;
+    let chips = 1 + rng.below(2) as u32;
+    spec.flash.gang = 1 + rng.below(4) as u32;
+    (spec.flash.width, spec.flash.multi_plane) = (8 * spec.flash.gang, None);
+    spec.flash.chips = chips * (1 + rng.below(2) as u32);
+    let processor = ProcessorSpec { mhz: 10, synthesizer: rng.chance(0.5), ..ProcessorSpec::default() };
+    let hydra = HydraSpec {
+        chips,
+        spare_blocks: rng.chance(0.5).then_some(3),
+        replicate: rng.chance(0.5),
+        processor: rng.chance(0.3).then_some(processor),
+    };
+    spec.host.chop = None;
+    spec.ftl = FtlSpec {
+        kind: FtlKind::Hydra,
+        hydra: Some(hydra),
+        wear: spec.ftl.wear,
+        over_provisioning: spec.ftl.over_provisioning,
+        ..FtlSpec::default()
+    };
+    spec
+}
+
+/// In a part of the cases the device with a buffer that writes superblocks back.
+fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
+    if let Some(buffer) = spec.buffer.as_mut().filter(|_| rng.chance(0.3)) {
+        buffer.policy = BufferPolicy::Superblock;
+        buffer.max_superblocks = Some(1 + rng.below(8) as u32);
+        buffer.superblock = (spec.ftl.kind != FtlKind::Hydra).then(|| Bytes::new(8192 << rng.below(3)));
+    }
+    spec
 }
 
 /// The same device with submission queues. Every queue has room for all that the host can write.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flash::backend::{BusOrder, Order, Units};
 use flash::engine::Rng;
-use ssd::{Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
+use ssd::{BufferPolicy, Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 
 fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
@@ -74,6 +74,9 @@ fn everything_registered_is_drawn() {
             format!("copy-back: {}", ftl.gc.copy_back),
             format!("held channels: {}", flash.order.hold),
             format!("software units: {}", flash.software_units.is_some()),
+            format!("{:?}", spec.buffer.as_ref().map(|buffer| buffer.policy)),
+            format!("{:?}, {:?}", ftl.kind, spec.buffer.as_ref().map(|buffer| buffer.policy)),
+            format!("replicated map: {}", ftl.hydra.as_ref().is_some_and(|hydra| hydra.replicate)),
         ]);
     }
     let kinds = FtlKind::EVERY.map(|kind| format!("{kind:?}")).into_iter();
@@ -85,10 +88,13 @@ fn everything_registered_is_drawn() {
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));
     let switches = ["buffer", "static wear levelling", "copy-back", "several queues", "confined", "depth of a queue"];
-    let switches = switches.into_iter().chain(["held channels", "software units"]);
+    let switches = switches.into_iter().chain(["held channels", "software units", "replicated map"]);
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
     let policies = kinds.chain(maps).chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
-    for registered in policies.chain(arbitrations).chain(switches) {
+    let buffers = BufferPolicy::EVERY
+        .into_iter()
+        .flat_map(|policy| [format!("{:?}", Some(policy)), format!("{:?}, {:?}", FtlKind::Hydra, Some(policy))]);
+    for registered in policies.chain(arbitrations).chain(switches).chain(buffers) {
         assert!(drawn.contains(&registered), "{registered} was never drawn");
     }
     let orders = |drawn: &str| Digits::every().filter(|order| drawn.contains(&format!("{order:?}"))).count();

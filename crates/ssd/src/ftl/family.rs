@@ -13,6 +13,7 @@ use super::map_unit::Counters;
 use super::page::PageFtl;
 use super::{Flash, Owner, Owners, Unit};
 use crate::Resolved;
+use crate::counters::MergeCounters;
 use crate::spec::FtlKind;
 
 /// The FTL of a device.
@@ -262,6 +263,14 @@ impl Ftl {
         match self {
             Self::Page(ftl) => ftl.map_counters(now),
             Self::Hydra(_) => None,
+        }
+    }
+
+    /// What merges did, if it is made of them.
+    pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
+        match self {
+            Self::Page(_) => None,
+            Self::Hydra(ftl) => Some(ftl.counters()),
         }
     }
 }

@@ -21,6 +21,7 @@ use flash::nand::{Sector, Spare};
 use flash::units::{Lpn, Span};
 
 use super::{Flash, Owner, Owners, Service, Unit};
+use crate::counters::MergeCounters;
 use crate::spec::WearSpec;
 
 use journal::{Journal, Record};
@@ -93,19 +94,8 @@ pub(crate) struct HydraFtl {
     /// No more writes are taken: the log cannot be written.
     read_only: bool,
     found: u32,
-    counts: Counts,
-}
-
-/// What it did since the power came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Counts {
-    merges: u64,
-    /// Rows copied inside their chips.
-    copied: u64,
-    /// Rows with sectors from outside.
-    given: u64,
-    /// Blocks that spares stand in for.
-    replaced: u64,
+    /// What it did since the power came.
+    counts: MergeCounters,
 }
 
 impl HydraFtl {
@@ -127,6 +117,12 @@ impl HydraFtl {
     /// The version of the latest write.
     pub(crate) const fn latest_version(&self) -> u32 {
         self.version
+    }
+
+    /// What it did since the power came.
+    pub(crate) const fn counters(&self) -> MergeCounters {
+        let (log_pages, maps) = self.journal.written();
+        MergeCounters { log_pages, maps, ..self.counts }
     }
 
     /// Rows of a superblock: what one merge can write.
@@ -171,8 +167,7 @@ impl HydraFtl {
             return false;
         }
         self.superblocks.pin(superblock);
-        let list =
-            *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
+        let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
         let command = flash.backend.add_read(list, Cause::Host, block);
         flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
         flash.backend.set_sectors(command, self.layout.crossing(mask));

@@ -1,6 +1,7 @@
 //! The devices that come with Flashloom.
 
-/// One file per device. A new device is a new file and a line here.
+/// One file per device. A new device is a new file and a line here; one in a folder is called after both:
+/// `hydra/prototype.toml` is `hydra-prototype`.
 const BUILTIN: &[(&str, &str)] = &[
     ("demo", include_str!("../../../../devices/demo.toml")),
     ("dirik-1x1", include_str!("../../../../devices/dirik-1x1.toml")),
@@ -16,6 +17,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("dirik-gang-4", include_str!("../../../../devices/dirik-gang-4.toml")),
     ("dirik-gang-8", include_str!("../../../../devices/dirik-gang-8.toml")),
     ("fmmu-16x8", include_str!("../../../../devices/fmmu-16x8.toml")),
+    ("hydra-prototype", include_str!("../../../../devices/hydra/prototype.toml")),
     ("qlc", include_str!("../../../../devices/qlc.toml")),
     ("tlc-1tb", include_str!("../../../../devices/tlc-1tb.toml")),
 ];

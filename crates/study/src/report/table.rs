@@ -187,6 +187,13 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(map) = &summary.map {
         lines.extend(self::map(map));
     }
+    if let Some(of) = &summary.merges {
+        let [merges, copied, given, log, maps] =
+            [of.merges, of.copied, of.given, of.log_pages, of.maps].map(|n| count(n as f64));
+        lines.push(format!(
+            "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
+        ));
+    }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));

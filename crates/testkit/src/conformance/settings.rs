@@ -6,8 +6,8 @@ use flash::backend::{Arbitration, BusOrder, Order, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec, VictimSpec,
-    WearSpec,
+    BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
+    VictimSpec, WearSpec,
 };
 
 /// A device with a name.

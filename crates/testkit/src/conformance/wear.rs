@@ -22,9 +22,11 @@ fn bound(wear: &WearSpec, blocks: u32, parallel: u32) -> Option<u32> {
 
 /// The same under Hydra's FTL, which levels when the drive is at rest, and then until no free superblock is further
 /// than the threshold ahead of a mapped one. What is written between two rests, one merge for each write at most, goes
-/// to no fewer than two superblocks; and one look may come too early.
+/// to no fewer than two superblocks; and one look may come too early. If the least worn one is not taken first, the one
+/// that is mapped at a rest, and so cannot be levelled, is worn again before the next.
 fn bound_at_rest(wear: &WearSpec) -> Option<u32> {
-    wear.threshold.map(|threshold| threshold + BURST / 2 + wear.check_every + 1)
+    let bursts = if wear.dynamic { 1 } else { 2 };
+    wear.threshold.map(|threshold| threshold + bursts * BURST / 2 + wear.check_every + 1)
 }
 
 /// Writes between two rests.
@@ -58,6 +60,10 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
         for _ in 0..BURST {
             let start = Lba::new(rng.below(hot));
             host.submit(Io { kind: IoKind::Write, start, sectors: Sectors::new(1) });
+        }
+        // A buffer of superblocks would keep the only one that is written.
+        if hydra.is_some() {
+            host.submit(Io::FLUSH);
         }
         host.rest();
     }

@@ -191,10 +191,4 @@ impl Area {
             self.full.push(Full { block, newest });
         }
     }
-
-    /// Blocks of the area that are neither bad nor hold anything, and the one being filled.
-    #[cfg(test)]
-    pub(super) fn free(&self) -> usize {
-        self.free.len()
-    }
 }

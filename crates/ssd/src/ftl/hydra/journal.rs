@@ -124,14 +124,8 @@ pub(super) struct Journal {
     /// The version of the map that counts.
     durable: Option<u32>,
     words: Vec<u32>,
-    pub(super) counts: JournalCounts,
-}
-
-/// What it did since the power came.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct JournalCounts {
-    pub(super) log_pages: u64,
-    pub(super) maps: u64,
+    /// Pages of the log, and maps, begun since the power came.
+    written: (u64, u64),
 }
 
 impl Journal {
@@ -157,7 +151,7 @@ impl Journal {
             storing: None,
             durable: None,
             words: Vec::new(),
-            counts: JournalCounts::default(),
+            written: (0, 0),
         };
         let found = journal.recover(areas, media);
         (journal, found)
@@ -165,8 +159,10 @@ impl Journal {
 
     fn recover<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) -> Found {
         let blocks: Vec<_> = areas.blocks(media.geometry().blocks).collect();
-        let scanned: Vec<(usize, SuperblockId, Vec<Page>)> =
-            blocks.into_iter().map(|(area, block)| (area, block, self.areas[area].scan(media, block).collect())).collect();
+        let scanned: Vec<(usize, SuperblockId, Vec<Page>)> = blocks
+            .into_iter()
+            .map(|(area, block)| (area, block, self.areas[area].scan(media, block).collect()))
+            .collect();
         let replicas = self.replicas;
         let all = |logs: bool| {
             let wanted = scanned.iter().filter(move |(area, ..)| (*area < replicas) == logs);
@@ -193,7 +189,8 @@ impl Journal {
         let mut records = Vec::new();
         for page in &log {
             let image = media.image(page.number, page.version).expect("a page of the log that counts has its content");
-            records.extend(image.chunks_exact(RECORD as usize).map(|words| Record::of(words.try_into().expect("four"))));
+            records
+                .extend(image.chunks_exact(RECORD as usize).map(|words| Record::of(words.try_into().expect("four"))));
         }
         if let Some(last) = log.last() {
             self.page.number = self.after(last.number);
@@ -250,7 +247,7 @@ impl Journal {
             self.areas[self.replicas..].iter_mut().for_each(|area| area.push(Page { number, version }));
         }
         self.storing = Some((version, self.map_pages as usize * self.replicas));
-        self.counts.maps += 1;
+        self.written.1 += 1;
     }
 
     /// Writes what there is to be written. `version` gives a new page of the log its own.
@@ -269,7 +266,7 @@ impl Journal {
             flash.backend.media_mut().stage_image(number, None, version, &self.words);
             self.left = self.replicas;
             self.areas[..self.replicas].iter_mut().for_each(|area| area.push(self.page));
-            self.counts.log_pages += 1;
+            self.written.0 += 1;
         }
         self.areas.iter_mut().for_each(|area| area.advance(flash));
     }
@@ -299,6 +296,11 @@ impl Journal {
             (0..self.map_pages).for_each(|number| flash.backend.media_mut().keep_image(number, version));
             self.areas.iter_mut().for_each(|area| area.release(flash.backend.media(), version));
         }
+    }
+
+    /// Pages of the log, and maps, begun since the power came.
+    pub(super) const fn written(&self) -> (u64, u64) {
+        self.written
     }
 
     /// True if records wait that no block will take any more: too many of the reserved blocks have failed.

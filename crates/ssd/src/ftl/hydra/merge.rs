@@ -115,11 +115,7 @@ impl HydraFtl {
     }
 
     /// Begins as many merges as can be, and refuses those that never will.
-    pub(super) fn start<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn start<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         while self.working < self.at_once && !self.read_only {
             let Some(place) = self.next_merge() else { break };
             let number = self.waiting.remove(place).expect("it is in the queue");
@@ -149,12 +145,7 @@ impl HydraFtl {
     }
 
     /// Erases what has to be of a target; then it is copied into.
-    fn erase<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        number: u32,
-    ) {
+    fn erase<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, number: u32) {
         let merge = &mut self.merges[number as usize];
         merge.stage = Stage::Erasing;
         let cause = merge.why();
@@ -265,12 +256,7 @@ impl HydraFtl {
     }
 
     /// Copies and programs the rows of a merge, in order on each die. Rows that hold nothing are left out.
-    fn copy<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        number: u32,
-    ) {
+    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, number: u32) {
         self.merges[number as usize].stage = Stage::Copying;
         let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
         let merge = &self.merges[number as usize];

@@ -8,8 +8,9 @@ use flash::units::Span;
 
 use super::journal::{Found, Journal, Record};
 use super::superblocks::{NONE, Superblocks};
-use super::{Counts, HydraFtl, Kind};
+use super::{HydraFtl, Kind};
 use crate::Resolved;
+use crate::counters::MergeCounters;
 use crate::spec::ResolvedHydra;
 
 fn of(resolved: &Resolved) -> &ResolvedHydra {
@@ -43,14 +44,14 @@ impl HydraFtl {
             looks: vec![super::wear::Look::default(); layout.superchips as usize],
             read_only: false,
             found: 0,
-            counts: Counts::default(),
+            counts: MergeCounters::default(),
             layout,
         };
         ftl.replay(&found);
         let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
         ftl.superblocks.take_stock(media, mapped.into_iter());
         ftl.log_replacements();
-        ftl.counts = Counts::default();
+        ftl.counts = MergeCounters::default();
         ftl.found = ftl.count_rows(media);
         ftl
     }
