@@ -153,7 +153,7 @@ fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
     part.geometry.planes_per_die = 1;
     part.geometry.page = Bytes::new(pick(rng, &[512, 1024, 2048]));
     part.geometry.blocks_per_plane = 18 + rng.below(24) as u32;
-    part.features.copy_back = true;
+    (part.features.copy_back, part.features.multi_plane) = (true, false);
     part.timing.one_shot = 1;
     let chips = 1 + rng.below(2) as u32;
     spec.flash.gang = 1 + rng.below(4) as u32;
