@@ -18,6 +18,7 @@ use crate::spec::FtlKind;
 
 /// The FTL of a device.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A device has one of them, and a box would be a step more on each request's way.
 pub(crate) enum Ftl {
     Page(PageFtl),
     Hydra(HydraFtl),

@@ -269,7 +269,7 @@ mod tests {
         assert_eq!((hydra.superchips(), hydra.chips(), hydra.layout.buses), (4, 2, 4));
         // 1,024 KB are 2,048 sectors in 128 rows.
         assert_eq!((hydra.rows() * resolved.geometry.sectors, resolved.geometry.sectors), (2048, 16));
-        assert_eq!(resolved.geometry.slot_count() as u64 * 8 << 10, 32 << 30);
+        assert_eq!(u64::from(resolved.geometry.slot_count()) * 8192, 32 << 30);
         let superblocks = resolved.buffer.and_then(|buffer| buffer.superblocks).expect("a buffer of superblocks");
         // hydra.md D9: 30,720 sectors, 10.5 MB used.
         assert_eq!((superblocks.sectors, superblocks.high * 512), (30_720, 10_752 << 10));
