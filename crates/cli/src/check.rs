@@ -147,6 +147,11 @@ fn sheet(device: &Device) -> String {
         Units::PerDie => "one for each die".to_owned(),
         Units::PerChannel => "one for each channel".to_owned(),
         Units::Shared(count) => format!("{count}, each for any die"),
+        Units::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
+    };
+    let units = match resolved.backend.software {
+        Some(time) => format!("{units}; software, {time} for each command that no host read is for"),
+        None => units,
     };
     line("units", units);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
@@ -172,8 +177,17 @@ fn sheet(device: &Device) -> String {
     for (name, what) in queues(resolved) {
         line(&name, what);
     }
+    if let Some(hydra) = &resolved.hydra {
+        let superblock = unit * u64::from(hydra.rows());
+        let (superchips, dies) = (many(hydra.superchips(), "superchip"), many(hydra.chips(), "die"));
+        line("ftl", format!("block-mapped: {superchips} of {dies}, superblocks of {superblock}"));
+    }
     if let Some(buffer) = resolved.buffer {
-        line("buffer", format!("{}, volatile", unit * u64::from(buffer.units)));
+        let policy = match buffer.superblocks {
+            Some(of) => format!(", superblocks leave it together, above {} of them", of.most),
+            None => String::new(),
+        };
+        line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
     }
     let limits = Limits::new(resolved);
     let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));

@@ -6,12 +6,15 @@
 
 mod account;
 mod cause;
+mod channel;
 mod command;
 mod config;
 mod effect;
 mod execute;
+mod forward;
 mod observe;
 mod power;
+mod processor;
 mod queue;
 #[cfg(test)]
 mod tests;
@@ -20,7 +23,7 @@ pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Units};
-pub use observe::{Observer, Phase, Resource};
+pub use observe::{Observer, Phase, Primitive, Resource};
 
 use std::collections::VecDeque;
 
@@ -29,6 +32,7 @@ use crate::nand::{Geometry, Media, Sector, Stream, Target};
 use crate::units::{DieId, Span, SuperblockId, Time};
 
 use command::Stage;
+use processor::Processor;
 use queue::Queue;
 
 /// Something that happens in the backend at a time of its own.
@@ -38,6 +42,8 @@ pub enum Event {
     Array(u32),
     /// A channel finished a transfer.
     Bus(u32),
+    /// The processor finished what it was doing.
+    Processor,
 }
 
 /// The flash array and everything that keeps it busy. `S` is what a sector holds, `O` who watches.
@@ -46,6 +52,7 @@ pub struct Backend<S, O = ()> {
     media: Media<S>,
     timing: Timing,
     arbitration: Arbitration,
+    forwards: bool,
     commands: Slab<Command>,
     lists: Slab<List>,
     /// `slots_per_command` entries for every place of `commands`.
@@ -53,11 +60,14 @@ pub struct Backend<S, O = ()> {
     slots_per_command: u32,
     /// The content of `slots`, one mapping unit each; empty if there is none.
     payload: Vec<S>,
+    /// One mapping unit, to read a page under what is already in `payload`.
+    scratch: Vec<S>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
     units: Vec<Unit>,
     shared: Queue<List>,
     units_kind: Units,
+    processor: Processor,
     finished: VecDeque<Handle<List>>,
     account: Account,
     timed: bool,
@@ -128,6 +138,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Units::PerDie => geometry.die_count(),
             Units::PerChannel => geometry.channels,
             Units::Shared(count) => count,
+            Units::Background(count) => 1 + count,
         };
         Self {
             dies: (0..geometry.die_count()).map(die).collect(),
@@ -138,10 +149,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             slots_per_command: geometry.row_slots() * config.timing.one_shot,
             timing: config.timing.clone(),
             arbitration: config.arbitration,
+            forwards: config.arbitration.forwards(),
             commands: Slab::default(),
             lists: Slab::default(),
             slots: Vec::new(),
             payload: Vec::new(),
+            scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
+            processor: Processor::new(config.software),
             finished: VecDeque::new(),
             account: Account::default(),
             timed: true,
@@ -187,7 +201,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If anything is under way.
     pub fn set_timed(&mut self, timed: bool) {
-        assert!(self.lists.is_empty(), "time is switched while commands are under way");
+        assert!(self.is_idle(), "time is switched while commands are under way");
         self.timed = timed;
     }
 
@@ -235,11 +249,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If anything is under way.
     pub fn reset_account(&mut self) {
-        assert!(self.lists.is_empty(), "counters are reset while commands are under way");
+        assert!(self.is_idle(), "counters are reset while commands are under way");
         self.account = Account::default();
         self.dies.iter_mut().for_each(|die| die.busy = Span::ZERO);
         self.channels.iter_mut().for_each(|channel| channel.busy = Span::ZERO);
         self.units.iter_mut().for_each(|unit| unit.busy = Span::ZERO);
+        self.processor.reset();
     }
 
     /// Time each die's array worked until `now`.
@@ -252,7 +267,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.channels.iter().map(move |channel| channel.busy - channel.until.saturating_since(now))
     }
 
-    /// Time each unit held a list until `now`.
+    /// Time each unit held a list until `now`; the foreground unit, if there is one, is the first.
     pub fn unit_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.units.iter().map(move |unit| {
             unit.busy + if unit.list.is_some() { now.saturating_since(unit.since) } else { Span::ZERO }
@@ -360,6 +375,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.commands[second].waits += 1;
     }
 
+    /// Lets a command move so many sectors over the channel, with their share of the spare bytes, and not all its
+    /// slots: for a read of a part of them (random data out), or a program that is given the rest. They are spread
+    /// over all lanes of a channel: if one lane has more than the others, count each for as many.
+    ///
+    /// A copy-back with sectors is three phases on its die: the array reads, the sectors come in, the array programs
+    /// (Seong et al., Sec. 2.1). Sectors in the `mask` of a slot come from its payload, the others from its source;
+    /// an `expected` slot has a version of its own and otherwise that of its source, like a program that takes what a
+    /// read gives. The channel is free while the array works.
+    ///
+    /// # Panics
+    /// If it is none, or more than its slots have.
+    pub fn set_sectors(&mut self, command: Handle<Command>, sectors: u32) {
+        let all = self.commands[command].count * self.geometry().sectors;
+        assert!((1..=all).contains(&sectors), "{sectors} of {all} sectors to move");
+        self.commands[command].sectors = sectors;
+    }
+
     /// Slots that the program leaves unused beyond the ones it carries; they count as padding.
     pub fn set_padding(&mut self, command: Handle<Command>, slots: u32) {
         self.commands[command].padding = slots;
@@ -412,9 +444,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.lists.remove(list);
     }
 
-    /// True if no list is under way or waits to be looked at.
+    /// True if no list and no thought is under way or waits to be looked at.
     #[must_use]
     pub fn is_idle(&self) -> bool {
-        self.lists.is_empty()
+        self.lists.is_empty() && self.processor.is_idle()
     }
 }

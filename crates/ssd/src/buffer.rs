@@ -6,7 +6,9 @@
 //! number of flushes before them (their epoch) for that.
 //!
 //! A unit is written back to the NVM set of the request that wrote it last. Each set has a queue of its own, so that
-//! what goes to flash together belongs together.
+//! what goes to flash together belongs together. Or all units of a superblock go together ([`superblocks`]).
+
+mod superblocks;
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -15,7 +17,10 @@ use flash::engine::{Handle, Slab};
 use flash::nand::Sector;
 use flash::units::Lpn;
 
+use crate::ftl::full_mask;
 use crate::spec::ResolvedBuffer;
+
+use superblocks::Superblocks;
 
 /// Multiplies; the keys are small numbers that nobody chooses to do harm.
 #[derive(Clone, Copy, Debug, Default)]
@@ -97,11 +102,15 @@ struct Queue {
 pub(crate) struct Buffer<S> {
     size: ResolvedBuffer,
     sectors: usize,
+    /// Sectors that it holds.
+    held: u64,
     entries: Slab<Entry>,
     data: Vec<S>,
     index: HashMap<u32, Handle<Entry>, BuildHasherDefault<Multiply>>,
     queues: Vec<Queue>,
-    /// Units in all queues.
+    /// If whole superblocks are written back: instead of the queues.
+    superblocks: Option<Superblocks>,
+    /// Units that are dirty.
     dirty: u32,
     /// Units on their way to flash.
     flushing: u32,
@@ -118,10 +127,12 @@ impl<S: Sector> Buffer<S> {
         Self {
             size,
             sectors: sectors as usize,
+            held: 0,
             entries: Slab::default(),
             data: Vec::new(),
             index,
             queues: vec![Queue::default(); sets],
+            superblocks: size.superblocks.map(|of| Superblocks::new(of.units, of.most)),
             dirty: 0,
             flushing: 0,
             draining: false,
@@ -150,17 +161,33 @@ impl<S: Sector> Buffer<S> {
 
     /// Takes sectors of a unit for a set; `sector(i)` gives the content of the i-th of the unit.
     pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
-        let (handle, taken) = match self.index.get(&lpn.get()) {
-            Some(handle) => (*handle, self.take_again(*handle, set)),
-            None if self.entries.len() >= self.size.units as usize => return Taken::Full,
-            None => (self.insert(lpn, set), Taken::New),
+        let known = self.index.get(&lpn.get()).copied();
+        if let Some(of) = self.size.superblocks {
+            let before = known.map_or(0, |handle| self.entries[handle].mask);
+            if self.held + self.count_sectors(mask & !before) > of.sectors {
+                return Taken::Full;
+            }
+        } else if known.is_none() && self.entries.len() >= self.size.units as usize {
+            return Taken::Full;
+        }
+        let (handle, before, taken) = match known {
+            Some(handle) => (handle, self.entries[handle].mask, self.take_again(handle, set)),
+            None => (self.insert(lpn, set), 0, Taken::New),
         };
         self.entries[handle].mask |= mask;
+        self.held += self.count_sectors(self.entries[handle].mask) - self.count_sectors(before);
+        if let Some(superblocks) = &mut self.superblocks {
+            superblocks.touch(lpn.get());
+        }
         if S::PRESENT {
             let data = self.data_mut(handle);
             (0..data.len()).filter(|i| mask >> i & 1 != 0).for_each(|i| data[i] = sector(i));
         }
         taken
+    }
+
+    fn count_sectors(&self, mask: u64) -> u64 {
+        u64::from((mask & full_mask(self.sectors as u32)).count_ones())
     }
 
     fn insert(&mut self, lpn: Lpn, set: u32) -> Handle<Entry> {
@@ -190,7 +217,12 @@ impl<S: Sector> Buffer<S> {
     /// Puts a dirty entry into the queue of its set, behind everything of its epoch: a flush since then may have let
     /// newer entries in.
     fn enqueue(&mut self, handle: Handle<Entry>) {
-        let Entry { epoch, set, moves, .. } = self.entries[handle];
+        let Entry { lpn, epoch, set, moves, .. } = self.entries[handle];
+        if let Some(superblocks) = &mut self.superblocks {
+            superblocks.add(lpn.get(), handle, epoch);
+            self.dirty += 1;
+            return;
+        }
         let queue = &mut self.queues[set as usize];
         let place = match queue.entries.back() {
             Some((_, last, _)) if *last > epoch => queue.entries.partition_point(|(_, other, _)| *other <= epoch),
@@ -231,7 +263,7 @@ impl<S: Sector> Buffer<S> {
         let entry = &mut self.entries[handle];
         entry.again_set = set;
         if !entry.flushing {
-            if entry.set != set {
+            if entry.set != set && self.superblocks.is_none() {
                 self.requeue(handle, set);
             }
             return Taken::Absorbed;
@@ -264,7 +296,13 @@ impl<S: Sector> Buffer<S> {
             }
         } else {
             let Entry { epoch, set, .. } = *entry;
-            self.dequeue(set);
+            match &mut self.superblocks {
+                Some(superblocks) => {
+                    superblocks.remove(lpn.get(), handle);
+                    self.dirty -= 1;
+                }
+                None => self.dequeue(set),
+            }
             self.free(handle);
             self.written(epoch);
         }
@@ -272,6 +310,7 @@ impl<S: Sector> Buffer<S> {
 
     fn free(&mut self, handle: Handle<Entry>) {
         self.index.remove(&self.entries[handle].lpn.get());
+        self.held -= self.count_sectors(self.entries[handle].mask);
         // The queue may still name the entry; a number that no queue entry has makes it stale.
         self.entries[handle].epoch = u64::MAX;
         self.entries.remove(handle);
@@ -299,9 +338,18 @@ impl<S: Sector> Buffer<S> {
         self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }
 
+    /// Units to write back at once: so many as one program takes, or all that a superblock has.
+    pub(crate) const fn batch(&self, program: u32) -> u32 {
+        if self.size.superblocks.is_some() { u32::MAX } else { program }
+    }
+
     /// The set for which it is time to write back a program of `batch` units: beyond the watermark, because a flush
-    /// or a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room.
+    /// or a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room. Or the
+    /// superblock for which it is time.
     pub(crate) fn is_due(&mut self, batch: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
+        if let (Some(of), Some(superblocks)) = (self.size.superblocks, &mut self.superblocks) {
+            return superblocks.due(self.held > of.high, flush, waits && self.flushing == 0);
+        }
         self.draining = self.dirty > if self.draining { self.size.low } else { self.size.high };
         if let Some(epoch) = flush {
             let sets = 0..self.queues.len() as u32;
@@ -329,11 +377,18 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
-    /// Takes the oldest dirty unit of a set to write it back.
-    pub(crate) fn next_to_write(&mut self, set: u32) -> Option<Handle<Entry>> {
-        self.oldest(set)?;
-        let (handle, ..) = self.queues[set as usize].entries.pop_front()?;
-        self.dequeue(set);
+    /// Takes the oldest dirty unit of a set, or any of a superblock, to write it back.
+    pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<Entry>> {
+        let handle = if let Some(superblocks) = &mut self.superblocks {
+            let handle = superblocks.next(of)?;
+            self.dirty -= 1;
+            handle
+        } else {
+            self.oldest(of)?;
+            let (handle, ..) = self.queues[of as usize].entries.pop_front()?;
+            self.dequeue(of);
+            handle
+        };
         self.flushing += 1;
         self.entries[handle].flushing = true;
         Some(handle)
@@ -345,6 +400,9 @@ impl<S: Sector> Buffer<S> {
         assert!(entry.flushing, "{} comes back from flash but was not on its way", entry.lpn);
         let epoch = entry.epoch;
         self.flushing -= 1;
+        if let Some(superblocks) = &mut self.superblocks {
+            superblocks.flushed(entry.lpn.get());
+        }
         if std::mem::take(&mut entry.again) {
             entry.flushing = false;
             entry.epoch = entry.again_epoch;
@@ -372,7 +430,7 @@ mod tests {
     use flash::nand::Stamp;
 
     fn buffer() -> Buffer<Stamp> {
-        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1 }, 4, 2)
+        Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, 4, 2)
     }
 
     fn take(buffer: &mut Buffer<Stamp>, lpn: u32, mask: u64, stamp: u64) -> Taken {
@@ -451,7 +509,8 @@ mod tests {
 
     #[test]
     fn programs_are_filled_unless_somebody_would_wait_for_ever() {
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 2);
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert!(b.is_due(4, None, false).is_none());
         assert!(b.is_due(4, None, true).is_some(), "nothing else would make room");
@@ -470,7 +529,8 @@ mod tests {
     }
     #[test]
     fn a_unit_goes_where_its_last_writer_is_confined_to() {
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 3);
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
         let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
         for (lpn, set) in [(0, 1), (1, 2), (2, 2), (3, 1)] {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
@@ -497,7 +557,8 @@ mod tests {
     #[test]
     fn what_was_discarded_for_one_set_is_not_taken_for_another() {
         // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
-        let mut b = Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0 }, 4, 2);
+        let mut b =
+            Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         b.take(Lpn::new(7), 0, 1, |_| Stamp(1));
         b.discard(Lpn::new(7));
         b.take(Lpn::new(8), 1, 1, |_| Stamp(1));

@@ -158,7 +158,7 @@ impl<S: Sector> Owners<S> for Clients<S> {
 
     fn discard_done(&mut self, owner: Owner) {
         if let Some(Whose::Request(handle)) = Self::whose(owner) {
-            self.unit_done(handle, Service { wait: Span::ZERO, waited_for: CauseSet::EMPTY });
+            self.unit_done(handle, Service::NONE);
         }
     }
 
@@ -170,11 +170,15 @@ impl<S: Sector> Owners<S> for Clients<S> {
         }
     }
 
+    fn room(&mut self) {
+        self.drained = true;
+    }
+
     fn write_refused(&mut self, owner: Owner) {
         match Self::whose(owner) {
             Some(Whose::Request(handle)) => {
                 self.requests[handle].status = Status::ReadOnly;
-                self.unit_done(handle, Service { wait: Span::ZERO, waited_for: CauseSet::EMPTY });
+                self.unit_done(handle, Service::NONE);
             }
             // The unit stays in the buffer, where it can still be read.
             Some(Whose::Entry(_)) => {

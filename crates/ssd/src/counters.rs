@@ -28,10 +28,14 @@ pub struct Counters {
     pub die_busy: Vec<Span>,
     /// Time each high-level unit held a command list; empty if there are none.
     pub unit_busy: Vec<Span>,
+    /// Time the processor worked for software units and for the FTL.
+    pub processor_busy: Span,
     /// Time the host link carried data or overhead, both directions together.
     pub link_busy: Span,
     /// What the map unit has counted since the power came; `None` if there is none.
     pub map: Option<map_unit::Counters>,
+    /// What a block-mapped FTL has done since the power came; `None` under another.
+    pub merges: Option<MergeCounters>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.
@@ -40,6 +44,38 @@ pub struct Counters {
     pub event_hash: u64,
     /// The number of events so far.
     pub events: u64,
+}
+
+/// What a block-mapped FTL has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MergeCounters {
+    /// Merges that have ended, those of wear levelling among them.
+    pub merges: u64,
+    /// Rows that they copied inside their chips.
+    pub copied: u64,
+    /// Rows with sectors of the host.
+    pub given: u64,
+    /// Pages of the log, replicas not counted.
+    pub log_pages: u64,
+    /// Times the map was written.
+    pub maps: u64,
+    /// Failing blocks that a spare stands in for.
+    pub replaced: u64,
+}
+
+impl std::ops::Sub for MergeCounters {
+    type Output = Self;
+
+    fn sub(self, from: Self) -> Self {
+        Self {
+            merges: self.merges - from.merges,
+            copied: self.copied - from.copied,
+            given: self.given - from.given,
+            log_pages: self.log_pages - from.log_pages,
+            maps: self.maps - from.maps,
+            replaced: self.replaced - from.replaced,
+        }
+    }
 }
 
 impl Counters {

@@ -1,6 +1,7 @@
 //! Where things go: flash translation layers.
 
 pub(crate) mod family;
+pub(crate) mod hydra;
 pub mod map_unit;
 pub(crate) mod page;
 pub(crate) mod placement;
@@ -64,6 +65,11 @@ pub(crate) struct Service {
     pub(crate) waited_for: CauseSet,
 }
 
+impl Service {
+    /// Nobody was waited for.
+    pub(crate) const NONE: Self = Self { wait: Span::ZERO, waited_for: CauseSet::EMPTY };
+}
+
 /// Those whose data the FTL moves.
 pub(crate) trait Owners<S> {
     /// Copies the sectors of a unit into a program.
@@ -82,6 +88,8 @@ pub(crate) trait Owners<S> {
     fn write_done(&mut self, owner: Owner, service: Service);
     /// A unit cannot be written any more: there is no room.
     fn write_refused(&mut self, owner: Owner);
+    /// An FTL that did not take writes takes them again.
+    fn room(&mut self);
 }
 
 /// The sectors of a whole mapping unit.

@@ -20,7 +20,7 @@ mod sabotage;
 mod serve;
 mod spec;
 
-pub use counters::Counters;
+pub use counters::{Counters, MergeCounters};
 pub use device::Ssd;
 pub use drive::Drive;
 pub use ftl::map_unit::{self, MapSpec};
@@ -31,6 +31,7 @@ pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use request::{Completion, QueueId, Request, Status, Tag};
 pub use sabotage::Sabotage;
 pub use spec::{
-    BufferSpec, Duplex, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LinkSpec, QueueArbitration, QueueSpec, Resolved,
-    ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, Spec, WearSpec, builtin,
+    BufferPolicy, BufferSpec, Duplex, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LinkSpec,
+    ProcessorSpec, QueueArbitration, QueueSpec, Resolved, ResolvedBuffer, ResolvedHost, ResolvedHydra, ResolvedQueue,
+    ResolvedQueues, ResolvedSuperblocks, Spec, WearSpec, builtin,
 };

@@ -24,7 +24,7 @@ pub struct Recovery {
 }
 
 /// The tag of the flush that precedes an orderly power-off.
-const POWER_OFF: Tag = Tag::MAX;
+pub(crate) const POWER_OFF: Tag = Tag::MAX;
 
 impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Cuts the power at this moment. Whatever had not reached the flash is lost, and what was under way

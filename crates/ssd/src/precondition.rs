@@ -81,7 +81,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.backend.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());
-        let request = self.backend.slots_per_command() as usize;
+        let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut done = 0;
         match step {
             Precondition::Fill => self.write_in_order(units, request, &mut done, progress),
@@ -134,7 +134,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     fn overwrite_until_steady(&mut self, units: u64, done: &mut u64, progress: &mut dyn FnMut(u64, u64)) {
         let mut rng = self.precondition_stream();
         let mut source = || Lpn::new(rng.below(units) as u32);
-        let (window, request) = ((units / 10).max(1), self.backend.slots_per_command() as usize);
+        let (window, request) = ((units / 10).max(1), self.ftl.batch(self.backend.slots_per_command()) as usize);
         let mut recent: Vec<f64> = Vec::new();
         for _ in 0..100 {
             let before = self.programmed();

@@ -11,7 +11,9 @@ use crate::clients::{Active, Clients};
 use crate::device::Event;
 use crate::ftl::{Rest, Unit, full_mask};
 use crate::host::{Direction, Extent};
+use crate::power::POWER_OFF;
 use crate::sabotage::Sabotage;
+use crate::spec::FlushPolicy;
 use crate::{Completion, Request, Ssd, Status};
 
 impl<S: Sector, O: Observer> Ssd<S, O> {
@@ -30,10 +32,23 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             } else if self.clients.drained {
                 self.clients.drained = false;
                 self.buffer_drained();
-            } else if !self.admit() {
+            } else if let Some(token) = self.backend.take_thought() {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                self.ftl.thought(&mut flash, token);
+            } else if !self.admit() && !self.rest() {
                 return;
             }
         }
+    }
+
+    /// Nobody wants anything of the device: the FTL may do something of its own. True if it does.
+    #[inline]
+    fn rest(&mut self) -> bool {
+        if !self.active.is_empty() || !self.ready {
+            return false;
+        }
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        self.ftl.rest(&mut flash, &mut self.clients)
     }
 
     /// Takes the next request from the queue whose turn it is if the device works on few enough.
@@ -278,17 +293,21 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// Writes back one program's worth of the buffer, if it is time for so much. False if not.
     fn write_back(&mut self) -> bool {
+        if !self.ftl.takes_writes() {
+            return false;
+        }
         let batch = self.backend.slots_per_command();
         let flush = self.flushes.back().map(|(epoch, _)| *epoch);
         let waits = !self.buffer_queue.is_empty();
         let Some(buffer) = &mut self.clients.buffer else { return false };
-        let Some(set) = buffer.is_due(batch, flush, waits) else { return false };
+        let batch = buffer.batch(batch);
+        let Some(due) = buffer.is_due(batch, flush, waits) else { return false };
         let mut written = 0;
         let mut version = 0;
         while written < batch {
             let Some(buffer) = &mut self.clients.buffer else { break };
-            let Some(entry) = buffer.next_to_write(set) else { break };
-            let (lpn, mask) = (buffer.entry(entry).lpn, buffer.entry(entry).mask);
+            let Some(entry) = buffer.next_to_write(due) else { break };
+            let crate::buffer::Entry { lpn, mask, set, .. } = *buffer.entry(entry);
             if written == 0 {
                 version = self.ftl.next_version();
                 self.ftl.begin_write(set);
@@ -324,7 +343,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Without a buffer every acknowledged write is in flash already.
     fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
-        if self.resolved.planted.is(Sabotage::FlushLies) {
+        let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
+        let ignored = ignores && self.clients.requests[handle].tag != POWER_OFF;
+        if ignored || self.resolved.planted.is(Sabotage::FlushLies) {
             return self.served(handle);
         }
         let epoch = buffer.begin_flush();

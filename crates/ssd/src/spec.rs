@@ -1,6 +1,8 @@
 //! An SSD as it is described in a file, and what the description comes to.
 
+mod buffer;
 mod builtin;
+mod hydra;
 mod link;
 mod queue;
 mod resolve;
@@ -15,10 +17,12 @@ use crate::ftl::map_unit::MapSpec;
 use crate::ftl::placement::PlacementSpec;
 use crate::ftl::victim::VictimSpec;
 
+pub use buffer::{BufferPolicy, BufferSpec, FlushPolicy, ResolvedBuffer, ResolvedSuperblocks};
 pub use builtin::builtin;
+pub use hydra::{HydraSpec, ProcessorSpec, ResolvedHydra};
 pub use link::{Duplex, LinkSpec};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
-pub use resolve::{Resolved, ResolvedBuffer, ResolvedHost};
+pub use resolve::{Resolved, ResolvedHost};
 
 /// An SSD.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -92,6 +96,10 @@ pub struct FlashSpec {
     /// The high-level units.
     #[serde(default)]
     pub units: Units,
+    /// Time of the one processor that each command takes that no host read is for: units are then software, as
+    /// in Seong et al., Sec. 4.2.3. Hardware units, which take none, if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub software_units: Option<Span>,
     /// What goes first.
     #[serde(default)]
     pub order: Arbitration,
@@ -138,20 +146,6 @@ impl Default for HostSpec {
     }
 }
 
-/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct BufferSpec {
-    /// Its size.
-    pub size: Bytes,
-    /// Share of the buffer above which it writes back.
-    #[serde(default = "half")]
-    pub high: Ratio,
-    /// Share of the buffer at which it stops writing back.
-    #[serde(default = "quarter")]
-    pub low: Ratio,
-}
-
 /// The flash translation layer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -181,6 +175,9 @@ pub struct FtlSpec {
     pub gc: GcSpec,
     /// Wear levelling.
     pub wear: WearSpec,
+    /// The block-mapped FTL of Hydra, if `kind` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hydra: Option<HydraSpec>,
 }
 
 impl Default for FtlSpec {
@@ -195,6 +192,7 @@ impl Default for FtlSpec {
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),
+            hydra: None,
         }
     }
 }
@@ -206,14 +204,16 @@ pub enum FtlKind {
     /// A page-level map, in RAM or behind a map unit.
     #[default]
     Page,
+    /// A map of superblocks, and merges in them (Seong et al., "Hydra").
+    Hydra,
 }
 
 impl FtlKind {
     /// All families: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 1] = {
+    pub const EVERY: [Self; 2] = {
         // A new family does not compile here until somebody has come by the line above.
         match Self::Page {
-            Self::Page => [Self::Page],
+            Self::Page | Self::Hydra => [Self::Page, Self::Hydra],
         }
     };
 }
@@ -246,13 +246,14 @@ impl Default for GcSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WearSpec {
-    /// Dynamic: the least worn free superblock is used next, not the one that was freed first.
+    /// Dynamic: the least worn free superblock is used next, not the one that was freed first. Seong et al. call it
+    /// implicit (Sec. 3.5).
     pub dynamic: bool,
     /// Static: the data of the least worn superblock is moved when it lags so many erases behind the most
-    /// worn free one of its pool; never if missing.
+    /// worn free one of its pool; never if missing. Under Hydra's FTL it is done when the drive has nothing else to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<u32>,
-    /// Erases of a pool between two looks.
+    /// Erases of a pool, or a superchip, between two looks.
     pub check_every: u32,
 }
 
@@ -277,12 +278,4 @@ const fn eight() -> u32 {
 
 const fn yes() -> bool {
     true
-}
-
-const fn half() -> Ratio {
-    Ratio::new(0.5)
-}
-
-const fn quarter() -> Ratio {
-    Ratio::new(0.25)
 }

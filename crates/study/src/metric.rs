@@ -125,8 +125,8 @@ pub const HELP: [&str; 13] = [
     "waf",
     "energy",
     "erases.mean, erases.min, erases.max, erases.deviation",
-    "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.ftl (the map unit: mean over its \
-     cores, or the busier of CMT and CTP of an FMMU)",
+    "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor, busy.ftl (the map unit: \
+     mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
      time of a question and of a flush)",
@@ -186,7 +186,7 @@ impl Name {
             ["waf"] => Some(Self::Amplification),
             ["energy"] => Some(Self::Energy),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
-            ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "ftl"]).map(Self::Busy),
+            ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
@@ -257,6 +257,7 @@ impl Name {
                     "channels" => mean(&used.channels),
                     "dies" => mean(&used.dies),
                     "ftl" => used.ftl,
+                    "processor" => Some(used.processor),
                     _ => mean(&used.units),
                 }
             }

@@ -164,6 +164,7 @@ impl Book {
         if let Some(map) = &counted.map {
             self.at_most("busiest part of the map unit and the span of the run, in ps", longest(&map.busy), span);
         }
+        self.at_most("processor and the span of the run, in ps", counted.processor_busy.as_ps(), span);
     }
 
     /// With nothing under way, every command that was started has been counted.

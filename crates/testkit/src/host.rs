@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
 use flash::units::{Lba, Sectors, Time};
-use ssd::{Completion, Drive, QueueId, Request, Ssd, Status};
+use ssd::{Completion, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;
 
@@ -179,9 +179,15 @@ impl Host {
                 self.oracle.complete_write(&io, &stamps);
                 self.completed_writes.insert(order);
             }
+            IoKind::Flush if self.flushes_are_ignored() => {}
             IoKind::Flush => self.oracle.complete_flush(|order| covered.contains(&order)),
             IoKind::Discard => self.oracle.complete_discard(&io),
         }
+    }
+
+    /// True if the drive acknowledges flushes and does nothing.
+    fn flushes_are_ignored(&self) -> bool {
+        self.ssd.resolved().buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
     }
 
     /// Cuts the power of the drive, switches it on again and checks everything on it.

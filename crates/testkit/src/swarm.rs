@@ -5,8 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Precondition,
-    QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, MapSpec,
+    PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd,
+    VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -41,11 +42,19 @@ fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize].clone()
 }
 
+/// What was drawn, or, in a part of the cases, anything that there is by now.
+fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
+    if later.chance(0.25) { pick(later, every) } else { drawn }
+}
+
 /// A small device of any kind.
 #[must_use]
 pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
     loop {
-        let spec = try_device(rng, faults);
+        let mut spec = try_device(rng, faults);
+        // What came later has a stream of its own, so that a seed draws of the rest what it always did.
+        let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
+        spec = or_superblocks(or_hydra(spec, &mut later), &mut later);
         if spec.resolve().is_ok() {
             return spec;
         }
@@ -70,6 +79,8 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     let victim = pick(rng, &VictimSpec::EVERY);
     // From a copy of the stream: a seed means the same as when there was only one map.
     let map = pick(&mut rng.clone(), &MapSpec::EVERY);
+    // What came later has a stream of its own, and a part of the devices: the others stay what they were.
+    let mut later = Rng::stream(rng.clone().bits(), "swarm.later");
     let start = 1 + rng.below(3) as u32;
     let mut flash_faults = flash::nand::FaultSpec::default();
     if faults {
@@ -94,8 +105,13 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             dies: None,
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
-            units: pick(rng, &Units::EVERY),
-            order: Arbitration { commands: pick(rng, &Order::EVERY), bus: pick(rng, &BusOrder::EVERY) },
+            units: or_later(pick(rng, &Units::EVERY[..4]), &mut later, &Units::EVERY),
+            software_units: later.chance(0.1).then(|| "50us".parse().expect("a time")),
+            order: Arbitration {
+                commands: pick(rng, &Order::EVERY),
+                bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
+                hold: later.chance(0.1),
+            },
             faults: flash_faults,
             custom_part: Some(part),
         },
@@ -105,9 +121,9 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             ..HostSpec::default()
         },
         buffer: rng.chance(0.5).then(|| BufferSpec {
-            size: Bytes::new(8192 * (1 + rng.below(16))),
             high: Ratio::new(0.5),
             low: Ratio::new(0.25),
+            ..BufferSpec::new(Bytes::new(8192 * (1 + rng.below(16))))
         }),
         ftl: FtlSpec {
             map_unit: Some(Bytes::new(pick(rng, &[1024, 2048, 4096]))),
@@ -121,11 +137,54 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 copy_back: rng.chance(0.5),
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
-            kind: pick(rng, &FtlKind::EVERY),
+            kind: pick(rng, &FtlKind::EVERY[..1]),
             map,
             ..FtlSpec::default()
         },
     }
+}
+
+/// In a part of the cases the device with Hydra's FTL and buffer, and otherwise as it is.
+fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.geometry.planes_per_die = 1;
+    part.geometry.page = Bytes::new(pick(rng, &[512, 1024, 2048]));
+    part.geometry.blocks_per_plane = 18 + rng.below(24) as u32;
+    (part.features.copy_back, part.features.multi_plane) = (true, false);
+    part.timing.one_shot = 1;
+    let chips = 1 + rng.below(2) as u32;
+    spec.flash.gang = 1 + rng.below(4) as u32;
+    (spec.flash.width, spec.flash.multi_plane) = (8 * spec.flash.gang, None);
+    spec.flash.chips = chips * (1 + rng.below(2) as u32);
+    let processor = ProcessorSpec { mhz: 10, synthesizer: rng.chance(0.5), ..ProcessorSpec::default() };
+    let hydra = HydraSpec {
+        chips,
+        spare_blocks: rng.chance(0.5).then_some(3),
+        replicate: rng.chance(0.5),
+        processor: rng.chance(0.3).then_some(processor),
+    };
+    spec.host.chop = None;
+    spec.ftl = FtlSpec {
+        kind: FtlKind::Hydra,
+        hydra: Some(hydra),
+        wear: spec.ftl.wear,
+        over_provisioning: spec.ftl.over_provisioning,
+        ..FtlSpec::default()
+    };
+    spec
+}
+
+/// In a part of the cases the device with a buffer that writes superblocks back.
+fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
+    if let Some(buffer) = spec.buffer.as_mut().filter(|_| rng.chance(0.3)) {
+        buffer.policy = BufferPolicy::Superblock;
+        buffer.max_superblocks = Some(1 + rng.below(8) as u32);
+        buffer.superblock = (spec.ftl.kind != FtlKind::Hydra).then(|| Bytes::new(8192 << rng.below(3)));
+    }
+    spec
 }
 
 /// The same device with submission queues. Every queue has room for all that the host can write.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use flash::backend::{BusOrder, Order, Units};
 use flash::engine::Rng;
-use ssd::{Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
+use ssd::{BufferPolicy, Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 
 fn seeds(swarm: &Swarm, seeds: std::ops::Range<u64>) {
@@ -53,7 +53,7 @@ fn two_runs_are_one() {
 #[test]
 fn everything_registered_is_drawn() {
     let mut drawn = BTreeSet::new();
-    for seed in 0..400 {
+    for seed in 0..600 {
         let spec = swarm::draw_device(&mut Rng::stream(seed, "swarm"), true);
         let (flash, ftl) = (&spec.flash, &spec.ftl);
         let host = swarm::draw_queues(&mut Rng::stream(seed, "swarm.queues"), &spec).host;
@@ -72,6 +72,11 @@ fn everything_registered_is_drawn() {
             format!("buffer: {}", spec.buffer.is_some()),
             format!("static wear levelling: {}", ftl.wear.threshold.is_some()),
             format!("copy-back: {}", ftl.gc.copy_back),
+            format!("held channels: {}", flash.order.hold),
+            format!("software units: {}", flash.software_units.is_some()),
+            format!("{:?}", spec.buffer.as_ref().map(|buffer| buffer.policy)),
+            format!("{:?}, {:?}", ftl.kind, spec.buffer.as_ref().map(|buffer| buffer.policy)),
+            format!("replicated map: {}", ftl.hydra.as_ref().is_some_and(|hydra| hydra.replicate)),
         ]);
     }
     let kinds = FtlKind::EVERY.map(|kind| format!("{kind:?}")).into_iter();
@@ -83,10 +88,13 @@ fn everything_registered_is_drawn() {
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));
     let switches = ["buffer", "static wear levelling", "copy-back", "several queues", "confined", "depth of a queue"];
-    let switches = switches.into_iter();
+    let switches = switches.into_iter().chain(["held channels", "software units", "replicated map"]);
     let switches = switches.flat_map(|name| [false, true].map(|on| format!("{name}: {on}")));
     let policies = kinds.chain(maps).chain(victims).chain(placements).chain(units).chain(orders).chain(buses);
-    for registered in policies.chain(arbitrations).chain(switches) {
+    let buffers = BufferPolicy::EVERY
+        .into_iter()
+        .flat_map(|policy| [format!("{:?}", Some(policy)), format!("{:?}, {:?}", FtlKind::Hydra, Some(policy))]);
+    for registered in policies.chain(arbitrations).chain(switches).chain(buffers) {
         assert!(drawn.contains(&registered), "{registered} was never drawn");
     }
     let orders = |drawn: &str| Digits::every().filter(|order| drawn.contains(&format!("{order:?}"))).count();

@@ -95,6 +95,19 @@ pub(super) enum Stage {
     DataIn,
     /// Data out.
     DataOut,
+    /// Command, address and data into a register that holds a page already: the second phase of a copy-back.
+    Patch,
+}
+
+/// How far the processor is with a command, where it takes part (see [`super::Config::software`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Preparation {
+    /// Not asked.
+    None,
+    /// Asked, because the die is free.
+    Asked,
+    /// Done: the die may begin it.
+    Done,
 }
 
 /// One flash command.
@@ -113,7 +126,12 @@ pub struct Command {
     pub(super) stream: Stream,
     pub(super) class: Class,
     pub(super) stage: Stage,
+    pub(super) preparation: Preparation,
+    /// For a copy-back with data in: it has taken effect.
+    pub(super) begun: bool,
     pub(super) count: u32,
+    /// Sectors that cross the channel; zero if all its slots do, or, for a copy-back, none.
+    pub(super) sectors: u32,
     pub(super) padding: u32,
     pub(super) waits: u16,
     pub(super) done: bool,
@@ -145,7 +163,10 @@ impl Command {
             stream,
             class,
             stage: Stage::Command,
+            preparation: Preparation::None,
+            begun: false,
             count: 0,
+            sectors: 0,
             padding: 0,
             waits: 0,
             done: false,
@@ -170,6 +191,17 @@ impl Command {
     #[inline]
     pub const fn count(&self) -> u32 {
         self.count
+    }
+
+    /// True if it is a copy-back in its first phase, with data to come.
+    pub(super) const fn wants_data(&self) -> bool {
+        self.begun && !matches!(self.stage, Stage::Patch)
+    }
+
+    /// Sectors that cross the channel, if they were set: otherwise those of all its slots, or, for a copy-back, none.
+    #[must_use]
+    pub const fn sectors(&self) -> Option<u32> {
+        if self.sectors > 0 { Some(self.sectors) } else { None }
     }
 
     /// The stream it programs for.
@@ -207,7 +239,8 @@ pub struct Slot {
     pub owner: Option<NonZeroU32>,
     /// Where the unit's first sector stands in the owner's data; negative if the data begins inside.
     pub at: i32,
-    /// The sectors that the owner gives or wants, one bit each.
+    /// The sectors that the owner gives or wants, one bit each. For a copy-back those that come from the
+    /// payload and not from the source page, if it moves sectors.
     pub mask: u64,
     /// True if `lpn` is known beforehand.
     pub expected: bool,

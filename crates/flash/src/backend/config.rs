@@ -21,11 +21,14 @@ pub enum Units {
     PerChannel,
     /// So many, each may reach any die (Sung, PMCD).
     Shared(u32),
+    /// A foreground unit for the lists of host reads, and so many background units for all others; each may
+    /// reach any die (Seong et al., "Hydra", Sec. 3.3.2 and 3.4).
+    Background(u32),
 }
 
 impl Units {
     /// One of every kind: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 4] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2)];
+    pub const EVERY: [Self; 5] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2), Self::Background(2)];
 }
 
 impl Order {
@@ -35,7 +38,7 @@ impl Order {
 
 impl BusOrder {
     /// All of them.
-    pub const EVERY: [Self; 3] = [Self::Fifo, Self::CommandFirst, Self::DataFirst];
+    pub const EVERY: [Self; 4] = [Self::Fifo, Self::CommandFirst, Self::DataFirst, Self::ReadFirst];
 }
 
 /// Which of the waiting lists or commands goes first.
@@ -63,6 +66,10 @@ pub enum BusOrder {
     /// Data that waits in a chip before new commands. Several simulators do this; chips then work in
     /// convoys.
     DataFirst,
+    /// Commands and data of host reads before everything else. With host reads first at the dies too, a host
+    /// read goes in between the primitives of other dies, and on its own die between whole operations
+    /// (Seong et al., Sec. 3.4).
+    ReadFirst,
 }
 
 /// The decisions about order.
@@ -73,6 +80,11 @@ pub struct Arbitration {
     pub commands: Order,
     /// On the channels.
     pub bus: BusOrder,
+    /// Whether a command keeps its channel from its first cycle until its array is done and its data is out,
+    /// as the coarse-grained interleaving of Seong et al., Fig. 7a, does. Nothing else crosses it meanwhile,
+    /// host reads included.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hold: bool,
 }
 
 /// How long things take, resolved for one geometry.
@@ -96,6 +108,9 @@ pub struct Timing {
     pub slot_bytes: Bytes,
     /// Channel time of n slots, at index n.
     pub transfer: Vec<Span>,
+    /// Channel time of n sectors, for commands that move only a part of their slots, at index n.
+    pub sectors: Vec<Span>,
+    slot_sectors: u32,
 }
 
 /// Why a timing cannot be resolved.
@@ -137,6 +152,8 @@ impl Timing {
         let spare = part.geometry.spare.get() * page.get() / part.geometry.page.get();
         let share = if part.bus.transfer_spare { spare / u64::from(geometry.slots) } else { 0 };
         let slot_bytes = unit + Bytes::new(share);
+        let slots = geometry.row_slots() * one_shot;
+        let sectors = 0..=slots * geometry.sectors;
         Ok(Self {
             read: part.timing.read.clone(),
             program: part.timing.program.clone(),
@@ -145,9 +162,17 @@ impl Timing {
             cache_program: (cache_mode && part.features.cache_program).then_some(part.timing.cache_program_copy),
             one_shot,
             command: part.bus.command,
-            transfer: (0..=geometry.row_slots() * one_shot).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),
+            transfer: (0..=slots).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),
+            sectors: sectors.map(|n| rate.time(part_of(slot_bytes, n, geometry.sectors))).collect(),
             slot_bytes,
+            slot_sectors: geometry.sectors,
         })
+    }
+
+    /// Bytes of n sectors on the channel, with their share of the spare bytes, rounded down.
+    #[must_use]
+    pub fn bytes_of(&self, sectors: u32) -> Bytes {
+        part_of(self.slot_bytes, sectors, self.slot_sectors)
     }
 
     pub(super) fn read_time(&self, page: u32) -> Span {
@@ -159,6 +184,11 @@ impl Timing {
     }
 }
 
+/// Bytes of `n` sectors if a slot of `of` sectors has `slot`.
+fn part_of(slot: Bytes, n: u32, of: u32) -> Bytes {
+    Bytes::new(slot.get() * u64::from(n) / u64::from(of))
+}
+
 /// Everything the backend is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -168,6 +198,9 @@ pub struct Config {
     pub units: Units,
     /// What goes first.
     pub arbitration: Arbitration,
+    /// The time of the processor that each command of a background list takes, if units are software;
+    /// hardware units take none (Seong et al., Sec. 4.2.3).
+    pub software: Option<Span>,
 }
 
 #[cfg(test)]
@@ -182,6 +215,7 @@ mod tests {
             Units::PerDie => 1,
             Units::PerChannel => 2,
             Units::Shared(_) => 3,
+            Units::Background(_) => 4,
         };
         let order = |order: &Order| match order {
             Order::Fifo => 0,
@@ -191,9 +225,10 @@ mod tests {
             BusOrder::Fifo => 0,
             BusOrder::CommandFirst => 1,
             BusOrder::DataFirst => 2,
+            BusOrder::ReadFirst => 3,
         };
-        assert!(Units::EVERY.iter().map(units).eq(0..4));
+        assert!(Units::EVERY.iter().map(units).eq(0..5));
         assert!(Order::EVERY.iter().map(order).eq(0..2));
-        assert!(BusOrder::EVERY.iter().map(bus).eq(0..3));
+        assert!(BusOrder::EVERY.iter().map(bus).eq(0..4));
     }
 }

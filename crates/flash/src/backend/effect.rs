@@ -18,7 +18,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             Op::CopyBack => {
                 self.judge_copy_back(handle);
-                self.read(handle);
+                if self.commands[handle].sectors > 0 {
+                    self.merge(handle);
+                } else {
+                    self.read(handle);
+                }
                 self.program(handle);
             }
         }
@@ -63,6 +67,41 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             slot.version = read.version;
             slot.lost = !read.readable;
         }
+    }
+
+    /// Reads the source pages of a copy-back under the sectors that come in over the channel.
+    fn merge(&mut self, handle: Handle<Command>) {
+        self.commands[handle].begun = true;
+        let command = &self.commands[handle];
+        assert!(command.count > 0, "a copy-back of nothing");
+        let first = handle.index() * self.slots_per_command as usize;
+        let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
+        let (mut page, mut given) = (None, 0);
+        for place in first..first + command.count as usize {
+            let slot = &mut self.slots[place];
+            if page.replace(self.media.geometry().page_of(slot.psn)) != Some(self.media.geometry().page_of(slot.psn)) {
+                self.media.read_page(slot.psn);
+            }
+            given += slot.mask.count_ones();
+            let payload = &mut self.payload[place * sectors..(place + 1) * sectors];
+            let read = self.media.read(slot.psn, &mut self.scratch);
+            for (i, old) in self.scratch.iter().enumerate().filter(|(i, _)| slot.mask & (1 << i) == 0) {
+                payload[i] = *old;
+            }
+            if slot.expected {
+                assert!(
+                    read.lpn == slot.lpn,
+                    "{} was copied from {}, which holds {}: the map is wrong",
+                    slot.lpn,
+                    slot.psn,
+                    read.lpn
+                );
+            } else {
+                (slot.lpn, slot.version) = (read.lpn, read.version);
+            }
+            slot.lost = !read.readable;
+        }
+        assert!(given <= command.sectors, "{given} sectors of a copy-back are new and {} cross", command.sectors);
     }
 
     fn program(&mut self, handle: Handle<Command>) {

@@ -5,27 +5,21 @@ use crate::nand::Sector;
 use crate::units::{Span, Time};
 
 use super::queue::CLASSES;
-use super::{Backend, BusOrder, Class, Command, Event, List, Observer, Op, Order, Phase, Resource, Stage, Units};
+use super::{Backend, Class, Command, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Units};
+
+/// The unit of host reads, where there is one.
+const FOREGROUND: u32 = 0;
+
+/// The processor in the event hash, which dies and channels count from zero on.
+const PROCESSOR: u64 = u64::MAX - 1;
 
 impl Class {
     /// The queue of this class under an order.
     #[inline]
-    const fn under(self, order: Order) -> usize {
+    pub(super) const fn under(self, order: Order) -> usize {
         match (order, self) {
             (Order::Fifo, _) | (Order::ReadFirst, Self::HostRead) => 0,
             (Order::ReadFirst, Self::Other) => CLASSES - 1,
-        }
-    }
-}
-
-impl Stage {
-    #[inline]
-    const fn under(self, order: BusOrder) -> usize {
-        match (order, self) {
-            (BusOrder::Fifo, _)
-            | (BusOrder::CommandFirst, Self::Command | Self::DataIn)
-            | (BusOrder::DataFirst, Self::DataOut) => 0,
-            _ => CLASSES - 1,
         }
     }
 }
@@ -53,16 +47,25 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Units::None => return self.dispatch(now, list, events),
             Units::PerDie => self.commands[first].die.get(),
             Units::PerChannel => self.dies[self.commands[first].die.index()].channel,
-            Units::Shared(_) => match self.units.iter().position(|unit| unit.list.is_none()) {
-                Some(free) => free as u32,
-                None => return self.shared.push(&mut self.lists, class, list),
-            },
+            Units::Background(_) if self.lists[list].class == Class::HostRead => FOREGROUND,
+            Units::Shared(_) | Units::Background(_) => {
+                let all = self.units.iter().enumerate().skip(self.first_shared());
+                match all.clone().find(|(_, unit)| unit.list.is_none()) {
+                    Some((free, _)) => free as u32,
+                    None => return self.shared.push(&mut self.lists, class, list),
+                }
+            }
         };
         if self.units[unit as usize].list.is_none() {
             self.occupy(now, unit, list, events);
         } else {
             self.units[unit as usize].queue.push(&mut self.lists, class, list);
         }
+    }
+
+    /// The first of the units that take any list: behind the foreground unit, if there is one.
+    const fn first_shared(&self) -> usize {
+        matches!(self.units_kind, Units::Background(_)) as usize
     }
 
     /// Everything at once, in the order of the list as far as the dependencies allow.
@@ -138,12 +141,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Lets an idle die begin what waits for it.
     #[inline]
-    fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
-        let state = &mut self.dies[die as usize];
+    pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        let state = &self.dies[die as usize];
         if state.array.is_some() || state.register.is_some() {
+            if self.forwards {
+                self.forward_to(now, die, events);
+            }
             return;
         }
-        let Some(handle) = state.queue.pop(&self.commands) else { return };
+        if self.processor.cost.is_some() && !self.prepare(now, die, events) {
+            return;
+        }
+        let Some(handle) = self.dies[die as usize].queue.pop(&self.commands) else { return };
         self.begin(now, handle, events);
     }
 
@@ -151,7 +160,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.commands[handle];
         let die = &mut self.dies[command.die.index()];
         if now > command.ready {
-            command.wait = now - command.ready;
+            command.wait += now - command.ready;
             if let Some(cause) = die.last {
                 self.lists[command.list].waited_for.insert(cause);
             }
@@ -160,7 +169,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if command.op == Op::Program {
             die.register = Some(handle);
             self.request_bus(now, handle, Stage::DataIn, events);
-        } else if self.timing.command.is_zero() {
+        } else if self.timing.command.is_zero() && !self.arbitration.hold {
             self.work(now, handle, events);
         } else {
             die.array = Some(handle);
@@ -168,17 +177,31 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The array starts.
+    /// The array starts, and the flash is changed.
     #[inline]
     fn work<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        let time = self.array_time(handle);
+        let (time, primitive) = self.array_work(handle);
         self.take_effect(handle);
+        self.start_array(now, handle, time, primitive, events);
+    }
+
+    #[inline]
+    fn start_array<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        time: Span,
+        primitive: Primitive,
+        events: &mut EventQueue<E>,
+    ) {
         let command = &self.commands[handle];
         let number = command.die.get();
         let until = now + time;
         self.account.at(command.op, command.cause).array += time;
         self.observer.phase(Phase {
             resource: Resource::Array(number),
+            die: number,
+            primitive,
             op: command.op,
             cause: command.cause,
             from: now,
@@ -188,29 +211,38 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         die.array = Some(handle);
         die.busy += time;
         die.until = until;
+        if self.arbitration.hold {
+            self.keep_channel(handle, until);
+        }
         events.push(until, Event::Array(number).into());
     }
 
-    fn array_time(&self, handle: Handle<Command>) -> Span {
+    /// How long the array of a command works, and on what; of a copy-back with data in, the first phase.
+    fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
         let command = &self.commands[handle];
         let geometry = self.media.geometry();
         let row_of = |offset| geometry.page_and_plane(offset).0;
         match command.op {
-            Op::Erase => self.timing.erase,
-            Op::Program => self.timing.program_time(row_of(command.target.offset)),
+            Op::Erase => (self.timing.erase, Primitive::Erase),
+            Op::Program => (self.timing.program_time(row_of(command.target.offset)), Primitive::Program),
             Op::CopyBack => {
                 let source = geometry.locate(self.slot(handle, 0).1.psn).1;
-                self.timing.read_time(row_of(source)) + self.timing.program_time(row_of(command.target.offset))
+                let read = self.timing.read_time(row_of(source));
+                if command.sectors > 0 {
+                    return (read, Primitive::Read);
+                }
+                (read + self.timing.program_time(row_of(command.target.offset)), Primitive::CopyBack)
             }
             Op::Read => {
                 let page =
                     if self.timing.read.len() == 1 { 0 } else { row_of(geometry.locate(self.slot(handle, 0).1.psn).1) };
                 let time = self.timing.read_time(page);
-                match self.timing.cache_read {
+                let time = match self.timing.cache_read {
                     // In cache mode the page goes on to the cache register before it can be sent.
                     Some(copy) if self.streams(handle) => time + copy,
                     _ => time,
-                }
+                };
+                (time, Primitive::Read)
             }
         }
     }
@@ -223,10 +255,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// True if two commands are of the kind that cache mode runs one behind the other: neighbours of one
-    /// list in one superblock. Their pages were written or are written in order.
-    fn follows(&self, a: Handle<Command>, b: Handle<Command>) -> bool {
-        let (a, b) = (&self.commands[a], &self.commands[b]);
-        a.list == b.list && a.op == b.op && a.die == b.die && a.target.superblock == b.target.superblock
+    /// list in one superblock. Their pages were written or are written in order. A software unit issues the second
+    /// when the first is done.
+    fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
+        let (a, b) = (&self.commands[first], &self.commands[second]);
+        let neighbours = a.list == b.list && a.op == b.op && a.die == b.die;
+        neighbours && a.target.superblock == b.target.superblock && self.is_prepared(second)
     }
 
     /// In cache mode lets the command behind `before` begin while `before` is still in the die.
@@ -238,69 +272,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         self.dies[die].queue.pop(&self.commands);
         self.begin(now, head, events);
-    }
-
-    #[inline]
-    fn request_bus<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        handle: Handle<Command>,
-        stage: Stage,
-        events: &mut EventQueue<E>,
-    ) {
-        let command = &mut self.commands[handle];
-        command.stage = stage;
-        command.ready = now;
-        let number = self.dies[command.die.index()].channel;
-        let channel = &mut self.channels[number as usize];
-        if channel.current.is_none() {
-            self.transfer(now, number, handle, events);
-        } else {
-            channel.queue.push(&mut self.commands, stage.under(self.arbitration.bus), handle);
-        }
-    }
-
-    /// The channel starts.
-    #[inline]
-    fn transfer<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        number: u32,
-        handle: Handle<Command>,
-        events: &mut EventQueue<E>,
-    ) {
-        let command = &mut self.commands[handle];
-        let channel = &mut self.channels[number as usize];
-        if now > command.ready {
-            command.wait += now - command.ready;
-            if let Some(cause) = channel.last {
-                self.lists[command.list].waited_for.insert(cause);
-            }
-        }
-        let data = self.timing.transfer[command.count as usize];
-        let time = match command.stage {
-            Stage::Command => self.timing.command,
-            Stage::DataIn => self.timing.command + data,
-            Stage::DataOut => data,
-        };
-        let until = now + time;
-        channel.current = Some(handle);
-        channel.last = Some(command.cause);
-        channel.busy += time;
-        channel.until = until;
-        let tally = self.account.at(command.op, command.cause);
-        tally.bus += time;
-        if command.stage != Stage::Command {
-            tally.bytes += self.timing.slot_bytes * u64::from(command.count);
-        }
-        self.observer.phase(Phase {
-            resource: Resource::Channel(number),
-            op: command.op,
-            cause: command.cause,
-            from: now,
-            until,
-        });
-        events.push(until, Event::Bus(number).into());
     }
 
     /// Something the backend scheduled is due.
@@ -321,6 +292,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 hash.add(now, u64::from(channel) << 2 | 1);
                 self.bus_done(now, channel, events);
             }
+            Event::Processor => {
+                hash.add(now, PROCESSOR);
+                self.processed(now, events);
+            }
         }
     }
 
@@ -338,6 +313,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 self.finish(now, handle, events);
                 self.next_command(now, number, events);
+            }
+            Op::CopyBack if self.commands[handle].wants_data() => {
+                (die.array, die.register) = (None, Some(handle));
+                self.request_bus(now, handle, Stage::Patch, events);
             }
             Op::Erase | Op::CopyBack => {
                 die.array = None;
@@ -395,10 +374,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     fn bus_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
-        let channel = &mut self.channels[number as usize];
-        let handle = channel.current.take().expect("a channel that finishes was busy");
-        if let Some(next) = channel.queue.pop(&self.commands) {
-            self.transfer(now, number, next, events);
+        let handle = self.channels[number as usize].current.expect("a channel that finishes was busy");
+        if !self.arbitration.hold {
+            self.free_channel(now, number, events);
         }
         let command = &self.commands[handle];
         let die_number = command.die.get();
@@ -409,6 +387,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Stage::DataIn => {
                 die.register = None;
                 self.work_loaded(now, handle, events);
+            }
+            Stage::Patch => {
+                die.register = None;
+                // The flash was changed with the first phase.
+                let row = self.media.geometry().page_and_plane(command.target.offset).0;
+                self.start_array(now, handle, self.timing.program_time(row), Primitive::Program, events);
             }
             Stage::DataOut => {
                 die.register = None;
@@ -427,7 +411,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.commands[handle];
         command.done = true;
         let (list, wait, then) = (command.list, command.wait, command.then);
-        self.dies[command.die.index()].unfinished -= 1;
+        let die = &mut self.dies[command.die.index()];
+        die.unfinished -= 1;
+        if self.arbitration.hold {
+            let channel = die.channel;
+            self.free_channel(now, channel, events);
+        }
         if then[0].is_some() {
             self.pass_on(handle);
         }
@@ -455,7 +444,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         leaver.list = None;
         leaver.last = Some(cause);
         leaver.busy += now - leaver.since;
-        let queue = if matches!(self.units_kind, Units::Shared(_)) { &mut self.shared } else { &mut leaver.queue };
+        let shared = match self.units_kind {
+            Units::Shared(_) => true,
+            Units::Background(_) => unit != FOREGROUND,
+            Units::None | Units::PerDie | Units::PerChannel => false,
+        };
+        let queue = if shared { &mut self.shared } else { &mut leaver.queue };
         if let Some(next) = queue.pop(&self.lists) {
             self.occupy(now, unit, next, events);
         }

@@ -13,12 +13,37 @@ pub enum Resource {
     Channel(u32),
 }
 
+/// What a command is made of (Seong et al., Sec. 3.3.2, call it a primitive).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Primitive {
+    /// Command and address cycles of an operation without data to send.
+    Command,
+    /// Data in, with its command and address cycles.
+    DataIn,
+    /// Data out.
+    DataOut,
+    /// Nothing crosses the channel, but it is kept.
+    Hold,
+    /// An array reads.
+    Read,
+    /// An array programs.
+    Program,
+    /// An array erases.
+    Erase,
+    /// An array reads and then programs what it read.
+    CopyBack,
+}
+
 /// A stretch of time in which a resource works for one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
     /// What works.
     pub resource: Resource,
+    /// The die for whose command it works.
+    pub die: u32,
     /// What it does.
+    pub primitive: Primitive,
+    /// What the command does.
     pub op: Op,
     /// Why.
     pub cause: Cause,

@@ -6,16 +6,20 @@ use crate::units::Time;
 use super::{Backend, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Cuts the power: programs and erases under way are torn, everything that waited is gone, the media
-    /// stays. What was counted stays counted.
+    /// Cuts the power: programs and erases under way are torn, and so are copy-backs in any of their phases;
+    /// everything that waited is gone, the media stays. What was counted stays counted.
     pub fn cut_power(&mut self, now: Time) {
         self.account = self.account(now);
         for number in 0..self.dies.len() {
             let die = &mut self.dies[number];
             // An array that has not begun (its time is not running) has touched nothing.
-            let working = die.array.filter(|_| !die.held && die.until > now);
+            let working = die.array.filter(|handle| {
+                let between_phases = self.commands[*handle].wants_data();
+                !die.held && die.until > now || between_phases
+            });
+            let filling = die.register.filter(|handle| self.commands[*handle].op == Op::CopyBack);
             die.busy -= die.until.saturating_since(now);
-            if let Some(handle) = working {
+            if let Some(handle) = working.or(filling) {
                 let (target, count) = (self.commands[handle].target, self.commands[handle].count);
                 match self.commands[handle].op {
                     Op::Read => {}
@@ -44,6 +48,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             unit.queue.clear();
             unit.last = None;
         }
+        self.processor.cut(now);
         self.shared.clear();
         self.lists.clear();
         self.commands.clear();

@@ -42,6 +42,33 @@ impl<T: Links> Queue<T> {
         });
     }
 
+    /// Puts an item before all others of its class.
+    pub(super) fn push_front(&mut self, slab: &mut Slab<T>, class: usize, item: Handle<T>) {
+        let end = self.ends[class];
+        slab[item].set_next(end.map(|(head, _)| head));
+        self.ends[class] = Some((item, end.map_or(item, |(_, tail)| tail)));
+    }
+
+    /// Takes an item out from wherever it is in its class. False if it is not there.
+    pub(super) fn remove(&mut self, slab: &mut Slab<T>, class: usize, item: Handle<T>) -> bool {
+        let Some((head, tail)) = self.ends[class] else { return false };
+        let after = slab[item].next();
+        if head == item {
+            self.ends[class] = after.map(|next| (next, tail));
+            return true;
+        }
+        let mut before = head;
+        while let Some(next) = slab[before].next() {
+            if next == item {
+                slab[before].set_next(after);
+                self.ends[class] = Some((head, if tail == item { before } else { tail }));
+                return true;
+            }
+            before = next;
+        }
+        false
+    }
+
     #[inline]
     pub(super) fn peek(&self) -> Option<Handle<T>> {
         self.ends.iter().flatten().next().map(|(head, _)| *head)

@@ -5,9 +5,15 @@ use crate::engine::{EventHash, EventQueue};
 use crate::nand::{FaultSpec, Faults, Part};
 use crate::units::{Lpn, Psn, Rate};
 
+mod copy_back;
+mod diagrams;
+mod hydra;
+mod lanes;
+mod software;
+
 /// A bench: a backend with its event queue and clock.
-struct Bench<O = Vec<Phase>> {
-    backend: Backend<(), O>,
+struct Bench<S = ()> {
+    backend: Backend<S, Vec<Phase>>,
     events: EventQueue<Event>,
     hash: EventHash,
     now: Time,
@@ -46,20 +52,24 @@ impl Shape {
         let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
         let geometry = geometry.expect("a small array");
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
-        let config = Config { timing, units: self.units, arbitration: self.arbitration };
-        let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 1));
-        Bench {
-            backend: Backend::new(media, &config, Vec::new()),
+        let config = Config { timing, units: self.units, arbitration: self.arbitration, software: None };
+        Bench::new(geometry, &config, 1)
+    }
+}
+
+fn slot(lpn: u32, psn: u32) -> Slot {
+    Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() }
+}
+
+impl<S: Sector> Bench<S> {
+    fn new(geometry: Geometry, config: &Config, seed: u64) -> Self {
+        let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), seed));
+        Self {
+            backend: Backend::new(media, config, Vec::new()),
             events: EventQueue::default(),
             hash: EventHash::default(),
             now: Time::ZERO,
         }
-    }
-}
-
-impl Bench {
-    fn slot(lpn: u32, psn: u32) -> Slot {
-        Slot { lpn: Lpn::new(lpn), psn: Psn::new(psn), expected: true, ..Slot::default() }
     }
 
     /// A list that programs or reads `pages` pages of a superblock from `offset` on, row by row.
@@ -78,7 +88,7 @@ impl Bench {
             };
             for i in at..end {
                 let psn = self.backend.geometry().slot(superblock, i).get();
-                self.backend.push_slot(command, Self::slot(psn, psn));
+                self.backend.push_slot(command, slot(psn, psn));
             }
             at = end;
         }
@@ -102,6 +112,15 @@ impl Bench {
             self.now = at;
             self.backend.handle(at, event, &mut self.events, &mut self.hash);
         }
+    }
+
+    /// Lets everything before a moment happen; it is that moment then.
+    fn until(&mut self, at: Time) {
+        while let Some((at, event)) = self.events.pop_due(Time::from_ps(at.as_ps() - 1)) {
+            self.now = at;
+            self.backend.handle(at, event, &mut self.events, &mut self.hash);
+        }
+        self.now = at;
     }
 
     fn time(&mut self, op: Op, pages: u32) -> f64 {
@@ -223,9 +242,13 @@ fn wait_and_cause_are_kept() {
 
 /// A write that is under way, then a write and a read that wait: the order of their ends.
 fn order(units: Units, commands: Order) -> Vec<u32> {
-    let mut bench =
-        Shape { units, arbitration: Arbitration { commands, bus: BusOrder::Fifo }, cache: false, ..Shape::default() }
-            .build();
+    let mut bench = Shape {
+        units,
+        arbitration: Arbitration { commands, ..Arbitration::default() },
+        cache: false,
+        ..Shape::default()
+    }
+    .build();
     bench.time(Op::Program, 1);
     for (op, superblock) in [(Op::Program, 1), (Op::Program, 2), (Op::Read, 0)] {
         let list = bench.list(op, superblock, 0, if op == Op::Program { 3 } else { 1 });
@@ -249,7 +272,7 @@ fn the_papers_queueing_example() {
     // DJ13: read x, write 4x. First come, first served: mean (4 + 5)/2 = 4.5x; read first: (1 + 5)/2 = 3x.
     let mean = |commands| {
         let mut bench = Shape {
-            arbitration: Arbitration { commands, bus: BusOrder::Fifo },
+            arbitration: Arbitration { commands, ..Arbitration::default() },
             cache: false,
             rate: Rate::new(1_000_000_000_000),
             ..Shape::default()
@@ -279,7 +302,7 @@ fn bus_order_decides_between_data_and_commands() {
     let order = |bus| {
         let mut bench = Shape {
             chips: 3,
-            arbitration: Arbitration { commands: Order::Fifo, bus },
+            arbitration: Arbitration { bus, ..Arbitration::default() },
             cache: false,
             ..Shape::default()
         }
@@ -364,7 +387,7 @@ fn a_read_of_the_wrong_page_aborts() {
     let list = bench.backend.open_list(Class::HostRead, 0);
     let read = bench.backend.add_read(list, Cause::Host, SuperblockId::new(0));
     // Without payload every sixteenth unit is checked; 0 is one of them.
-    bench.backend.push_slot(read, Bench::slot(0, 1));
+    bench.backend.push_slot(read, slot(0, 1));
     bench.submit(list);
 }
 

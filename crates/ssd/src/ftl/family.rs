@@ -8,16 +8,20 @@ use flash::engine::Handle;
 use flash::nand::{Media, Sector};
 use flash::units::{Lpn, Span, Time};
 
+use super::hydra::HydraFtl;
 use super::map_unit::Counters;
 use super::page::PageFtl;
 use super::{Flash, Owner, Owners, Unit};
 use crate::Resolved;
+use crate::counters::MergeCounters;
 use crate::spec::FtlKind;
 
 /// The FTL of a device.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A device has one of them, and a box would be a step more on each request's way.
 pub(crate) enum Ftl {
     Page(PageFtl),
+    Hydra(HydraFtl),
 }
 
 /// The same for every family.
@@ -25,6 +29,7 @@ macro_rules! each {
     ($any:expr, $ftl:ident => $do:expr) => {
         match $any {
             Self::Page($ftl) => $do,
+            Self::Hydra($ftl) => $do,
         }
     };
 }
@@ -34,6 +39,7 @@ impl Ftl {
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>, seed: u64) -> Self {
         match resolved.ftl.kind {
             FtlKind::Page => Self::Page(PageFtl::mount(resolved, media, seed)),
+            FtlKind::Hydra => Self::Hydra(HydraFtl::mount(resolved, media)),
         }
     }
 
@@ -41,6 +47,7 @@ impl Ftl {
     pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Span {
         match resolved.ftl.kind {
             FtlKind::Page => PageFtl::scan_time(resolved, media),
+            FtlKind::Hydra => HydraFtl::scan_time(resolved, media),
         }
     }
 
@@ -59,6 +66,44 @@ impl Ftl {
         each!(self, ftl => ftl.free_blocks())
     }
 
+    /// Units that a write had best hand over at once, where one command programs `slots`.
+    pub(crate) const fn batch(&self, slots: u32) -> u32 {
+        match self {
+            Self::Page(_) => slots,
+            Self::Hydra(ftl) => ftl.batch(),
+        }
+    }
+
+    /// False while a write that was handed over would only wait, and a buffer had better keep it. When that is over,
+    /// [`Owners::room`] is called.
+    pub(crate) fn takes_writes(&self) -> bool {
+        match self {
+            Self::Page(_) => true,
+            Self::Hydra(ftl) => ftl.takes_writes(),
+        }
+    }
+
+    /// The device has nothing to do. True if the FTL begins something of its own.
+    #[inline]
+    pub(crate) fn rest<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) -> bool {
+        match self {
+            Self::Page(_) => false,
+            Self::Hydra(ftl) => ftl.rest(flash, owners),
+        }
+    }
+
+    /// The processor has finished a thought of the FTL.
+    pub(crate) fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+        match self {
+            Self::Page(_) => unreachable!("a page-mapped FTL takes no time"),
+            Self::Hydra(_) => HydraFtl::thought(flash, token),
+        }
+    }
+
     /// The version of the latest write.
     pub(crate) fn latest_version(&self) -> u32 {
         each!(self, ftl => ftl.latest_version())
@@ -75,7 +120,9 @@ impl Ftl {
     /// A request for this unit will come: whatever memory that takes may be fetched.
     #[inline]
     pub(crate) fn fetch(&self, unit: usize) {
-        each!(self, ftl => ftl.fetch(unit));
+        if let Self::Page(ftl) = self {
+            ftl.fetch(unit);
+        }
     }
 
     /// Reads sectors of a unit for an owner, as one of several units that [`Ftl::end_read`] ends. False if the unit is
@@ -100,7 +147,9 @@ impl Ftl {
     /// Begins a write of several units by an owner in an NVM set.
     #[inline]
     pub(crate) fn begin_write(&mut self, set: u32) {
-        each!(self, ftl => ftl.begin_write(set));
+        if let Self::Page(ftl) = self {
+            ftl.begin_write(set);
+        }
     }
 
     /// Writes a unit, or some sectors of it. No other write of this unit is under way.
@@ -111,7 +160,10 @@ impl Ftl {
         owners: &mut impl Owners<S>,
         unit: Unit,
     ) {
-        each!(self, ftl => ftl.write(flash, owners, unit));
+        match self {
+            Self::Page(ftl) => ftl.write(flash, owners, unit),
+            Self::Hydra(ftl) => ftl.write(unit),
+        }
     }
 
     /// All units of the write have been handed over.
@@ -126,7 +178,13 @@ impl Ftl {
 
     /// Forgets a unit. True if the owner will be told later that it is done.
     pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
-        each!(self, ftl => ftl.discard(now, owner, lpn))
+        match self {
+            Self::Page(ftl) => ftl.discard(now, owner, lpn),
+            Self::Hydra(ftl) => {
+                ftl.discard(lpn);
+                false
+            }
+        }
     }
 
     /// A list has finished.
@@ -151,41 +209,69 @@ impl Ftl {
     /// True if it has something to do now on its own account; with time off whatever is due later is due now.
     #[inline]
     pub(crate) fn is_due(&self, timed: bool) -> bool {
-        each!(self, ftl => ftl.map_is_due(timed))
+        match self {
+            Self::Page(ftl) => ftl.map_is_due(timed),
+            Self::Hydra(_) => false,
+        }
     }
 
     /// Does it.
     pub(crate) fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        each!(self, ftl => ftl.advance_map(flash, owners));
+        if let Self::Page(ftl) = self {
+            ftl.advance_map(flash, owners);
+        }
     }
 
     /// An event of its own has come.
     pub(crate) fn wake(&mut self, now: Time) {
-        each!(self, ftl => ftl.wake(now));
+        if let Self::Page(ftl) = self {
+            ftl.wake(now);
+        }
     }
 
     /// The power goes in order: what it keeps in RAM only is to be stored. Nothing else is under way.
     pub(crate) fn power_off(&mut self, now: Time) {
-        each!(self, ftl => ftl.flush_map(now));
+        if let Self::Page(ftl) = self {
+            ftl.flush_map(now);
+        }
     }
 
     /// True while recovery writes something: no request is taken meanwhile.
     pub(crate) fn is_recovering(&self) -> bool {
-        each!(self, ftl => ftl.is_rewriting())
+        match self {
+            Self::Page(ftl) => ftl.is_rewriting(),
+            Self::Hydra(_) => false,
+        }
     }
 
     /// Translation pages that recovery found to be out of date.
     pub(crate) fn stale_pages(&self) -> u32 {
-        each!(self, ftl => ftl.stale_pages())
+        match self {
+            Self::Page(ftl) => ftl.stale_pages(),
+            Self::Hydra(_) => 0,
+        }
     }
 
     /// The scan of recovery is over, and what it has to write is to be written.
     pub(crate) fn recover<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        each!(self, ftl => ftl.rewrite(flash, owners));
+        if let Self::Page(ftl) = self {
+            ftl.rewrite(flash, owners);
+        }
     }
 
     /// What the map unit did, if there is one.
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
-        each!(self, ftl => ftl.map_counters(now))
+        match self {
+            Self::Page(ftl) => ftl.map_counters(now),
+            Self::Hydra(_) => None,
+        }
+    }
+
+    /// What merges did, if it is made of them.
+    pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
+        match self {
+            Self::Page(_) => None,
+            Self::Hydra(ftl) => Some(ftl.counters()),
+        }
     }
 }

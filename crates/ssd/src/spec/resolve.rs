@@ -5,9 +5,12 @@ use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
 
-use super::{FtlSpec, LinkSpec, ResolvedQueues, Spec, spare_transfer};
+use super::{FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, Spec, spare_transfer};
 use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
+
+/// More high-level units than any array has dies for; each takes memory.
+const UNITS_MAX: u32 = 65_536;
 
 /// A device that can be built.
 #[derive(Clone, Debug)]
@@ -34,6 +37,8 @@ pub struct Resolved {
     pub copy_back: bool,
     /// Channel time of a page's spare bytes.
     pub spare_transfer: Span,
+    /// The shape of Hydra's FTL, if that is its family.
+    pub hydra: Option<ResolvedHydra>,
     /// The translation pages.
     pub(crate) map_pages: MapPages,
     /// The bug that a test has planted; none in everything else.
@@ -51,17 +56,6 @@ pub struct ResolvedHost {
     pub chop: Option<u32>,
     /// The submission queues.
     pub queues: ResolvedQueues,
-}
-
-/// The write buffer, in mapping units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ResolvedBuffer {
-    /// Its size.
-    pub units: u32,
-    /// Above so many dirty units it writes back.
-    pub high: u32,
-    /// Down to so many.
-    pub low: u32,
 }
 
 impl Resolved {
@@ -111,12 +105,18 @@ impl Spec {
         let mut faults = Faults::default();
         self.check_numbers(&mut faults);
         let part = self.part(&mut faults);
+        if let Some(part) = &part {
+            self.check_family(part, &mut faults);
+        }
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let Some(geometry) = self.geometry(&part, &mut faults) else { return Err(faults.0) };
         let rate = Rate::new(part.bus.rate.get() * u64::from(self.flash.width / 8));
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
-        let units = self.units(&geometry, &mut faults);
+        let (hydra, units) = match self.ftl.kind {
+            FtlKind::Page => (None, self.units(&geometry, &mut faults)),
+            FtlKind::Hydra => self.hydra(&geometry, &mut faults).unzip(),
+        };
         if let (Some(timing), Some(gather)) = (&timing, self.ftl.map_gather) {
             let most = geometry.row_slots() * timing.one_shot;
             if gather == 0 || gather > most {
@@ -124,7 +124,7 @@ impl Spec {
                 faults.add("ftl.map-gather", message, format!("use 1 to {most}"));
             }
         }
-        let buffer = self.resolved_buffer(&geometry, &mut faults);
+        let buffer = self.resolved_buffer(&geometry, hydra.as_ref(), &mut faults);
         let chop = self.chop(&geometry, &mut faults);
         let (Some(timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
             return Err(faults.0);
@@ -138,7 +138,12 @@ impl Spec {
         spec.flash.custom_part = Some(part.clone());
         spec.flash.size = None;
         Ok(Resolved {
-            backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
+            backend: Config {
+                timing,
+                units: self.flash.units,
+                arbitration: self.flash.order,
+                software: self.flash.software_units,
+            },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
             buffer,
@@ -146,6 +151,7 @@ impl Spec {
             gang: self.flash.gang,
             copy_back: self.ftl.gc.copy_back && part.features.copy_back,
             spare_transfer: spare_transfer(&part, rate),
+            hydra,
             map_pages: self.map_pages(&geometry, units),
             planted: Planted::default(),
             part,
@@ -166,9 +172,7 @@ impl Spec {
         ] {
             faults.positive(path, value.unwrap_or(1));
         }
-        if let Units::Shared(0) = self.flash.units {
-            faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
-        }
+        self.check_units(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;
             faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
@@ -201,6 +205,25 @@ impl Spec {
                 let path = format!("flash.faults.{key}");
                 faults.add(&path, format!("{ratio}: everything would fail"), "use a share below 100%");
             }
+        }
+    }
+
+    fn check_units(&self, faults: &mut Faults) {
+        match self.flash.units {
+            Units::Shared(0) => {
+                faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
+            }
+            Units::Background(0) => {
+                faults.add("flash.units", "no background unit: nothing would ever be written", "use at least one");
+            }
+            Units::Shared(count) | Units::Background(count) if count > UNITS_MAX => {
+                faults.add("flash.units", format!("{count} units"), format!("use at most {UNITS_MAX}"));
+            }
+            _ => {}
+        }
+        if self.flash.software_units.is_some_and(Span::is_zero) {
+            let remedy = "leave it out: the units are then hardware, which takes no time";
+            faults.add("flash.software-units", "the processor takes no time for a command", remedy);
         }
     }
 
@@ -264,6 +287,9 @@ impl Spec {
     }
 
     fn geometry(&self, part: &Part, faults: &mut Faults) -> Option<Geometry> {
+        if self.ftl.kind == FtlKind::Hydra {
+            return self.geometry_of_rows(part, faults);
+        }
         let page = part.geometry.page;
         let unit = self.ftl.map_unit.unwrap_or(Bytes::new(page.get().min(32 * 1024)));
         let Some(sectors) = unit.sectors().filter(|s| !s.is_zero()) else {
@@ -307,6 +333,23 @@ impl Spec {
                 faults.add(path, error.to_string(), "change the dimensions of the array or the mapping unit");
             })
             .ok()
+    }
+
+    /// Hydra's array: the chips of a gang are one die with a row of their pages for a page, which is the mapping unit.
+    fn geometry_of_rows(&self, part: &Part, faults: &mut Faults) -> Option<Geometry> {
+        let row = part.geometry.page.get().saturating_mul(u64::from(self.flash.gang)) / SECTOR.get();
+        let geometry = Geometry::new(
+            self.flash.channels,
+            self.flash.chips,
+            part.geometry.dies_per_chip,
+            1,
+            1,
+            part.geometry.blocks_per_plane,
+            part.geometry.pages_per_block,
+            1,
+            u32::try_from(row).unwrap_or(u32::MAX),
+        );
+        geometry.map_err(|error| faults.add("flash", error.to_string(), "change the dimensions of the array")).ok()
     }
 
     /// The translation pages for so many units.
@@ -369,22 +412,6 @@ impl Spec {
         u32::try_from(units).ok()
     }
 
-    fn resolved_buffer(&self, geometry: &Geometry, faults: &mut Faults) -> Option<ResolvedBuffer> {
-        let buffer = self.buffer.as_ref()?;
-        let unit = u64::from(geometry.sectors) * SECTOR.get();
-        let units = buffer.size.get() / unit;
-        if units == 0 || units > u64::from(u32::MAX / 2) {
-            let message = format!("{} is not between one mapping unit ({}) and 2^31", buffer.size, Bytes::new(unit));
-            faults.add("buffer.size", message, "use a multiple of the mapping unit, or leave [buffer] out");
-        }
-        if buffer.high.get() > 1.0 || buffer.low > buffer.high {
-            let message = format!("writes back from {} down to {}", buffer.high, buffer.low);
-            faults.add("buffer.high", message, "use low <= high <= 100%");
-        }
-        let share = |ratio: flash::units::Ratio| (units as f64 * ratio.get()).floor() as u32;
-        Some(ResolvedBuffer { units: units as u32, high: share(buffer.high), low: share(buffer.low) })
-    }
-
     fn chop(&self, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
         let chop = self.host.chop?;
         let unit = u64::from(geometry.sectors) * SECTOR.get();
@@ -393,5 +420,53 @@ impl Spec {
             faults.add("host.chop", message, "use a multiple of the mapping unit, or leave it out");
         }
         u32::try_from(chop.get() / unit).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(flash: &str) -> Result<Resolved, Vec<Fault>> {
+        let text = format!(
+            "name = \"q\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n{flash}\n\
+             [ftl]\nover-provisioning = \"40%\"\n"
+        );
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{flash}: {error}"));
+        spec.resolve()
+    }
+
+    #[test]
+    fn units_and_their_order_are_read() {
+        let backend = |flash| resolve(flash).unwrap_or_else(|faults| panic!("{flash}: {faults:?}")).backend;
+        assert_eq!(backend("units = { background = 4 }").units, Units::Background(4));
+        assert_eq!(backend("software-units = \"5us\"").software, Some(Span::from_us(5)));
+        let order = backend("order = { commands = \"read-first\", bus = \"read-first\", hold = true }").arbitration;
+        assert_eq!((order.bus, order.hold), (flash::backend::BusOrder::ReadFirst, true));
+        let plain = backend("");
+        assert_eq!((plain.software, plain.arbitration.hold), (None, false));
+        let text = toml::to_string(&resolve("").expect("sound").spec).expect("a table");
+        assert!(!text.contains("hold") && !text.contains("software"), "{text}");
+    }
+
+    #[test]
+    fn faults_of_units_are_found() {
+        for (flash, wanted) in [
+            (
+                "units = { background = 0 }",
+                "flash.units: no background unit: nothing would ever be written; use at least",
+            ),
+            ("units = { shared = 0 }", "flash.units: no shared unit: nothing would ever be done; use at least one"),
+            ("units = { background = 4294967295 }", "flash.units: 4294967295 units; use at most 65536"),
+            ("units = { shared = 65537 }", "flash.units: 65537 units; use at most 65536"),
+            (
+                "software-units = \"0us\"",
+                "flash.software-units: the processor takes no time for a command; leave it out",
+            ),
+        ] {
+            let faults = resolve(flash).expect_err(flash).into_iter();
+            let faults: Vec<_> = faults.map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();
+            assert!(faults.len() == 1 && faults[0].starts_with(wanted), "{flash}: {faults:?}");
+        }
     }
 }

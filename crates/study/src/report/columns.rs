@@ -141,7 +141,8 @@ pub fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Re
 /// Writes the course of the run, one row per interval: `from_ps`, `to_ps`; per kind `read_requests`,
 /// `read_bytes_per_s`, `read_latency_mean_us`, `read_latency_max_us` and so on;
 /// `write_amplification`; `link_busy`, and the means over all of them `channels_busy`, `dies_busy`,
-/// `units_busy` (shares); `ftl_busy` (as `busy.ftl`, empty without a map unit); `flash_reads`, `flash_programs`, `flash_erases`, `flash_copy_backs`
+/// `units_busy`, and `processor_busy` (shares); `ftl_busy` (as `busy.ftl`, empty without a map unit);
+/// `flash_reads`, `flash_programs`, `flash_erases`, `flash_copy_backs`
 /// (commands); `free_blocks`, `bad_blocks`.
 ///
 /// # Errors
@@ -182,6 +183,8 @@ pub fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -
     columns.push(("units_busy".into(), busy(|counters| &counters.unit_busy)));
     let ftl = each().map(|(i, c)| c.map.as_ref()?.busy_of_all().map(|busy| share(busy, i.span())));
     columns.push(("ftl_busy".into(), Column::Number(ftl.collect())));
+    let processor = each().map(|(i, c)| Some(share(c.processor_busy, i.span())));
+    columns.push(("processor_busy".into(), Column::Number(processor.collect())));
     for (op, name) in Op::ALL.into_iter().zip(["flash_reads", "flash_programs", "flash_erases", "flash_copy_backs"]) {
         columns.push((name.into(), Column::Count(counted.iter().map(|c| c.flash.op(op).commands).collect())));
     }

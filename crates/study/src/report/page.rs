@@ -183,13 +183,16 @@ fn amplification(report: &Report<'_>, time: &Axis) -> Option<String> {
 
 fn utilisation(report: &Report<'_>, time: &Axis) -> String {
     type Busy = fn(&Counters) -> &[Span];
-    let groups: [(&str, Busy); 5] = [
+    let mut groups: Vec<(&str, Busy)> = vec![
         ("link", |counters| std::slice::from_ref(&counters.link_busy)),
         ("chan", |counters| &counters.channel_busy),
         ("die", |counters| &counters.die_busy),
         ("unit", |counters| &counters.unit_busy),
         ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
     ];
+    if !report.result.after.processor_busy.is_zero() {
+        groups.push(("cpu", |counters| std::slice::from_ref(&counters.processor_busy)));
+    }
     let total: usize = groups.iter().map(|(_, busy)| busy(&report.result.after).len()).sum();
     let together = total.div_ceil(HEAT_ROWS).max(1);
     let mut rows: Vec<Heat> = Vec::new();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use flash::io::IoKind;
 use flash::units::{Bytes, Span};
 use serde::Serialize;
-use ssd::Status;
+use ssd::{MergeCounters, Status};
 use workload::Pacing;
 
 use super::{MapSummary, Report};
@@ -62,6 +62,9 @@ pub struct Summary {
     /// What the map unit did, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<MapSummary>,
+    /// What a block-mapped FTL did, under one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merges: Option<MergeSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
     /// Free blocks at the end.
@@ -182,6 +185,32 @@ pub struct Utilisation {
     /// Each core, or CMT and CTP.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ftl_parts: Vec<f64>,
+    /// The processor, for software units and the FTL.
+    pub processor: f64,
+}
+
+/// What a block-mapped FTL did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct MergeSummary {
+    /// Merges, those of wear levelling among them.
+    pub merges: u64,
+    /// Rows that they copied inside their chips.
+    pub copied: u64,
+    /// Rows with sectors of the host.
+    pub given: u64,
+    /// Pages of the log, replicas not counted.
+    pub log_pages: u64,
+    /// Times the map was written.
+    pub maps: u64,
+    /// Failing blocks that a spare stands in for.
+    pub replaced: u64,
+}
+
+impl MergeSummary {
+    const fn new(of: MergeCounters) -> Self {
+        let MergeCounters { merges, copied, given, log_pages, maps, replaced } = of;
+        Self { merges, copied, given, log_pages, maps, replaced }
+    }
 }
 
 /// The distribution of erase counts over blocks.
@@ -351,6 +380,7 @@ impl Summary {
                 })
                 .collect(),
             map: counted.map.as_ref().map(MapSummary::new),
+            merges: counted.merges.map(MergeSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),
@@ -358,6 +388,7 @@ impl Summary {
                 units: shares(&counted.unit_busy, span),
                 ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),
                 ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
+                processor: share(counted.processor_busy, span),
             },
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,

@@ -187,11 +187,24 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(map) = &summary.map {
         lines.extend(self::map(map));
     }
+    if let Some(of) = &summary.merges {
+        let [merges, copied, given, log, maps] =
+            [of.merges, of.copied, of.given, of.log_pages, of.maps].map(|n| count(n as f64));
+        lines.push(format!(
+            "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
+        ));
+    }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
+    let processor = (used.processor > 0.0).then_some(("processor", used.processor));
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
-    let busy = [("link", used.link)].into_iter().chain(busy).chain(used.ftl.map(|share| ("FTL", share)));
-    let busy: Vec<_> = busy.map(|(name, share)| format!("{name} {}", percent(share))).collect();
+    let busy: Vec<_> = [("link", used.link)]
+        .into_iter()
+        .chain(busy)
+        .chain(processor)
+        .chain(used.ftl.map(|share| ("FTL", share)))
+        .map(|(name, s)| format!("{name} {}", percent(s)))
+        .collect();
     lines.push(format!("busy: {}", busy.join(", ")));
     if let Some(erases) = &summary.erases {
         let (blocks, min, max) = (count(erases.blocks as f64), erases.min, erases.max);

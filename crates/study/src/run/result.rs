@@ -330,7 +330,11 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
     counted.die_busy = busy(&to.die_busy, &from.die_busy);
     counted.unit_busy = busy(&to.unit_busy, &from.unit_busy);
+    counted.processor_busy = to.processor_busy - from.processor_busy;
     counted.link_busy = to.link_busy - from.link_busy;
+    if let (Some(counted), Some(from)) = (&mut counted.merges, from.merges) {
+        *counted = *counted - from;
+    }
     if let (Some(counted), Some(from)) = (&mut counted.map, &from.map) {
         *counted = counted.since(from);
     }

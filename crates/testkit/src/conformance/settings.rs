@@ -1,11 +1,13 @@
 //! Every setting there is, one after another, on a drive so small that everything happens often.
 
+mod hydra;
+
 use flash::backend::{Arbitration, BusOrder, Order, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec, VictimSpec,
-    WearSpec,
+    BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
+    VictimSpec, WearSpec,
 };
 
 /// A device with a name.
@@ -46,6 +48,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             multi_plane: None,
             cache_mode: true,
             units: Units::default(),
+            software_units: None,
             order: Arbitration::default(),
             faults: FaultSpec::default(),
         },
@@ -71,7 +74,7 @@ fn set_planes(part: &mut Part, planes: u32) {
 }
 
 fn buffer(units: u64, high: f64, low: f64) -> BufferSpec {
-    BufferSpec { size: Bytes::new(units * 1024), high: Ratio::new(high), low: Ratio::new(low) }
+    BufferSpec { high: Ratio::new(high), low: Ratio::new(low), ..BufferSpec::new(Bytes::new(units * 1024)) }
 }
 
 /// A placement in a word, and its order.
@@ -221,6 +224,19 @@ impl Book {
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
+        for bus in [BusOrder::Fifo, BusOrder::ReadFirst] {
+            self.part(&format!("channels are held, bus {bus:?}"), |_, flash| {
+                (flash.order.hold, flash.order.bus, flash.units) = (true, bus, Units::Background(2));
+                (flash.channels, flash.chips) = (1, 2);
+            });
+        }
+        for commands in Order::EVERY {
+            self.part(&format!("software units, {commands:?}"), |_, flash| {
+                flash.software_units = Some("50us".parse().expect("a time"));
+                (flash.order.commands, flash.units) = (commands, Units::Background(2));
+                (flash.channels, flash.chips) = (1, 2);
+            });
+        }
     }
 
     fn host(&mut self) {
@@ -234,6 +250,14 @@ impl Book {
         });
         self.part("buffer, one-shot programs", |part, _| part.timing.one_shot = 2);
         self.settings.last_mut().expect("just added").spec.buffer = Some(buffer(8, 0.5, 0.25));
+        self.add("buffer that writes superblocks back", |spec| {
+            spec.buffer = Some(BufferSpec {
+                policy: BufferPolicy::Superblock,
+                superblock: Some(Bytes::new(4096)),
+                max_superblocks: Some(3),
+                ..buffer(12, 0.75, 0.25)
+            });
+        });
         self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
         self.add("queue depth of 32", |spec| spec.host.queue_depth = 32);
         self.add("chopped requests", |spec| spec.host.chop = Some(Bytes::new(2048)));
@@ -246,6 +270,10 @@ impl Book {
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::EVERY {
+        if kind == FtlKind::Hydra {
+            settings.extend(hydra::settings());
+            continue;
+        }
         for map in MapSpec::EVERY {
             let mut book = Book { kind, map, settings };
             if map == MapSpec::Ram {

@@ -1,0 +1,136 @@
+//! A channel: one transfer at a time, for one command; and how long a command keeps it.
+
+use crate::engine::{EventQueue, Handle};
+use crate::nand::Sector;
+use crate::units::Time;
+
+use super::queue::CLASSES;
+use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage};
+
+impl Stage {
+    /// The queue of a command at this stage under an order that asks for nothing else.
+    #[inline]
+    const fn under(self, order: BusOrder) -> usize {
+        match (order, self) {
+            (BusOrder::Fifo, _)
+            | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch)
+            | (BusOrder::DataFirst, Self::DataOut) => 0,
+            (BusOrder::CommandFirst | BusOrder::DataFirst | BusOrder::ReadFirst, _) => CLASSES - 1,
+        }
+    }
+
+    const fn primitive(self) -> Primitive {
+        match self {
+            Self::Command => Primitive::Command,
+            Self::DataIn | Self::Patch => Primitive::DataIn,
+            Self::DataOut => Primitive::DataOut,
+        }
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    #[inline]
+    pub(super) fn request_bus<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        stage: Stage,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.commands[handle];
+        command.stage = stage;
+        command.ready = now;
+        let number = self.dies[command.die.index()].channel;
+        let channel = &self.channels[number as usize];
+        // Whoever keeps the channel has it already.
+        if channel.current.is_none() || channel.current == Some(handle) {
+            return self.transfer(now, number, handle, events);
+        }
+        let class = match self.arbitration.bus {
+            BusOrder::ReadFirst => self.urgency(handle),
+            order => stage.under(order),
+        };
+        self.channels[number as usize].queue.push(&mut self.commands, class, handle);
+    }
+
+    /// The channel starts.
+    #[inline]
+    pub(super) fn transfer<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let command = &mut self.commands[handle];
+        let channel = &mut self.channels[number as usize];
+        if now > command.ready {
+            command.wait += now - command.ready;
+            if let Some(cause) = channel.last {
+                self.lists[command.list].waited_for.insert(cause);
+            }
+        }
+        let data = match command.sectors {
+            0 => self.timing.transfer[command.count as usize],
+            part => self.timing.sectors[part as usize],
+        };
+        let time = match command.stage {
+            Stage::Command => self.timing.command,
+            Stage::DataIn | Stage::Patch => self.timing.command + data,
+            Stage::DataOut => data,
+        };
+        let until = now + time;
+        channel.current = Some(handle);
+        channel.last = Some(command.cause);
+        channel.busy += time;
+        channel.until = until;
+        let tally = self.account.at(command.op, command.cause);
+        tally.bus += time;
+        if command.stage != Stage::Command {
+            tally.bytes += match command.sectors {
+                0 => self.timing.slot_bytes * u64::from(command.count),
+                part => self.timing.bytes_of(part),
+            };
+        }
+        self.observer.phase(Phase {
+            resource: Resource::Channel(number),
+            die: command.die.get(),
+            primitive: command.stage.primitive(),
+            op: command.op,
+            cause: command.cause,
+            from: now,
+            until,
+        });
+        events.push(until, Event::Bus(number).into());
+    }
+
+    /// The next transfer begins on a channel that nobody needs any more.
+    #[inline]
+    pub(super) fn free_channel<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let channel = &mut self.channels[number as usize];
+        channel.current = None;
+        if let Some(next) = channel.queue.pop(&self.commands) {
+            self.transfer(now, number, next, events);
+        }
+    }
+
+    /// The channel of a command is kept while its array works (Seong et al., Fig. 7a).
+    pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
+        let command = &self.commands[handle];
+        let number = self.dies[command.die.index()].channel;
+        let channel = &mut self.channels[number as usize];
+        let (from, time) = (channel.until, until - channel.until);
+        channel.busy += time;
+        channel.until = until;
+        self.account.at(command.op, command.cause).bus += time;
+        self.observer.phase(Phase {
+            resource: Resource::Channel(number),
+            die: command.die.get(),
+            primitive: Primitive::Hold,
+            op: command.op,
+            cause: command.cause,
+            from,
+            until,
+        });
+    }
+}

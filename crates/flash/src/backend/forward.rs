@@ -1,0 +1,68 @@
+//! The prioritised forwarder: how soon a host read gets through to a die (Seong et al., Sec. 3.4).
+//!
+//! With host reads first at the dies and on the channels, a host read waits for nothing but what cannot be
+//! interrupted: a primitive on its channel, and on its die the whole operation under way. An operation of which
+//! nothing has happened yet gives way; one that has begun is helped to its end.
+
+use crate::engine::{EventQueue, Handle};
+use crate::nand::Sector;
+use crate::units::Time;
+
+use super::queue::CLASSES;
+use super::{Arbitration, Backend, BusOrder, Class, Command, Event, Observer, Order, Stage};
+
+/// The queue of host reads, and that of everything else, under either order.
+const FIRST: usize = Class::HostRead.under(Order::ReadFirst);
+const LAST: usize = Class::Other.under(Order::ReadFirst);
+const _: () = assert!(FIRST < LAST && LAST < CLASSES);
+
+impl Arbitration {
+    /// True if host reads go first wherever something waits.
+    pub(super) fn forwards(self) -> bool {
+        self.commands == Order::ReadFirst && self.bus == BusOrder::ReadFirst
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// The queue of a command on its channel if host reads go first there.
+    pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
+        let command = &self.commands[handle];
+        let awaited = self.forwards && self.host_read_waits(command.die.get());
+        if awaited { FIRST } else { command.class.under(Order::ReadFirst) }
+    }
+
+    fn host_read_waits(&self, die: u32) -> bool {
+        let head = self.dies[die as usize].queue.peek();
+        head.is_some_and(|head| self.commands[head].class == Class::HostRead)
+    }
+
+    /// A die is occupied, and perhaps a host read waits for it.
+    pub(super) fn forward_to<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
+        let state = &self.dies[die as usize];
+        let (channel, occupants) = (state.channel as usize, [state.array, state.register]);
+        if !self.host_read_waits(die) {
+            return;
+        }
+        for handle in occupants.into_iter().flatten() {
+            let untouched = matches!(self.commands[handle].stage, Stage::Command | Stage::DataIn);
+            // Behind another one that has begun, it gives way when that one is done.
+            if untouched && occupants.iter().all(Option::is_some) {
+                continue;
+            }
+            // Only what waits for the channel can be done something about.
+            if !self.channels[channel].queue.remove(&mut self.commands, LAST, handle) {
+                continue;
+            }
+            if untouched {
+                let command = &mut self.commands[handle];
+                command.wait += now - command.ready;
+                command.ready = now;
+                let state = &mut self.dies[die as usize];
+                (state.array, state.register) = (None, None);
+                state.queue.push_front(&mut self.commands, LAST, handle);
+                return self.next_command(now, die, events);
+            }
+            self.channels[channel].queue.push(&mut self.commands, FIRST, handle);
+        }
+    }
+}

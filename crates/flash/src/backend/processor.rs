@@ -1,0 +1,132 @@
+//! One processor: what software units and the FTL's own work share (Seong et al., Sec. 4.2.3, Fig. 17).
+//!
+//! It works on one thing after another, in the order in which they came. A command of a background list asks for it
+//! when its die could begin it: until then a software unit waits for the operation before.
+
+use std::collections::VecDeque;
+
+use crate::engine::{EventQueue, Handle};
+use crate::nand::Sector;
+use crate::units::{Span, Time};
+
+use super::command::Preparation;
+use super::{Backend, Class, Command, Event, Observer};
+
+/// What the processor works on.
+#[derive(Clone, Copy, Debug)]
+enum Job {
+    Command(Handle<Command>),
+    Thought { token: u32, span: Span },
+}
+
+/// The processor and what waits for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Processor {
+    /// Time for a command of a background list; `None` if units are hardware.
+    pub(super) cost: Option<Span>,
+    current: Option<Job>,
+    queue: VecDeque<Job>,
+    thoughts: VecDeque<u32>,
+    busy: Span,
+    until: Time,
+}
+
+impl Processor {
+    pub(super) fn new(cost: Option<Span>) -> Self {
+        Self { cost, ..Self::default() }
+    }
+
+    /// True if it has nothing to do and no thought waits to be taken.
+    pub(super) fn is_idle(&self) -> bool {
+        self.current.is_none() && self.thoughts.is_empty()
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.busy = Span::ZERO;
+    }
+
+    pub(super) fn cut(&mut self, now: Time) {
+        self.busy = self.busy_until(now);
+        self.until = now;
+        self.current = None;
+        self.queue.clear();
+        self.thoughts.clear();
+    }
+
+    fn busy_until(&self, now: Time) -> Span {
+        self.busy - self.until.saturating_since(now)
+    }
+
+    fn take_on<E: From<Event> + Copy>(&mut self, now: Time, job: Job, events: &mut EventQueue<E>) {
+        if self.current.is_some() {
+            return self.queue.push_back(job);
+        }
+        let span = match job {
+            Job::Command(_) => self.cost.expect("only software units ask for a command"),
+            Job::Thought { span, .. } => span,
+        };
+        self.current = Some(job);
+        self.busy += span;
+        self.until = now + span;
+        events.push(self.until, Event::Processor.into());
+    }
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Occupies the processor for `span`, behind what it has to do already; then [`Backend::take_thought`] gives
+    /// `token` back. With time off that is at once.
+    pub fn think<E: From<Event> + Copy>(&mut self, now: Time, span: Span, token: u32, events: &mut EventQueue<E>) {
+        if self.timed {
+            self.processor.take_on(now, Job::Thought { token, span }, events);
+        } else {
+            self.processor.thoughts.push_back(token);
+        }
+    }
+
+    /// The next thought that is done, in the order in which they were.
+    pub fn take_thought(&mut self) -> Option<u32> {
+        self.processor.thoughts.pop_front()
+    }
+
+    /// Time the processor worked until `now`.
+    #[must_use]
+    pub fn processor_busy(&self, now: Time) -> Span {
+        self.processor.busy_until(now)
+    }
+
+    /// True if a die may begin a command: a software unit has issued it, or none has to.
+    #[inline]
+    pub(super) fn is_prepared(&self, handle: Handle<Command>) -> bool {
+        let command = &self.commands[handle];
+        self.processor.cost.is_none() || command.class == Class::HostRead || command.preparation == Preparation::Done
+    }
+
+    /// A die is free: true if it may begin what waits for it; otherwise the processor is asked to issue it, once.
+    pub(super) fn prepare<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) -> bool {
+        let Some(handle) = self.dies[die as usize].queue.peek() else { return false };
+        if self.is_prepared(handle) {
+            return true;
+        }
+        let command = &mut self.commands[handle];
+        if command.preparation == Preparation::None {
+            command.preparation = Preparation::Asked;
+            self.processor.take_on(now, Job::Command(handle), events);
+        }
+        false
+    }
+
+    /// The processor has finished what it worked on.
+    pub(super) fn processed<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
+        let job = self.processor.current.take().expect("a processor that finishes was busy");
+        if let Some(next) = self.processor.queue.pop_front() {
+            self.processor.take_on(now, next, events);
+        }
+        match job {
+            Job::Thought { token, .. } => self.processor.thoughts.push_back(token),
+            Job::Command(handle) => {
+                self.commands[handle].preparation = Preparation::Done;
+                self.next_command(now, self.commands[handle].die.get(), events);
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! What leaves the buffer when all that belongs to one superblock leaves together (Seong et al., Sec. 3.2).
+//!
+//! Dirty units are listed by superblock, and the superblocks by how long they have been there. Writing back begins when
+//! the buffer holds more than its watermark or units of more superblocks than it should, and goes on until only the
+//! superblock is left that the host wrote last (Sec. 4.1). The paper gives no order; here the oldest goes first.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::BuildHasherDefault;
+
+use flash::engine::Handle;
+
+use super::{Entry, Multiply};
+
+/// The dirty units of one superblock, and how many of its units are on their way to flash.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    dirty: Vec<Handle<Entry>>,
+    flushing: u32,
+    /// The epoch of the oldest dirty unit, or an older one.
+    epoch: u64,
+}
+
+/// All superblocks that the buffer has something of.
+#[derive(Clone, Debug)]
+pub(super) struct Superblocks {
+    /// Units in a superblock.
+    units: u32,
+    /// Above so many superblocks it writes back.
+    most: u32,
+    groups: HashMap<u32, Group, BuildHasherDefault<Multiply>>,
+    /// Superblocks with dirty units, the oldest first.
+    order: VecDeque<u32>,
+    /// The superblock that was written last.
+    latest: Option<u32>,
+    draining: bool,
+    /// Lists that are not in use, so that a superblock that comes and goes takes no new memory.
+    spare: Vec<Vec<Handle<Entry>>>,
+}
+
+impl Superblocks {
+    pub(super) fn new(units: u32, most: u32) -> Self {
+        Self {
+            units,
+            most,
+            groups: HashMap::default(),
+            order: VecDeque::new(),
+            latest: None,
+            draining: false,
+            spare: Vec::new(),
+        }
+    }
+
+    const fn of(&self, unit: u32) -> u32 {
+        unit / self.units
+    }
+
+    /// The host writes a unit.
+    pub(super) fn touch(&mut self, unit: u32) {
+        self.latest = Some(self.of(unit));
+    }
+
+    /// A unit is dirty.
+    pub(super) fn add(&mut self, unit: u32, entry: Handle<Entry>, epoch: u64) {
+        let superblock = self.of(unit);
+        let spare = &mut self.spare;
+        let group = self
+            .groups
+            .entry(superblock)
+            .or_insert_with(|| Group { dirty: spare.pop().unwrap_or_default(), ..Group::default() });
+        if group.dirty.is_empty() {
+            group.epoch = epoch;
+            self.order.push_back(superblock);
+        }
+        group.epoch = group.epoch.min(epoch);
+        group.dirty.push(entry);
+    }
+
+    /// A dirty unit is gone.
+    pub(super) fn remove(&mut self, unit: u32, entry: Handle<Entry>) {
+        let superblock = self.of(unit);
+        let group = self.groups.get_mut(&superblock).expect("a dirty unit has a superblock");
+        let place = group.dirty.iter().position(|other| *other == entry).expect("it is dirty");
+        group.dirty.swap_remove(place);
+        if group.dirty.is_empty() {
+            self.order.retain(|other| *other != superblock);
+            self.forget(superblock);
+        }
+    }
+
+    /// A unit is on its way to flash no longer.
+    pub(super) fn flushed(&mut self, unit: u32) {
+        let superblock = self.of(unit);
+        self.groups.get_mut(&superblock).expect("a unit under way has a superblock").flushing -= 1;
+        self.forget(superblock);
+    }
+
+    /// Drops a superblock that nothing is left of.
+    fn forget(&mut self, superblock: u32) {
+        let group = &self.groups[&superblock];
+        if group.dirty.is_empty() && group.flushing == 0 {
+            let group = self.groups.remove(&superblock).expect("it was there");
+            self.spare.push(group.dirty);
+        }
+    }
+
+    /// The superblock that is to be written back now: if the buffer is `full` beyond its watermark or has too many
+    /// superblocks, or because of a flush that waits for an `epoch`, or because a write `waits` for room and nothing
+    /// is under way that makes some. A superblock of which units are on their way is left until they have arrived.
+    pub(super) fn due(&mut self, full: bool, epoch: Option<u64>, waits: bool) -> Option<u32> {
+        let mut ready = self.order.iter().copied().filter(|superblock| self.groups[superblock].flushing == 0);
+        if let Some(epoch) = epoch
+            && let Some(urgent) = ready.clone().find(|superblock| self.groups[superblock].epoch <= epoch)
+        {
+            return Some(urgent);
+        }
+        self.draining |= full || self.order.len() > self.most as usize;
+        self.draining &= self.order.iter().any(|superblock| Some(*superblock) != self.latest);
+        let older = ready.clone().find(|superblock| self.draining && Some(*superblock) != self.latest);
+        older.or_else(|| ready.next().filter(|_| waits))
+    }
+
+    /// Takes a dirty unit of a superblock to write it back.
+    pub(super) fn next(&mut self, superblock: u32) -> Option<Handle<Entry>> {
+        let group = self.groups.get_mut(&superblock)?;
+        let entry = group.dirty.pop()?;
+        group.flushing += 1;
+        if group.dirty.is_empty() {
+            self.order.retain(|other| *other != superblock);
+        }
+        Some(entry)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::{Buffer, Taken};
+    use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
+    use flash::nand::Stamp;
+    use flash::units::Lpn;
+
+    /// Superblocks of four units of four sectors; 24 sectors, above 16 of which it writes back, or above 3 superblocks.
+    fn buffer() -> Buffer<Stamp> {
+        let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 24, high: 16 };
+        Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
+    }
+
+    fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
+        buffer.take(Lpn::new(unit), 0, mask, |i| Stamp(u64::from(unit) * 10 + i as u64))
+    }
+
+    /// Writes back what is due: the units of each superblock.
+    fn write_back(buffer: &mut Buffer<Stamp>, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
+        let mut all = Vec::new();
+        while let Some(superblock) = buffer.is_due(1, flush, waits) {
+            all.push(std::iter::from_fn(|| buffer.next_to_write(superblock)).collect());
+        }
+        all
+    }
+
+    fn units(buffer: &Buffer<Stamp>, entries: &[Vec<Handle<Entry>>]) -> Vec<Vec<u32>> {
+        let sorted = |entries: &Vec<Handle<Entry>>| {
+            let mut units: Vec<_> = entries.iter().map(|entry| buffer.entry(*entry).lpn.get()).collect();
+            units.sort_unstable();
+            units
+        };
+        entries.iter().map(sorted).collect()
+    }
+
+    #[test]
+    fn sectors_are_counted_and_not_units() {
+        let mut b = buffer();
+        (0..4).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New));
+        assert_eq!(write_back(&mut b, None, false).len(), 0, "16 sectors of one superblock");
+        (4..12).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1), Taken::New));
+        assert_eq!(take(&mut b, 4, 0b1), Taken::Absorbed, "nothing new");
+        assert_eq!((take(&mut b, 4, 0b11), take(&mut b, 12, 0b1)), (Taken::Full, Taken::Full));
+    }
+
+    #[test]
+    fn above_the_watermark_all_go_but_the_one_written_last_the_oldest_first() {
+        let mut b = buffer();
+        [9, 2, 8, 0, 5].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
+        take(&mut b, 1, 0b11);
+        assert_eq!(b.is_due(1, None, false), Some(2), "17 sectors");
+        let out = write_back(&mut b, None, false);
+        assert_eq!(units(&b, &out), [vec![8, 9], vec![5]], "superblock 0 was written last");
+        out.into_iter().flatten().for_each(|entry| assert_eq!(b.flushed(entry), None));
+        assert_eq!(b.len(), 3);
+        assert_eq!(b.is_due(1, None, false), None);
+    }
+
+    #[test]
+    fn too_many_superblocks_are_a_reason_too() {
+        let mut b = buffer();
+        [0, 4, 8].into_iter().for_each(|unit| _ = take(&mut b, unit, 1));
+        assert_eq!(b.is_due(1, None, false), None);
+        take(&mut b, 12, 1);
+        let out = write_back(&mut b, None, false);
+        assert_eq!(units(&b, &out), [[0], [4], [8]]);
+    }
+
+    #[test]
+    fn a_flush_takes_the_last_one_as_well() {
+        let mut b = buffer();
+        take(&mut b, 0, 1);
+        take(&mut b, 4, 1);
+        let flush = b.begin_flush();
+        take(&mut b, 8, 1);
+        let out = write_back(&mut b, Some(flush), false);
+        assert_eq!(units(&b, &out), [[0], [4]], "what came after the flush stays");
+        assert!(!b.is_durable(flush));
+        out.into_iter().flatten().for_each(|entry| _ = b.flushed(entry));
+        assert!(b.is_durable(flush));
+    }
+
+    #[test]
+    fn a_write_that_finds_no_room_has_the_last_one_written_back() {
+        let mut b = buffer();
+        (0..4).for_each(|unit| _ = take(&mut b, unit, 0b1111));
+        assert_eq!(b.is_due(1, None, true), Some(0));
+        let out = write_back(&mut b, None, true);
+        assert_eq!(out[0].len(), 4);
+        assert_eq!(b.is_due(1, None, true), None, "room will come");
+    }
+
+    #[test]
+    fn what_is_written_again_on_its_way_waits_until_that_has_arrived() {
+        let mut b = buffer();
+        take(&mut b, 0, 1);
+        let flush = b.begin_flush();
+        let out = write_back(&mut b, Some(flush), false);
+        assert_eq!(take(&mut b, 0, 0b10), Taken::New);
+        assert_eq!(take(&mut b, 1, 0b10), Taken::New);
+        let again = b.begin_flush();
+        assert_eq!(b.is_due(1, Some(again), false), None, "the superblock is on its way");
+        b.flushed(out[0][0]);
+        assert!(b.is_durable(flush) && !b.is_durable(again));
+        let out = write_back(&mut b, Some(again), false);
+        assert_eq!(units(&b, &out), [[0, 1]]);
+        assert_eq!(b.entry(out[0][0]).mask | b.entry(out[0][1]).mask, 0b11, "both sectors of the first go again");
+        out.into_iter().flatten().for_each(|entry| _ = b.flushed(entry));
+        assert!(b.is_durable(again));
+        assert_eq!(b.len(), 0);
+    }
+
+    #[test]
+    fn a_discarded_unit_leaves_its_superblock() {
+        let mut b = buffer();
+        take(&mut b, 0, 1);
+        take(&mut b, 4, 1);
+        let flush = b.begin_flush();
+        b.discard(Lpn::new(0));
+        let out = write_back(&mut b, Some(flush), false);
+        assert_eq!(units(&b, &out), [[4]]);
+        b.discard(Lpn::new(4));
+        assert_eq!(b.flushed(out[0][0]), Some(Lpn::new(4)));
+        assert!(b.is_durable(flush));
+        (0..6).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New, "all room is free again"));
+    }
+}

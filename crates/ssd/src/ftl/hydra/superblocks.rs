@@ -1,0 +1,340 @@
+//! Physical superblocks: one block of each die of a superchip, usually all with the same number.
+//!
+//! A block that fails is replaced by a spare of its die, for good (Seong et al., Sec. 3.3.1). A superblock for whose
+//! block there is no spare any more is lost as a whole.
+
+use std::collections::VecDeque;
+
+use flash::nand::{Geometry, Media, Sector};
+use flash::units::SuperblockId;
+
+use super::address::Layout;
+
+/// What a physical superblock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// It can be merged into. It is erased only then.
+    Free,
+    /// It is being erased or merged into, or the log does not say yet that it was.
+    Target,
+    /// A logical superblock is there.
+    Mapped,
+    /// Nothing is there any more, but somebody still reads it.
+    Leaving,
+    /// It has a failed block for which there is no spare.
+    Lost,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Superblock {
+    state: State,
+    /// Reads of it under way.
+    readers: u32,
+    /// How often it was erased.
+    erases: u32,
+}
+
+/// No superblock: a spare that stands in for none.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// All of them, numbered through superchip by superchip.
+#[derive(Clone, Debug)]
+pub(super) struct Superblocks {
+    layout: Layout,
+    /// Blocks in a die.
+    blocks: u32,
+    all: Vec<Superblock>,
+    /// For each superchip those that are free, the one that has been so for longest first.
+    free: Vec<Vec<u32>>,
+    /// The block of each position, die by die.
+    actual: Vec<u32>,
+    /// The positions that spares stand in for, die by die.
+    stands_for: Vec<u32>,
+    /// For each die its good spares that stand in for none.
+    spares: Vec<VecDeque<u32>>,
+    /// Spares that have stood in for something since somebody last looked: die, position and spare.
+    replaced: Vec<(u32, u32, u32)>,
+}
+
+impl Superblocks {
+    /// Those of a device of which nothing is known yet: all are free, with no block replaced.
+    pub(super) fn new(layout: Layout, geometry: &Geometry) -> Self {
+        assert!(layout.fits(geometry), "{layout:?} for an array of {geometry:?}");
+        let plain = Superblock { state: State::Free, readers: 0, erases: 0 };
+        Self {
+            all: vec![plain; layout.physical() as usize],
+            free: vec![Vec::new(); layout.superchips as usize],
+            actual: (0..layout.dies()).flat_map(|_| 0..layout.superblocks).collect(),
+            stands_for: vec![NONE; (layout.dies() * layout.spares) as usize],
+            spares: vec![VecDeque::new(); layout.dies() as usize],
+            replaced: Vec::new(),
+            blocks: geometry.blocks,
+            layout,
+        }
+    }
+
+    /// The block of a die.
+    pub(super) const fn block_at(&self, die: u32, block: u32) -> SuperblockId {
+        SuperblockId::new(die * self.blocks + block)
+    }
+
+    /// The superchip of a superblock, and its position there.
+    pub(super) const fn split(&self, superblock: u32) -> (u32, u32) {
+        (superblock / self.layout.superblocks, superblock % self.layout.superblocks)
+    }
+
+    pub(super) const fn join(&self, superchip: u32, position: u32) -> u32 {
+        superchip * self.layout.superblocks + position
+    }
+
+    /// The block of a superblock in one die of its superchip.
+    #[inline]
+    pub(super) fn block(&self, superblock: u32, chip: u32) -> SuperblockId {
+        let (superchip, position) = self.split(superblock);
+        let die = self.layout.die(superchip, chip);
+        self.block_at(die, self.actual[(die * self.layout.superblocks + position) as usize])
+    }
+
+    /// The superblock that a block belongs to.
+    #[inline]
+    pub(super) fn of_block(&self, block: SuperblockId) -> u32 {
+        let (die, block) = (block.get() / self.blocks, block.get() % self.blocks);
+        let position = match block.checked_sub(self.layout.first_spare()) {
+            Some(spare) => self.stands_for[(die * self.layout.spares + spare) as usize],
+            None => block,
+        };
+        self.join(die / self.layout.chips, position)
+    }
+
+    /// True if a superblock of a superchip is in that state.
+    pub(super) fn is_any(&self, superchip: u32, state: State) -> bool {
+        let first = (superchip * self.layout.superblocks) as usize;
+        self.all[first..first + self.layout.superblocks as usize].iter().any(|superblock| superblock.state == state)
+    }
+
+    pub(super) fn state(&self, superblock: u32) -> State {
+        self.all[superblock as usize].state
+    }
+
+    pub(super) fn erases(&self, superblock: u32) -> u32 {
+        self.all[superblock as usize].erases
+    }
+
+    pub(super) fn set_erases(&mut self, superblock: u32, erases: u32) {
+        self.all[superblock as usize].erases = erases;
+    }
+
+    /// It has been erased.
+    pub(super) fn erased(&mut self, superblock: u32) {
+        self.all[superblock as usize].erases += 1;
+    }
+
+    /// Free superblocks of a superchip.
+    pub(super) fn free_of(&self, superchip: u32) -> &[u32] {
+        &self.free[superchip as usize]
+    }
+
+    pub(super) fn free_count(&self) -> u64 {
+        self.free.iter().map(|free| free.len() as u64).sum()
+    }
+
+    /// Takes a free superblock to merge into: the least worn one (implicit wear levelling, Sec. 3.5), or the one that
+    /// has been free for longest.
+    pub(super) fn take(&mut self, superchip: u32, least_worn: bool) -> Option<u32> {
+        let free = &self.free[superchip as usize];
+        let place = if least_worn {
+            let worn = free.iter().enumerate().map(|(place, superblock)| (self.erases(*superblock), place));
+            worn.min()?.1
+        } else {
+            0
+        };
+        (place < free.len()).then(|| self.take_at(superchip, place))
+    }
+
+    /// Takes this free superblock.
+    pub(super) fn take_this(&mut self, superblock: u32) {
+        let superchip = self.split(superblock).0;
+        let place = self.free[superchip as usize].iter().position(|free| *free == superblock).expect("it is free");
+        self.take_at(superchip, place);
+    }
+
+    fn take_at(&mut self, superchip: u32, place: usize) -> u32 {
+        let superblock = self.free[superchip as usize].remove(place);
+        self.all[superblock as usize].state = State::Target;
+        superblock
+    }
+
+    /// A logical superblock is there now.
+    pub(super) fn map(&mut self, superblock: u32) {
+        self.all[superblock as usize].state = State::Mapped;
+    }
+
+    /// Nothing is there any more.
+    pub(super) fn leave(&mut self, superblock: u32) {
+        let readers = self.all[superblock as usize].readers;
+        self.all[superblock as usize].state = if readers > 0 { State::Leaving } else { State::Free };
+        if readers == 0 {
+            let superchip = self.split(superblock).0;
+            self.free[superchip as usize].push(superblock);
+        }
+    }
+
+    /// A read of it begins.
+    #[inline]
+    pub(super) fn pin(&mut self, superblock: u32) {
+        self.all[superblock as usize].readers += 1;
+    }
+
+    /// A read of it has ended. True if it has become free with that.
+    #[inline]
+    pub(super) fn unpin(&mut self, superblock: u32) -> bool {
+        let entry = &mut self.all[superblock as usize];
+        entry.readers -= 1;
+        let free = entry.readers == 0 && entry.state == State::Leaving;
+        if free {
+            self.leave(superblock);
+        }
+        free
+    }
+
+    /// It has a failed block that nothing replaces.
+    pub(super) fn lose(&mut self, superblock: u32) {
+        self.all[superblock as usize].state = State::Lost;
+    }
+
+    /// Lets a spare stand in for the block of a superblock in a die. False if there is none.
+    pub(super) fn replace(&mut self, superblock: u32, chip: u32) -> bool {
+        let (superchip, position) = self.split(superblock);
+        let die = self.layout.die(superchip, chip);
+        let Some(spare) = self.spares[die as usize].pop_front() else { return false };
+        self.stand_in(die, position, spare);
+        self.replaced.push((die, position, spare));
+        true
+    }
+
+    /// The next replacement that nobody has been told of: die, position and spare.
+    pub(super) fn take_replaced(&mut self) -> Option<(u32, u32, u32)> {
+        (!self.replaced.is_empty()).then(|| self.replaced.remove(0))
+    }
+
+    /// A spare stands in for a position of a die from now on.
+    pub(super) fn stand_in(&mut self, die: u32, position: u32, spare: u32) {
+        let first = (die * self.layout.spares) as usize;
+        let of_die = &mut self.stands_for[first..first + self.layout.spares as usize];
+        of_die.iter_mut().filter(|other| **other == position).for_each(|other| *other = NONE);
+        of_die[spare as usize] = position;
+        self.actual[(die * self.layout.superblocks + position) as usize] = self.layout.first_spare() + spare;
+    }
+
+    /// What every spare stands for, die by die.
+    pub(super) fn stand_ins(&self) -> &[u32] {
+        &self.stands_for
+    }
+
+    /// Which spares are left, which superblocks are mapped, lost or free, when the map and the stand-ins are known.
+    /// `mapped` lists the first, in no order.
+    pub(super) fn take_stock<S: Sector>(&mut self, media: &Media<S>, mapped: impl Iterator<Item = u32>) {
+        for superblock in mapped {
+            self.map(superblock);
+        }
+        for die in 0..self.layout.dies() {
+            for spare in 0..self.layout.spares {
+                let idle = self.stands_for[(die * self.layout.spares + spare) as usize] == NONE;
+                if idle && !media.is_bad(self.block_at(die, self.layout.first_spare() + spare)) {
+                    self.spares[die as usize].push_back(spare);
+                }
+            }
+        }
+        for superblock in 0..self.layout.physical() {
+            if self.state(superblock) == State::Mapped {
+                continue;
+            }
+            let mut whole = true;
+            for chip in 0..self.layout.chips {
+                // From the factory, or it failed and the log does not say by what it was replaced.
+                if media.is_bad(self.block(superblock, chip)) {
+                    whole &= self.replace(superblock, chip);
+                }
+            }
+            if whole { self.leave(superblock) } else { self.lose(superblock) }
+        }
+    }
+
+    /// Checks what must hold between two events.
+    pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
+        for superblock in 0..self.layout.physical() {
+            let entry = &self.all[superblock as usize];
+            let listed = self.free[self.split(superblock).0 as usize].contains(&superblock);
+            assert_eq!(listed, entry.state == State::Free, "superblock {superblock} is {:?}", entry.state);
+            assert!(entry.state != State::Leaving || entry.readers > 0, "superblock {superblock} leaves for ever");
+            let idle = matches!(entry.state, State::Free | State::Lost);
+            assert!(!idle || entry.readers == 0, "superblock {superblock} is read and {:?}", entry.state);
+            if matches!(entry.state, State::Mapped | State::Free) {
+                let bad = (0..self.layout.chips).any(|chip| media.is_bad(self.block(superblock, chip)));
+                assert!(!bad, "superblock {superblock}, which is {:?}, has a bad block", entry.state);
+            }
+        }
+        for die in 0..self.layout.dies() {
+            let positions = die * self.layout.superblocks..(die + 1) * self.layout.superblocks;
+            let mut blocks: Vec<_> = self.actual[positions.start as usize..positions.end as usize].to_vec();
+            blocks.extend(self.spares[die as usize].iter().map(|spare| self.layout.first_spare() + spare));
+            let count = blocks.len();
+            blocks.sort_unstable();
+            blocks.dedup();
+            assert_eq!(blocks.len(), count, "a block of die {die} is in two places");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::nand::{FaultSpec, Faults};
+
+    const LAYOUT: Layout =
+        Layout { buses: 2, chips: 2, superchips: 2, sectors: 4, pages: 4, superblocks: 3, spares: 1, logical: 4 };
+
+    fn stock() -> (Superblocks, Media<()>) {
+        let geometry = Geometry::new(1, 4, 1, 1, 1, 5, 4, 1, 4).expect("a small array");
+        let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));
+        (Superblocks::new(LAYOUT, &geometry), media)
+    }
+
+    #[test]
+    fn the_least_worn_or_the_oldest_is_taken() {
+        let (mut superblocks, media) = stock();
+        [2, 1, 5].into_iter().enumerate().for_each(|(i, erases)| superblocks.set_erases(3 + i as u32, erases));
+        superblocks.take_stock(&media, std::iter::empty());
+        assert_eq!(superblocks.take(1, true), Some(4));
+        assert_eq!(superblocks.take(1, false), Some(3));
+        assert_eq!((superblocks.take(1, true), superblocks.take(1, true)), (Some(5), None));
+        superblocks.check(&media);
+    }
+
+    #[test]
+    fn one_that_is_read_is_not_free() {
+        let (mut superblocks, media) = stock();
+        superblocks.take_stock(&media, [4].into_iter());
+        superblocks.pin(4);
+        superblocks.leave(4);
+        assert_eq!((superblocks.state(4), superblocks.free_of(1)), (State::Leaving, &[3, 5][..]));
+        superblocks.check(&media);
+        assert!(superblocks.unpin(4));
+        assert_eq!(superblocks.free_of(1), [3, 5, 4]);
+        superblocks.check(&media);
+    }
+
+    #[test]
+    fn a_spare_stands_in_until_there_is_none() {
+        let (mut superblocks, mut media) = stock();
+        // Die 2 is the first of superchip 1: its blocks 0 and 1 are bad from the factory, and it has one spare.
+        media.retire(SuperblockId::new(10));
+        media.retire(SuperblockId::new(11));
+        superblocks.take_stock(&media, std::iter::empty());
+        assert_eq!(superblocks.block(3, 0), SuperblockId::new(13), "the spare");
+        assert_eq!(superblocks.block(3, 1), SuperblockId::new(15), "the other die has no need");
+        assert_eq!((superblocks.state(3), superblocks.state(4)), (State::Free, State::Lost));
+        assert_eq!(superblocks.stand_ins(), [NONE, NONE, 0, NONE]);
+        superblocks.check(&media);
+    }
+}

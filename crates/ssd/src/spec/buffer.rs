@@ -1,0 +1,198 @@
+//! The write buffer in a device file, and what it comes to.
+
+use flash::nand::Geometry;
+use flash::units::{Bytes, Ratio, SECTOR};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::resolve::Faults;
+use super::{ResolvedHydra, Spec};
+
+/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct BufferSpec {
+    /// Its size.
+    pub size: Bytes,
+    /// Share of the buffer above which it writes back.
+    #[serde(default = "half")]
+    pub high: Ratio,
+    /// Share of the buffer at which it stops writing back. The superblock policy goes on until only the superblock
+    /// is left that was written last.
+    #[serde(default = "quarter")]
+    pub low: Ratio,
+    /// What leaves it together.
+    #[serde(default)]
+    pub policy: BufferPolicy,
+    /// For the superblock policy: units of so many bytes leave together; the superblock of Hydra's FTL if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superblock: Option<Bytes>,
+    /// For the superblock policy: it writes back when it holds something of more superblocks than these; 8, as Seong
+    /// et al. have it (Sec. 4.1), if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_superblocks: Option<u32>,
+    /// What a flush of the host does.
+    #[serde(default)]
+    pub flush: FlushPolicy,
+}
+
+impl BufferSpec {
+    /// A buffer of this size that says nothing else.
+    #[must_use]
+    pub const fn new(size: Bytes) -> Self {
+        Self {
+            size,
+            high: half(),
+            low: quarter(),
+            policy: BufferPolicy::Units,
+            superblock: None,
+            max_superblocks: None,
+            flush: FlushPolicy::WriteBack,
+        }
+    }
+}
+
+/// What leaves the write buffer together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BufferPolicy {
+    /// A program's worth of the mapping units that have been dirty for longest. Its size is counted in mapping units.
+    #[default]
+    Units,
+    /// All that the buffer has of the superblock that has been there for longest (Seong et al., "Hydra", Sec. 3.2).
+    /// Its size is counted in the sectors that it really holds.
+    Superblock,
+}
+
+/// What a flush of the host does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlushPolicy {
+    /// Everything that is in the buffer is written back first.
+    #[default]
+    WriteBack,
+    /// Nothing: what was acknowledged may be lost with the power (Seong et al., Sec. 4.2.2, Fig. 14b).
+    Ignore,
+}
+
+impl BufferPolicy {
+    /// All of them: what the conformance suite and the swarm are applied to.
+    pub const EVERY: [Self; 2] = [Self::Units, Self::Superblock];
+}
+
+/// The write buffer, in mapping units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResolvedBuffer {
+    /// Its size.
+    pub units: u32,
+    /// Above so many dirty units it writes back.
+    pub high: u32,
+    /// Down to so many.
+    pub low: u32,
+    /// If whole superblocks are written back.
+    pub superblocks: Option<ResolvedSuperblocks>,
+    /// What a flush does.
+    pub flush: FlushPolicy,
+}
+
+/// How whole superblocks are written back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResolvedSuperblocks {
+    /// Mapping units in a superblock.
+    pub units: u32,
+    /// Above so many superblocks the buffer writes back.
+    pub most: u32,
+    /// Sectors that it can hold.
+    pub sectors: u64,
+    /// Above so many sectors it writes back.
+    pub high: u64,
+}
+
+impl Spec {
+    pub(super) fn resolved_buffer(
+        &self,
+        geometry: &Geometry,
+        hydra: Option<&ResolvedHydra>,
+        faults: &mut Faults,
+    ) -> Option<ResolvedBuffer> {
+        let buffer = self.buffer.as_ref()?;
+        let unit = u64::from(geometry.sectors) * SECTOR.get();
+        let units = buffer.size.get() / unit;
+        if units == 0 || units > u64::from(u32::MAX / 2) {
+            let message = format!("{} is not between one mapping unit ({}) and 2^31", buffer.size, Bytes::new(unit));
+            faults.add("buffer.size", message, "use a multiple of the mapping unit, or leave [buffer] out");
+        }
+        let whole = buffer.policy == BufferPolicy::Superblock;
+        if buffer.high.get() > 1.0 || (buffer.low > buffer.high && !whole) {
+            let message = format!("writes back from {} down to {}", buffer.high, buffer.low);
+            faults.add("buffer.high", message, "use low <= high <= 100%");
+        }
+        let share = |ratio: Ratio| (units as f64 * ratio.get()).floor() as u32;
+        Some(ResolvedBuffer {
+            units: units as u32,
+            high: share(buffer.high),
+            low: share(buffer.low),
+            superblocks: if whole { self.superblocks(unit, hydra, faults) } else { self.no_superblocks(faults) },
+            flush: buffer.flush,
+        })
+    }
+
+    /// Keys of another policy.
+    fn no_superblocks(&self, faults: &mut Faults) -> Option<ResolvedSuperblocks> {
+        let buffer = self.buffer.as_ref()?;
+        let remedy = "leave it out, or say buffer.policy = \"superblock\"";
+        if buffer.superblock.is_some() {
+            faults.add("buffer.superblock", "has no meaning where single units are written back", remedy);
+        }
+        if buffer.max_superblocks.is_some() {
+            faults.add("buffer.max-superblocks", "has no meaning where single units are written back", remedy);
+        }
+        None
+    }
+
+    fn superblocks(
+        &self,
+        unit: u64,
+        hydra: Option<&ResolvedHydra>,
+        faults: &mut Faults,
+    ) -> Option<ResolvedSuperblocks> {
+        let buffer = self.buffer.as_ref()?;
+        let units = match (buffer.superblock, hydra) {
+            (Some(_), Some(_)) => {
+                faults.add("buffer.superblock", "stands beside the superblock of the FTL", "leave it out");
+                return None;
+            }
+            (Some(size), None) => size.get() / unit,
+            (None, Some(hydra)) => u64::from(hydra.rows()),
+            (None, None) => {
+                faults.add("buffer.superblock", "is missing", "say what leaves the buffer together, e.g. \"1MiB\"");
+                return None;
+            }
+        };
+        let whole = buffer.superblock.is_none_or(|size| size.get().is_multiple_of(unit));
+        if units == 0 || units > u64::from(u32::MAX) || !whole {
+            let message = format!("is not a whole number of mapping units of {}", Bytes::new(unit));
+            faults.add("buffer.superblock", message, "use a multiple");
+        }
+        faults.positive("buffer.max-superblocks", buffer.max_superblocks.unwrap_or(8));
+        if self.confines() {
+            let message = "writes back whole superblocks, whose units may be confined to different dies";
+            faults.add("buffer.policy", message, "leave channels and dies out of [[host.queue]]");
+        }
+        let sectors = buffer.size.get() / SECTOR.get();
+        Some(ResolvedSuperblocks {
+            units: units as u32,
+            most: buffer.max_superblocks.unwrap_or(8),
+            sectors,
+            high: (sectors as f64 * buffer.high.get()).floor() as u64,
+        })
+    }
+}
+
+const fn half() -> Ratio {
+    Ratio::new(0.5)
+}
+
+const fn quarter() -> Ratio {
+    Ratio::new(0.25)
+}

@@ -1,0 +1,119 @@
+//! Settings of Hydra's block-mapped FTL.
+
+use flash::backend::{Arbitration, BusOrder, Order, Units};
+use flash::nand::Part;
+use flash::units::Bytes;
+use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, HydraSpec, MapSpec, ProcessorSpec, Spec, WearSpec};
+
+use super::{Setting, base, buffer};
+
+/// Buses, and dies that are interleaved behind them; and how many superchips.
+type Degrees = (u32, u32, u32);
+
+/// Two superchips of two dies, each a gang of two chips: rows of two pages of two sectors, superblocks of eight rows,
+/// of which the host sees four in each superchip, and two more are free. Two blocks of each die may fail.
+const PLAIN: Degrees = (2, 2, 2);
+
+fn device((buses, chips, superchips): Degrees) -> Spec {
+    let mut spec = base(FtlKind::Hydra, MapSpec::Ram);
+    let part: &mut Part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.geometry.page = Bytes::new(1024);
+    let flash = &mut spec.flash;
+    (flash.channels, flash.chips, flash.gang, flash.width) = (1, chips * superchips, buses, 8 * buses);
+    (flash.units, flash.cache_mode) = (Units::Background(2), false);
+    flash.order = Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
+    let ftl = FtlSpec {
+        kind: FtlKind::Hydra,
+        hydra: Some(HydraSpec { chips, spare_blocks: Some(2), ..HydraSpec::default() }),
+        wear: WearSpec { check_every: 2, ..WearSpec::default() },
+        ..FtlSpec::default()
+    };
+    spec.ftl = ftl;
+    with_superblocks(&mut spec, 6, 8);
+    spec
+}
+
+/// So many superblocks in each superchip, and so many of all of them for the host.
+fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
+    let superblock = u64::from(spec.flash.gang * spec.ftl.hydra.as_ref().expect("its FTL").chips) * 4 * 1024;
+    spec.ftl.capacity = Some(Bytes::new(seen * superblock));
+    // As many blocks as it takes.
+    let mut has = |blocks: u32| {
+        spec.flash.blocks = Some(blocks);
+        spec.resolve().is_ok_and(|resolved| resolved.hydra.expect("its FTL").data_blocks() >= each)
+    };
+    let blocks = (1..64).find(|blocks| has(*blocks));
+    assert!(blocks.is_some(), "no number of blocks has {each} superblocks");
+}
+
+fn hydra(spec: &mut Spec) -> &mut HydraSpec {
+    spec.ftl.hydra.as_mut().expect("its FTL")
+}
+
+pub(super) fn settings() -> Vec<Setting> {
+    let mut settings = Vec::new();
+    let mut add = |name: &str, degrees: Degrees, change: &dyn Fn(&mut Spec)| {
+        let mut spec = device(degrees);
+        change(&mut spec);
+        settings.push(Setting { name: format!("hydra, {name}"), spec });
+    };
+    add("2 buses, 2 chips", PLAIN, &|_| {});
+    add("1 bus, 1 chip", (1, 1, 2), &|_| {});
+    add("4 buses, 2 chips", (4, 2, 1), &|_| {});
+    add("2 buses, 1 chip, 1 superchip", (2, 1, 1), &|_| {});
+    add("the fewest superblocks", PLAIN, &|spec| with_superblocks(spec, 3, 4));
+    add("two channels", (2, 2, 1), &|spec| {
+        (spec.flash.channels, spec.flash.chips) = (2, 2);
+        with_superblocks(spec, 6, 8);
+    });
+    add("replicated map", PLAIN, &|spec| {
+        hydra(spec).replicate = true;
+        with_superblocks(spec, 6, 8);
+    });
+    add("replicated map on one die", (2, 1, 1), &|spec| {
+        hydra(spec).replicate = true;
+        with_superblocks(spec, 6, 4);
+    });
+    for units in [Units::Background(1), Units::Background(8), Units::None, Units::PerDie] {
+        add(&format!("units {units:?}"), PLAIN, &|spec| spec.flash.units = units);
+    }
+    add("no priority", PLAIN, &|spec| spec.flash.order = Arbitration::default());
+    add("held channels", PLAIN, &|spec| spec.flash.order.hold = true);
+    add("software units", PLAIN, &|spec| {
+        spec.flash.software_units = Some("50us".parse().expect("a time"));
+        hydra(spec).processor = Some(ProcessorSpec { synthesizer: false, ..ProcessorSpec::default() });
+    });
+    add("no wear levelling", PLAIN, &|spec| spec.ftl.wear.dynamic = false);
+    for dynamic in [true, false] {
+        add(&format!("explicit wear levelling, implicit: {dynamic}"), PLAIN, &|spec| {
+            spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
+        });
+    }
+    add("queue depth of 1", PLAIN, &|spec| spec.host.queue_depth = 1);
+    add("queue depth of 32, chopped requests", PLAIN, &|spec| {
+        (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096)));
+    });
+    add("buffer of rows", PLAIN, &|spec| spec.buffer = Some(buffer(16, 0.5, 0.25)));
+    let sectors = |kib, high, most| BufferSpec {
+        policy: BufferPolicy::Superblock,
+        max_superblocks: Some(most),
+        ..buffer(kib, high, 0.25)
+    };
+    add("buffer", PLAIN, &|spec| spec.buffer = Some(sectors(32, 0.7, 2)));
+    add("buffer that fills up", PLAIN, &|spec| spec.buffer = Some(sectors(16, 1.0, 8)));
+    add("buffer of one row", PLAIN, &|spec| spec.buffer = Some(sectors(2, 0.5, 8)));
+    add("buffer, 4 buses, replicated map", (4, 2, 1), &|spec| {
+        hydra(spec).replicate = true;
+        with_superblocks(spec, 4, 3);
+        spec.buffer = Some(sectors(64, 0.7, 2));
+    });
+    add("buffer, flushes ignored, no priority", PLAIN, &|spec| {
+        spec.buffer = Some(BufferSpec { flush: FlushPolicy::Ignore, ..sectors(32, 0.7, 2) });
+        spec.flash.order = Arbitration::default();
+    });
+    add("buffer, explicit wear levelling", PLAIN, &|spec| {
+        spec.buffer = Some(sectors(16, 0.5, 2));
+        spec.ftl.wear = WearSpec { dynamic: true, threshold: Some(4), check_every: 2 };
+    });
+    settings
+}
