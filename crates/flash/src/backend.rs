@@ -53,6 +53,8 @@ pub struct Backend<S, O = ()> {
     timing: Timing,
     arbitration: Arbitration,
     forwards: bool,
+    /// Something stands between a die and what waits for it: a forwarder or a software unit.
+    intervenes: bool,
     commands: Slab<Command>,
     lists: Slab<List>,
     /// `slots_per_command` entries for every place of `commands`.
@@ -150,6 +152,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             timing: config.timing.clone(),
             arbitration: config.arbitration,
             forwards: config.arbitration.forwards(),
+            intervenes: config.arbitration.forwards() || config.software.is_some(),
             commands: Slab::default(),
             lists: Slab::default(),
             slots: Vec::new(),

@@ -43,12 +43,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let number = self.dies[command.die.index()].channel;
         let channel = &self.channels[number as usize];
         // Whoever keeps the channel has it already.
-        if channel.current.is_none() || channel.current == Some(handle) {
+        if channel.current.is_none_or(|current| current == handle) {
             return self.transfer(now, number, handle, events);
         }
+        self.wait_for_channel(number, handle);
+    }
+
+    fn wait_for_channel(&mut self, number: u32, handle: Handle<Command>) {
         let class = match self.arbitration.bus {
             BusOrder::ReadFirst => self.urgency(handle),
-            order => stage.under(order),
+            order => self.commands[handle].stage.under(order),
         };
         self.channels[number as usize].queue.push(&mut self.commands, class, handle);
     }
@@ -70,9 +74,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 self.lists[command.list].waited_for.insert(cause);
             }
         }
-        let data = match command.sectors {
-            0 => self.timing.transfer[command.count as usize],
-            part => self.timing.sectors[part as usize],
+        let (data, bytes) = match command.sectors {
+            0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
+            part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
         };
         let time = match command.stage {
             Stage::Command => self.timing.command,
@@ -87,10 +91,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let tally = self.account.at(command.op, command.cause);
         tally.bus += time;
         if command.stage != Stage::Command {
-            tally.bytes += match command.sectors {
-                0 => self.timing.slot_bytes * u64::from(command.count),
-                part => self.timing.bytes_of(part),
-            };
+            tally.bytes += bytes;
         }
         self.observer.phase(Phase {
             resource: Resource::Channel(number),

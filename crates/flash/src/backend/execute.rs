@@ -142,18 +142,30 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Lets an idle die begin what waits for it.
     #[inline]
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
-        let state = &self.dies[die as usize];
+        if self.intervenes && !self.may_begin(now, die, events) {
+            return;
+        }
+        let state = &mut self.dies[die as usize];
         if state.array.is_some() || state.register.is_some() {
-            if self.forwards {
-                self.forward_to(now, die, events);
-            }
             return;
         }
-        if self.processor.cost.is_some() && !self.prepare(now, die, events) {
-            return;
-        }
-        let Some(handle) = self.dies[die as usize].queue.pop(&self.commands) else { return };
+        let Some(handle) = state.queue.pop(&self.commands) else { return };
         self.begin(now, handle, events);
+    }
+
+    /// Where a forwarder or a software unit intervenes: helps a host read that finds the die occupied, and has the
+    /// processor issue what an idle die would begin. False if the die begins nothing now.
+    #[cold]
+    #[inline(never)]
+    fn may_begin<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) -> bool {
+        let state = &self.dies[die as usize];
+        if state.array.is_none() && state.register.is_none() {
+            return self.prepare(now, die, events);
+        }
+        if self.forwards {
+            self.forward_to(now, die, events);
+        }
+        false
     }
 
     fn begin<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
