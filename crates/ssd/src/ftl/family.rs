@@ -1,0 +1,191 @@
+//! The families of flash translation layers behind one face.
+//!
+//! What the device asks of an FTL is here, once. A family has methods of the same names; what only some families do
+//! (a map unit that works on its own, say) is nothing in the others.
+
+use flash::backend::{List, Observer};
+use flash::engine::Handle;
+use flash::nand::{Media, Sector};
+use flash::units::{Lpn, Span, Time};
+
+use super::map_unit::Counters;
+use super::page::PageFtl;
+use super::{Flash, Owner, Owners, Unit};
+use crate::Resolved;
+use crate::spec::FtlKind;
+
+/// The FTL of a device.
+#[derive(Clone, Debug)]
+pub(crate) enum Ftl {
+    Page(PageFtl),
+}
+
+/// The same for every family.
+macro_rules! each {
+    ($any:expr, $ftl:ident => $do:expr) => {
+        match $any {
+            Self::Page($ftl) => $do,
+        }
+    };
+}
+
+impl Ftl {
+    /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
+    pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>, seed: u64) -> Self {
+        match resolved.ftl.kind {
+            FtlKind::Page => Self::Page(PageFtl::mount(resolved, media, seed)),
+        }
+    }
+
+    /// The time that reading this state takes.
+    pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Span {
+        match resolved.ftl.kind {
+            FtlKind::Page => PageFtl::scan_time(resolved, media),
+        }
+    }
+
+    /// Mapping units the host can address.
+    pub(crate) fn units(&self) -> u32 {
+        each!(self, ftl => ftl.units())
+    }
+
+    /// Units that recovery found.
+    pub(crate) fn found(&self) -> u32 {
+        each!(self, ftl => ftl.found())
+    }
+
+    /// Free superblocks.
+    pub(crate) fn free_blocks(&self) -> u64 {
+        each!(self, ftl => ftl.free_blocks())
+    }
+
+    /// The version of the latest write.
+    pub(crate) fn latest_version(&self) -> u32 {
+        each!(self, ftl => ftl.latest_version())
+    }
+
+    /// The version for the next request: all its units share it.
+    ///
+    /// # Panics
+    /// After 2^32 - 1 writes.
+    pub(crate) fn next_version(&mut self) -> u32 {
+        each!(self, ftl => ftl.next_version())
+    }
+
+    /// A request for this unit will come: whatever memory that takes may be fetched.
+    #[inline]
+    pub(crate) fn fetch(&self, unit: usize) {
+        each!(self, ftl => ftl.fetch(unit));
+    }
+
+    /// Reads sectors of a unit for an owner, as one of several units that [`Ftl::end_read`] ends. False if the unit is
+    /// nowhere: the owner is then told nothing.
+    #[inline]
+    pub(crate) fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: (Owner, i32, u64),
+        lpn: Lpn,
+    ) -> bool {
+        each!(self, ftl => ftl.read(flash, owners, wanted, lpn))
+    }
+
+    /// All units of a request have been asked for.
+    #[inline]
+    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        each!(self, ftl => ftl.end_read(flash));
+    }
+
+    /// Begins a write of several units by an owner in an NVM set.
+    #[inline]
+    pub(crate) fn begin_write(&mut self, set: u32) {
+        each!(self, ftl => ftl.begin_write(set));
+    }
+
+    /// Writes a unit, or some sectors of it. No other write of this unit is under way.
+    #[inline]
+    pub(crate) fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: Unit,
+    ) {
+        each!(self, ftl => ftl.write(flash, owners, unit));
+    }
+
+    /// All units of the write have been handed over.
+    #[inline]
+    pub(crate) fn end_write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        each!(self, ftl => ftl.end_write(flash, owners));
+    }
+
+    /// Forgets a unit. True if the owner will be told later that it is done.
+    pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        each!(self, ftl => ftl.discard(now, owner, lpn))
+    }
+
+    /// A list has finished.
+    #[inline]
+    pub(crate) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        each!(self, ftl => ftl.finished(flash, owners, list));
+    }
+
+    /// Checks everything that must hold between two events.
+    ///
+    /// # Panics
+    /// If something does not hold.
+    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
+        each!(self, ftl => ftl.check(media));
+    }
+
+    /// True if it has something to do now on its own account; with time off whatever is due later is due now.
+    #[inline]
+    pub(crate) fn is_due(&self, timed: bool) -> bool {
+        each!(self, ftl => ftl.map_is_due(timed))
+    }
+
+    /// Does it.
+    pub(crate) fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => ftl.advance_map(flash, owners));
+    }
+
+    /// An event of its own has come.
+    pub(crate) fn wake(&mut self, now: Time) {
+        each!(self, ftl => ftl.wake(now));
+    }
+
+    /// The power goes in order: what it keeps in RAM only is to be stored. Nothing else is under way.
+    pub(crate) fn power_off(&mut self, now: Time) {
+        each!(self, ftl => ftl.flush_map(now));
+    }
+
+    /// True while recovery writes something: no request is taken meanwhile.
+    pub(crate) fn is_recovering(&self) -> bool {
+        each!(self, ftl => ftl.is_rewriting())
+    }
+
+    /// Translation pages that recovery found to be out of date.
+    pub(crate) fn stale_pages(&self) -> u32 {
+        each!(self, ftl => ftl.stale_pages())
+    }
+
+    /// The scan of recovery is over, and what it has to write is to be written.
+    pub(crate) fn recover<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => ftl.rewrite(flash, owners));
+    }
+
+    /// What the map unit did, if there is one.
+    pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
+        each!(self, ftl => ftl.map_counters(now))
+    }
+}
