@@ -23,6 +23,7 @@ mod spec;
 pub use counters::Counters;
 pub use device::Ssd;
 pub use drive::Drive;
+pub use ftl::hybrid::{Allocation, EraseWhen, LogSpec, MergeCounters, Striping};
 pub use ftl::map_unit::{self, MapSpec};
 pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
 pub use ftl::victim::VictimSpec;

@@ -11,6 +11,7 @@ use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ftl::hybrid::LogSpec;
 use crate::ftl::map_unit::MapSpec;
 use crate::ftl::placement::PlacementSpec;
 use crate::ftl::victim::VictimSpec;
@@ -175,6 +176,9 @@ pub struct FtlSpec {
     pub gc: GcSpec,
     /// Wear levelling.
     pub wear: WearSpec,
+    /// Log blocks, where the family has them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub log: LogSpec,
 }
 
 impl Default for FtlSpec {
@@ -188,6 +192,7 @@ impl Default for FtlSpec {
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             wear: WearSpec::default(),
+            log: LogSpec::default(),
         }
     }
 }
@@ -199,16 +204,26 @@ pub enum FtlKind {
     /// A page-level map, in RAM or behind a map unit.
     #[default]
     Page,
+    /// Data blocks with a block-level map, each with a log block of its own while it is updated (Sung, Sec. 2.3).
+    Bast,
+    /// Data blocks with a block-level map, and log blocks that take the updates of all (Sung, Sec. 2.3).
+    Fast,
 }
 
 impl FtlKind {
     /// All families: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 1] = {
+    pub const EVERY: [Self; 3] = {
         // A new family does not compile here until somebody has come by the line above.
         match Self::Page {
-            Self::Page => [Self::Page],
+            Self::Page | Self::Bast | Self::Fast => [Self::Page, Self::Bast, Self::Fast],
         }
     };
+
+    /// True if it has log blocks, and no map of all pages.
+    #[must_use]
+    pub const fn has_log_blocks(self) -> bool {
+        matches!(self, Self::Bast | Self::Fast)
+    }
 }
 
 /// Garbage collection.
@@ -258,6 +273,10 @@ impl Default for WearSpec {
 /// How long spare bytes of one page take on the channel, for recovery's scan.
 fn spare_transfer(part: &Part, rate: Rate) -> Span {
     rate.time(part.geometry.spare)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 const fn one() -> u32 {

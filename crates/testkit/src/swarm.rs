@@ -5,8 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Precondition,
-    QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd, VictimSpec, WearSpec,
+    Allocation, BufferSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, LogSpec, MapSpec,
+    PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd, Striping, VictimSpec,
+    WearSpec,
 };
 
 use crate::{Host, requests};
@@ -77,7 +78,10 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
         flash_faults.erase_failures = Ratio::new(pick(rng, &[0.0, 0.002]));
         flash_faults.initial_bad_blocks = Ratio::new(pick(rng, &[0.0, 0.02]));
     }
-    Spec {
+    // From copies too; one in two keeps to the pages.
+    let mut kinds = Rng::stream(rng.clone().bits(), "swarm.kind");
+    let kind = if kinds.chance(0.5) { FtlKind::Page } else { pick(&mut kinds, &FtlKind::EVERY) };
+    let spec = Spec {
         name: "swarm".into(),
         description: String::new(),
         flash: FlashSpec {
@@ -121,12 +125,31 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 copy_back: rng.chance(0.5),
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
-            kind: pick(rng, &FtlKind::EVERY),
+            kind,
             map,
             ..FtlSpec::default()
         },
-    }
+    };
+    if kind.has_log_blocks() { with_log_blocks(rng, spec) } else { spec }
 }
+
+/// What a family with log blocks cannot have is taken out, and what only it has is drawn.
+fn with_log_blocks(rng: &mut Rng, mut spec: Spec) -> Spec {
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.timing.one_shot = 1;
+    spec.ftl.map_unit = Some(part.geometry.page);
+    (spec.flash.multi_plane, spec.flash.gang) = (Some(false), 1);
+    (spec.ftl.map, spec.ftl.wear.threshold) = (MapSpec::default(), None);
+    spec.ftl.log = LogSpec {
+        blocks: 1 + rng.below(8) as u32,
+        striping: pick(rng, &[Striping::Block, Striping::Page]),
+        allocation: pick(rng, &Allocation::EVERY),
+        erase: EraseWhen::Copied,
+        parallel: 1 + rng.below(3) as u32,
+    };
+    spec
+}
+
 
 /// The same device with submission queues. Every queue has room for all that the host can write.
 #[must_use]

@@ -8,6 +8,7 @@ use flash::engine::Handle;
 use flash::nand::{Media, Sector};
 use flash::units::{Lpn, Span, Time};
 
+use super::hybrid::{HybridFtl, MergeCounters};
 use super::map_unit::Counters;
 use super::page::PageFtl;
 use super::{Flash, Owner, Owners, Unit};
@@ -18,6 +19,7 @@ use crate::spec::FtlKind;
 #[derive(Clone, Debug)]
 pub(crate) enum Ftl {
     Page(PageFtl),
+    Hybrid(HybridFtl),
 }
 
 /// The same for every family.
@@ -25,6 +27,7 @@ macro_rules! each {
     ($any:expr, $ftl:ident => $do:expr) => {
         match $any {
             Self::Page($ftl) => $do,
+            Self::Hybrid($ftl) => $do,
         }
     };
 }
@@ -34,13 +37,14 @@ impl Ftl {
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>, seed: u64) -> Self {
         match resolved.ftl.kind {
             FtlKind::Page => Self::Page(PageFtl::mount(resolved, media, seed)),
+            FtlKind::Bast | FtlKind::Fast => Self::Hybrid(HybridFtl::mount(resolved, media)),
         }
     }
 
     /// The time that reading this state takes.
     pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Span {
         match resolved.ftl.kind {
-            FtlKind::Page => PageFtl::scan_time(resolved, media),
+            FtlKind::Page | FtlKind::Bast | FtlKind::Fast => PageFtl::scan_time(resolved, media),
         }
     }
 
@@ -187,5 +191,13 @@ impl Ftl {
     /// What the map unit did, if there is one.
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
         each!(self, ftl => ftl.map_counters(now))
+    }
+
+    /// What merges there were since the power came, if it has log blocks.
+    pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
+        match self {
+            Self::Page(_) => None,
+            Self::Hybrid(ftl) => Some(ftl.merge_counters()),
+        }
     }
 }

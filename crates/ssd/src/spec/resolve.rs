@@ -6,6 +6,8 @@ use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
 
 use super::{FtlSpec, LinkSpec, ResolvedQueues, Spec, spare_transfer};
+use crate::ftl::hybrid::LogSpec;
+use crate::ftl::map_unit::MapSpec;
 use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
 
@@ -123,6 +125,7 @@ impl Spec {
             return Err(faults.0);
         };
         let queues = self.resolved_queues(&geometry, units, &mut faults);
+        self.check_log(&geometry, timing.one_shot, queues.sets.len(), &mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
@@ -298,6 +301,29 @@ impl Spec {
             .ok()
     }
 
+    /// What log blocks do not go together with.
+    fn check_log(&self, geometry: &Geometry, one_shot: u32, sets: usize, faults: &mut Faults) {
+        let kind = self.ftl.kind;
+        if !kind.has_log_blocks() {
+            if self.ftl.log != LogSpec::default() {
+                let remedy = "leave [ftl.log] out, or set ftl.kind to bast or fast";
+                faults.add("ftl.log", "this family has no log blocks", remedy);
+            }
+            return;
+        }
+        faults.0.extend(self.ftl.log.faults(kind, geometry, one_shot));
+        if self.ftl.map != MapSpec::default() {
+            faults.add("ftl.map", "a family with log blocks has its small maps in RAM", "leave it out");
+        }
+        if self.ftl.wear.threshold.is_some() {
+            faults.add("ftl.wear.threshold", "a family with log blocks levels no static wear", "leave it out");
+        }
+        if sets > 1 {
+            let message = "a family with log blocks confines nobody to dies: its merges mix the data of all";
+            faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
+        }
+    }
+
     /// The translation pages for so many units.
     fn map_pages(&self, geometry: &Geometry, units: u32) -> MapPages {
         if self.ftl.map.is_paged() { MapPages::new(geometry, units) } else { MapPages::default() }
@@ -320,6 +346,9 @@ impl Spec {
                 ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
             }
         };
+        if self.ftl.kind.has_log_blocks() {
+            return self.log_units(geometry, path, units, faults);
+        }
         // Each pool keeps open superblocks and one to copy into to itself, and while a unit is overwritten
         // there are two of it.
         let pools = u64::from(geometry.die_count() * geometry.groups());
@@ -352,6 +381,26 @@ impl Spec {
                 Bytes::new(spare * unit),
                 (1.0 - spare as f64 / raw as f64) * 100.0 + 0.005
             );
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    /// The same where there are log blocks and a reserve beside the data blocks.
+    fn log_units(&self, geometry: &Geometry, path: &str, units: u64, faults: &mut Faults) -> Option<u32> {
+        let most = self.ftl.log.most_units(geometry);
+        if units == 0 || units > most {
+            let unit = u64::from(geometry.sectors) * SECTOR.get();
+            let message = format!(
+                "the host would see {} of {} blocks, of which {} are log blocks and {} are kept for merges",
+                Bytes::new(units * unit),
+                geometry.superblock_count(),
+                self.ftl.log.blocks,
+                self.ftl.log.reserve()
+            );
+            let remedy =
+                format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
             faults.add(path, message, remedy);
             return None;
         }

@@ -1,0 +1,1 @@
+//! The hybrid-mapped FTLs on devices of a few blocks.
