@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod effect;
 mod execute;
+mod hold;
 mod observe;
 mod power;
 mod queue;
@@ -19,7 +20,7 @@ mod tests;
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
-pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Units};
+pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Transfer, Units};
 pub use observe::{Observer, Phase, Resource};
 
 use std::collections::VecDeque;
@@ -58,6 +59,7 @@ pub struct Backend<S, O = ()> {
     units: Vec<Unit>,
     shared: Queue<List>,
     units_kind: Units,
+    transfer: Transfer,
     finished: VecDeque<Handle<List>>,
     account: Account,
     timed: bool,
@@ -81,6 +83,8 @@ struct Die {
     last: Option<Cause>,
     busy: Span,
     until: Time,
+    /// Lists under way in units that have commands for it, counted where that matters.
+    held_by: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -119,6 +123,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             last: None,
             busy: Span::ZERO,
             until: Time::ZERO,
+            held_by: 0,
         };
         let channel =
             Channel { current: None, queue: Queue::default(), last: None, busy: Span::ZERO, until: Time::ZERO };
@@ -131,10 +136,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         Self {
             dies: (0..geometry.die_count()).map(die).collect(),
-            channels: vec![channel; geometry.channels as usize],
+            channels: match config.transfer {
+                Transfer::Bus => vec![channel; geometry.channels as usize],
+                Transfer::Unit => vec![channel; units as usize],
+            },
             units: vec![unit; units as usize],
             shared: Queue::default(),
             units_kind: config.units,
+            transfer: config.transfer,
             slots_per_command: geometry.row_slots() * config.timing.one_shot,
             timing: config.timing.clone(),
             arbitration: config.arbitration,
@@ -350,6 +359,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
         if self.commands[first].done {
             return;
+        }
+        let (before, behind) = (self.commands[first].list, self.commands[second].list);
+        if before != behind {
+            self.lists[before].leads = true;
+            self.lists[behind].follows = true;
         }
         let then = &mut self.commands[first].then;
         if then.contains(&Some(second)) {

@@ -3,7 +3,7 @@
 use flash::backend::Account;
 use flash::units::{Span, Time};
 
-use crate::map_unit;
+use crate::{MergeCounters, map_unit};
 
 /// A snapshot of everything a device counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub struct Counters {
     pub link_busy: Span,
     /// What the map unit has counted since the power came; `None` if there is none.
     pub map: Option<map_unit::Counters>,
+    /// Merges since the power came; `None` if there are no log blocks.
+    pub merges: Option<MergeCounters>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

@@ -5,7 +5,7 @@ mod link;
 mod queue;
 mod resolve;
 
-use flash::backend::{Arbitration, Units};
+use flash::backend::{Arbitration, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
@@ -93,6 +93,9 @@ pub struct FlashSpec {
     /// The high-level units.
     #[serde(default)]
     pub units: Units,
+    /// What moves data between a chip and the unit that works with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub transfer: Transfer,
     /// What goes first.
     #[serde(default)]
     pub order: Arbitration,

@@ -58,6 +58,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             unit_busy: Vec::new(),
             link_busy: Span::ZERO,
             map: None,
+            merges: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

@@ -1,6 +1,6 @@
 //! A random device under a random workload with random faults and power cuts; one seed says it all.
 
-use flash::backend::{Arbitration, BusOrder, Op, Order, Units};
+use flash::backend::{Arbitration, BusOrder, Op, Order, Transfer, Units};
 use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
@@ -78,9 +78,6 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
         flash_faults.erase_failures = Ratio::new(pick(rng, &[0.0, 0.002]));
         flash_faults.initial_bad_blocks = Ratio::new(pick(rng, &[0.0, 0.02]));
     }
-    // From copies too; one in two keeps to the pages.
-    let mut kinds = Rng::stream(rng.clone().bits(), "swarm.kind");
-    let kind = if kinds.chance(0.5) { FtlKind::Page } else { pick(&mut kinds, &FtlKind::EVERY) };
     let spec = Spec {
         name: "swarm".into(),
         description: String::new(),
@@ -99,6 +96,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
             units: pick(rng, &Units::EVERY),
+            transfer: Transfer::default(),
             order: Arbitration { commands: pick(rng, &Order::EVERY), bus: pick(rng, &BusOrder::EVERY) },
             faults: flash_faults,
             custom_part: Some(part),
@@ -125,12 +123,18 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 copy_back: rng.chance(0.5),
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
-            kind,
+            kind: draw_kind(rng),
             map,
             ..FtlSpec::default()
         },
     };
-    if kind.has_log_blocks() { with_log_blocks(rng, spec) } else { spec }
+    if spec.ftl.kind.has_log_blocks() { with_log_blocks(&mut rng.clone(), spec) } else { spec }
+}
+
+/// One drive in two maps pages. One number of the stream, so that a seed that draws that means what it always did.
+fn draw_kind(rng: &mut Rng) -> FtlKind {
+    let mut kinds = Rng::stream(rng.bits(), "swarm.kind");
+    if kinds.chance(0.5) { FtlKind::Page } else { pick(&mut kinds, &FtlKind::EVERY) }
 }
 
 /// What a family with log blocks cannot have is taken out, and what only it has is drawn.
@@ -139,12 +143,15 @@ fn with_log_blocks(rng: &mut Rng, mut spec: Spec) -> Spec {
     part.timing.one_shot = 1;
     spec.ftl.map_unit = Some(part.geometry.page);
     (spec.flash.multi_plane, spec.flash.gang) = (Some(false), 1);
+    if spec.flash.units != Units::None {
+        spec.flash.transfer = pick(rng, &Transfer::EVERY);
+    }
     (spec.ftl.map, spec.ftl.wear.threshold) = (MapSpec::default(), None);
     spec.ftl.log = LogSpec {
         blocks: 1 + rng.below(8) as u32,
         striping: pick(rng, &[Striping::Block, Striping::Page]),
         allocation: pick(rng, &Allocation::EVERY),
-        erase: EraseWhen::Copied,
+        erase: pick(rng, &[EraseWhen::Copied, EraseWhen::Read]),
         parallel: 1 + rng.below(3) as u32,
     };
     spec

@@ -5,7 +5,7 @@ use crate::nand::Sector;
 use crate::units::{Span, Time};
 
 use super::queue::CLASSES;
-use super::{Backend, BusOrder, Class, Command, Event, List, Observer, Op, Order, Phase, Resource, Stage, Units};
+use super::{Backend, BusOrder, Class, Command, Event, List, Observer, Op, Order, Phase, Resource, Stage, Transfer, Units};
 
 impl Class {
     /// The queue of this class under an order.
@@ -53,6 +53,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Units::None => return self.dispatch(now, list, events),
             Units::PerDie => self.commands[first].die.get(),
             Units::PerChannel => self.dies[self.commands[first].die.index()].channel,
+            Units::Shared(_) if self.transfer == Transfer::Unit => {
+                self.shared.push(&mut self.lists, class, list);
+                return self.assign(now, events);
+            }
             Units::Shared(_) => match self.units.iter().position(|unit| unit.list.is_none()) {
                 Some(free) => free as u32,
                 None => return self.shared.push(&mut self.lists, class, list),
@@ -91,7 +95,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// A free unit takes a list.
     #[inline]
-    fn occupy<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, list: Handle<List>, events: &mut EventQueue<E>) {
+    pub(super) fn occupy<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, list: Handle<List>, events: &mut EventQueue<E>) {
         let taker = &mut self.units[unit as usize];
         taker.list = Some(list);
         taker.since = now;
@@ -251,7 +255,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.commands[handle];
         command.stage = stage;
         command.ready = now;
-        let number = self.dies[command.die.index()].channel;
+        let number = match self.transfer {
+            Transfer::Bus => self.dies[command.die.index()].channel,
+            Transfer::Unit => self.lists[command.list].unit.expect("a command under way has a unit"),
+        };
         let channel = &mut self.channels[number as usize];
         if channel.current.is_none() {
             self.transfer(now, number, handle, events);
@@ -452,9 +459,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A unit has done its list and takes the next.
     fn vacate<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, cause: super::Cause, events: &mut EventQueue<E>) {
         let leaver = &mut self.units[unit as usize];
-        leaver.list = None;
+        let left = leaver.list.take();
         leaver.last = Some(cause);
         leaver.busy += now - leaver.since;
+        if matches!((self.transfer, self.units_kind), (Transfer::Unit, Units::Shared(_))) {
+            if let Some(left) = left {
+                self.hold(left, false);
+            }
+            return self.assign(now, events);
+        }
         let queue = if matches!(self.units_kind, Units::Shared(_)) { &mut self.shared } else { &mut leaver.queue };
         if let Some(next) = queue.pop(&self.lists) {
             self.occupy(now, unit, next, events);

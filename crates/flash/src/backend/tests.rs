@@ -46,7 +46,7 @@ impl Shape {
         let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
         let geometry = geometry.expect("a small array");
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
-        let config = Config { timing, units: self.units, arbitration: self.arbitration };
+        let config = Config { timing, units: self.units, transfer: Transfer::Bus, arbitration: self.arbitration };
         let media = Media::new(geometry, 100, 1, Faults::new(&FaultSpec::default(), 1));
         Bench {
             backend: Backend::new(media, &config, Vec::new()),

@@ -200,4 +200,12 @@ impl Ftl {
             Self::Hybrid(ftl) => Some(ftl.merge_counters()),
         }
     }
+
+    /// The power goes at this moment: what capacitors hold up is saved.
+    pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        match self {
+            Self::Page(_) => {}
+            Self::Hybrid(ftl) => ftl.power_fails(flash),
+        }
+    }
 }

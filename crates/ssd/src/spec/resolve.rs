@@ -1,6 +1,6 @@
 //! A description, checked as a whole: every fault is found, each with its key and the remedy.
 
-use flash::backend::{Config, Timing, Units};
+use flash::backend::{Config, Timing, Transfer, Units};
 use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
@@ -134,7 +134,12 @@ impl Spec {
         spec.flash.custom_part = Some(part.clone());
         spec.flash.size = None;
         Ok(Resolved {
-            backend: Config { timing, units: self.flash.units, arbitration: self.flash.order },
+            backend: Config {
+                timing,
+                units: self.flash.units,
+                transfer: self.flash.transfer,
+                arbitration: self.flash.order,
+            },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
             buffer,
@@ -164,6 +169,10 @@ impl Spec {
         }
         if let Units::Shared(0) = self.flash.units {
             faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
+        }
+        if (self.flash.transfer, self.flash.units) == (Transfer::Unit, Units::None) {
+            let message = "data is moved by units, and there are none";
+            faults.add("flash.transfer", message, "set flash.units, or leave it out");
         }
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;

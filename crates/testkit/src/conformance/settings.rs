@@ -1,10 +1,10 @@
 //! Every setting there is, one after another, on a drive so small that everything happens often.
 
-use flash::backend::{Arbitration, BusOrder, Order, Units};
+use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    Allocation, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
+    Allocation, BufferSpec, Digits, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
     Striping, VictimSpec, WearSpec,
 };
 
@@ -46,6 +46,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             multi_plane: None,
             cache_mode: true,
             units: Units::default(),
+            transfer: Transfer::default(),
             order: Arbitration::default(),
             faults: FaultSpec::default(),
         },
@@ -244,6 +245,12 @@ impl Book {
                     (spec.ftl.log.allocation, spec.flash.units) = (allocation, units);
                 });
             }
+        }
+        for (allocation, transfer) in [(Allocation::Apart, Transfer::Unit), (Allocation::Same, Transfer::Bus)] {
+            self.add(format!("{allocation:?}, erased when read, transfer by {transfer:?}"), |spec| {
+                (spec.ftl.log.allocation, spec.ftl.log.erase) = (allocation, EraseWhen::Read);
+                (spec.flash.units, spec.flash.transfer) = (Units::Shared(3), transfer);
+            });
         }
         for blocks in [least, 3, 6] {
             self.add(format!("{blocks} log blocks"), |spec| spec.ftl.log.blocks = blocks);

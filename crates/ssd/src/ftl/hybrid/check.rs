@@ -44,8 +44,9 @@ impl HybridFtl {
         assert_eq!(self.orphans, orphans, "logical blocks with pages in the log and no data block");
         for (id, log) in self.logs.iter() {
             assert_eq!(log.valid, in_log[id as usize], "valid pages of log block {id}");
-            let buffered = self.blocks[log.superblock.index()].state == State::Erasing;
-            assert!(buffered || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);
+            // Its last pages are in the buffer, or it is given up and stays a log block until it is erased.
+            let over = self.blocks[log.superblock.index()].state != State::Used;
+            assert!(over || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);
         }
         for block in used {
             assert_eq!(self.blocks[block.index()].state, State::Used, "state of {block}");

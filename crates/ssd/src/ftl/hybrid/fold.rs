@@ -172,7 +172,8 @@ impl HybridFtl {
     fn send_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
         let mut lists = std::mem::take(&mut self.lists);
         let fold = &mut self.jobs[i].fold;
-        fold.lists = lists.lists.len() as u32;
+        fold.lists.clear();
+        fold.lists.extend(lists.lists.iter().map(|(_, list, _)| *list));
         let target = fold.destination.filter(|_| fold.copies > 0).map(|block| self.geometry.die_of(block));
         let area = target.map(|die| self.allocator.area(die));
         fold.programs = lists.lists.iter().find(|(of, ..)| Some(*of) == area).map(|(_, list, _)| *list);
@@ -192,10 +193,21 @@ impl HybridFtl {
 
     /// Copies to another destination: what was programmed well is read again, the rest is still in the buffer.
     pub(super) fn retry<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
+        let Some(buffer) = self.copy_again(flash, i) else { return false };
+        flash.backend.release(buffer);
+        true
+    }
+
+    /// The same, and what the list of the programs was, which may still be at work if the power goes.
+    pub(super) fn copy_again<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        i: usize,
+    ) -> Option<Handle<List>> {
         let broken = self.jobs[i].fold.destination.expect("it has been programmed");
         self.allocator.begin();
         self.allocator.avoid(self.geometry.die_of(broken), false);
-        let Some(superblock) = self.take_block(flash, Use::Merge, None) else { return false };
+        let superblock = self.take_block(flash, Use::Merge, None)?;
         self.block(broken).failing = true;
         let tag = Kind::Merge.tag(self.jobs[i].log);
         let buffer = self.jobs[i].fold.programs.take().expect("its programs have been kept");
@@ -209,7 +221,6 @@ impl HybridFtl {
                 kept.push((offset, slot, flash.backend.payload_of(place).to_vec()));
             }
         }
-        flash.backend.release(buffer);
         let media = flash.backend.media();
         let slots = (0..self.pages).map(|offset| self.geometry.slot(broken, offset));
         let sources: Vec<Option<Psn>> =
@@ -235,7 +246,7 @@ impl HybridFtl {
         job.fold.destination = Some(superblock);
         job.fold.broken.push(broken);
         self.send_fold(flash, i);
-        true
+        Some(buffer)
     }
 
     /// All pages are where they belong: the map changes, and the old blocks are given up.
@@ -282,6 +293,14 @@ impl HybridFtl {
         }
         let old = old.filter(|_| !fold.erased_early);
         for superblock in old.into_iter().chain(fold.broken.drain(..)) {
+            if self.doom(flash, superblock, Cause::Merge) {
+                self.jobs[i].erasing.push(superblock);
+            }
+        }
+        // The log block is erased beside the last data block.
+        if !fold.converts && !self.jobs[i].emptied && self.logs.log(id).valid == 0 {
+            self.jobs[i].dying = true;
+            let superblock = self.logs.log(id).superblock;
             if self.doom(flash, superblock, Cause::Merge) {
                 self.jobs[i].erasing.push(superblock);
             }

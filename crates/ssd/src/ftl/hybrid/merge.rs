@@ -9,7 +9,7 @@ use flash::engine::Handle;
 use flash::nand::Sector;
 use flash::units::SuperblockId;
 
-use super::HybridFtl;
+use super::{EraseWhen, HybridFtl};
 use super::address::Lbn;
 use super::logs::{LogId, Place};
 use crate::ftl::{Flash, Owners};
@@ -44,7 +44,7 @@ pub(super) struct Fold {
     /// Pages copied.
     pub(super) copies: u32,
     /// Lists that have not finished.
-    pub(super) lists: u32,
+    pub(super) lists: Vec<Handle<List>>,
     /// The list with the programs: its pages are kept until all are well.
     pub(super) programs: Option<Handle<List>>,
     /// A program has failed.
@@ -58,12 +58,13 @@ pub(super) struct Fold {
 impl Fold {
     /// Begins anew; what it has allocated is used again.
     pub(super) fn begin(&mut self, lbn: Lbn) {
-        let (mut logged, mut broken, mut emptied) =
-            (std::mem::take(&mut self.logged), std::mem::take(&mut self.broken), std::mem::take(&mut self.emptied));
-        logged.clear();
-        broken.clear();
-        emptied.clear();
-        *self = Self { phase: Phase::Copying, lbn, logged, broken, emptied, ..Self::default() };
+        let mut old = std::mem::take(self);
+        old.logged.clear();
+        old.lists.clear();
+        old.broken.clear();
+        old.emptied.clear();
+        let Self { logged, lists, broken, emptied, .. } = old;
+        *self = Self { phase: Phase::Copying, lbn, logged, lists, broken, emptied, ..Self::default() };
     }
 }
 
@@ -201,6 +202,30 @@ impl HybridFtl {
         true
     }
 
+    /// The power goes at this moment. What is only in the controllers' buffer, because its old place has been erased, is
+    /// programmed from capacitors; also what a failed program has left there, if there is a block for it.
+    pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if self.spec.erase != EraseWhen::Read {
+            return;
+        }
+        for i in 0..self.jobs.len() {
+            let fold = &mut self.jobs[i].fold;
+            if fold.phase == Phase::Copying {
+                flash.backend.save(&fold.lists);
+                let mut next = fold.programs.and_then(|list| flash.backend.list(list).first());
+                while let Some(command) = next {
+                    next = flash.backend.command(command).sibling();
+                    let command = flash.backend.command(command);
+                    fold.failed |= command.op == Op::Program && command.failed;
+                }
+                fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
+            }
+            if self.jobs[i].fold.phase == Phase::Failed && self.copy_again(flash, i).is_some() {
+                flash.backend.save(&self.jobs[i].fold.lists);
+            }
+        }
+    }
+
     /// A list of a merge is done.
     pub(super) fn merge_finished<S: Sector, O: Observer>(
         &mut self,
@@ -221,11 +246,11 @@ impl HybridFtl {
                 Op::Read | Op::CopyBack => {}
             }
         }
-        fold.lists -= 1;
+        fold.lists.retain(|other| *other != list);
         if fold.programs != Some(list) {
             flash.backend.release(list);
         }
-        if fold.lists > 0 {
+        if !fold.lists.is_empty() {
             return;
         }
         self.stirred = true;
