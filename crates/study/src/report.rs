@@ -3,6 +3,7 @@
 mod chart;
 mod columns;
 mod map;
+mod merges;
 mod out;
 mod page;
 mod requests;
@@ -14,6 +15,7 @@ pub(crate) use chart::{Axis, COLOURS, Line, Scale, escape, lines};
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
 pub use map::{MapSummary, Mshrs};
+pub use merges::MergeSummary;
 pub use out::OutDir;
 pub(crate) use out::STUDY_MARK;
 pub use page::page;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use ssd::Status;
 use workload::Pacing;
 
-use super::{MapSummary, Report};
+use super::{MapSummary, MergeSummary, Report};
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::run::{FlowResult, KindResult};
 
@@ -62,6 +62,9 @@ pub struct Summary {
     /// What the map unit did, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<MapSummary>,
+    /// What was merged, if there are log blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merges: Option<MergeSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
     /// Free blocks at the end.
@@ -351,6 +354,7 @@ impl Summary {
                 })
                 .collect(),
             map: counted.map.as_ref().map(MapSummary::new),
+            merges: counted.merges.as_ref().map(MergeSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),

@@ -7,7 +7,7 @@ use flash::backend::Cause;
 use flash::units::{Bytes, Energy, Rate, Span};
 
 use super::summary::{Latencies, mean};
-use super::{MapSummary, Summary};
+use super::{MapSummary, MergeSummary, Summary};
 
 /// The order of rows: as people name them.
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -187,6 +187,9 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(map) = &summary.map {
         lines.extend(self::map(map));
     }
+    if let Some(merges) = &summary.merges {
+        lines.push(self::merges(merges));
+    }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
@@ -238,6 +241,15 @@ fn map(map: &MapSummary) -> [String; 2] {
         format!("map: {questions} questions{asked}"),
         format!("map: {loads} loads{at_once}, {stores} stores, {flushes} flushes{}", each(map.flush_time_us)),
     ]
+}
+
+/// What was merged, and how much that copied.
+fn merges(merges: &MergeSummary) -> String {
+    let [switch, partial, full] = [merges.switch, merges.partial, merges.full].map(|value| count(value as f64));
+    let pages = |pages: Option<f64>| pages.map_or_else(String::new, |pages| format!(" ({pages:.1} pages)"));
+    let k = merges.k.map_or_else(String::new, |k| format!(", k {k:.2}"));
+    let (of_partial, of_full) = (pages(merges.pages_of_partial), pages(merges.pages_of_full));
+    format!("merges: {switch} switch, {partial} partial{of_partial}, {full} full{of_full}{k}")
 }
 
 #[cfg(test)]
