@@ -213,6 +213,8 @@ fn queues(resolved: &Resolved) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn checked(names: &[&str]) -> (Result<(), Failure>, String) {
@@ -233,10 +235,17 @@ mod tests {
     #[test]
     fn every_file_in_the_folder_comes_along() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../devices");
-        let entries = std::fs::read_dir(folder).expect("a folder");
-        let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-        files.sort_by_key(|path| path.file_stem().map(ToOwned::to_owned));
-        let stems: Vec<_> = files.iter().filter_map(|path| path.file_stem()?.to_str()).collect();
+        let entries = |path: &Path| -> Vec<PathBuf> {
+            std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
+        };
+        let stem = |path: &Path| path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let (folders, mut files): (Vec<_>, Vec<_>) =
+            entries(folder.as_ref()).into_iter().partition(|path| path.is_dir());
+        let mut stems: Vec<String> = files.drain(..).map(|path| stem(&path)).collect();
+        // What is in a folder is called after both.
+        let inside = folders.iter().flat_map(|folder| entries(folder).into_iter().map(move |path| (folder, path)));
+        stems.extend(inside.map(|(folder, path)| format!("{}-{}", stem(folder), stem(&path))));
+        stems.sort();
         let names: Vec<&str> = ssd::builtin().iter().map(|(name, _)| *name).collect();
         assert_eq!(stems, names);
     }

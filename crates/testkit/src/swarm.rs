@@ -157,7 +157,6 @@ fn with_log_blocks(rng: &mut Rng, mut spec: Spec) -> Spec {
     spec
 }
 
-
 /// The same device with submission queues. Every queue has room for all that the host can write.
 #[must_use]
 pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {

@@ -5,7 +5,9 @@ use crate::nand::Sector;
 use crate::units::{Span, Time};
 
 use super::queue::CLASSES;
-use super::{Backend, BusOrder, Class, Command, Event, List, Observer, Op, Order, Phase, Resource, Stage, Transfer, Units};
+use super::{
+    Backend, BusOrder, Class, Command, Event, List, Observer, Op, Order, Phase, Resource, Stage, Transfer, Units,
+};
 
 impl Class {
     /// The queue of this class under an order.
@@ -95,7 +97,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// A free unit takes a list.
     #[inline]
-    pub(super) fn occupy<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, list: Handle<List>, events: &mut EventQueue<E>) {
+    pub(super) fn occupy<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        unit: u32,
+        list: Handle<List>,
+        events: &mut EventQueue<E>,
+    ) {
         let taker = &mut self.units[unit as usize];
         taker.list = Some(list);
         taker.since = now;

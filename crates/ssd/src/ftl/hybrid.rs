@@ -151,12 +151,7 @@ impl HybridFtl {
             data: vec![None; address.blocks() as usize],
             holes: Holes::new(address.blocks(), pages),
             logs: Logs::new(address.blocks(), pages, spec.blocks),
-            allocator: Allocator::new(
-                spec.allocation,
-                resolved.ftl.wear.dynamic,
-                resolved.backend.units,
-                &geometry,
-            ),
+            allocator: Allocator::new(spec.allocation, resolved.ftl.wear.dynamic, resolved.backend.units, &geometry),
             gates: Gates::default(),
             jobs: Vec::new(),
             over: Vec::new(),

@@ -17,6 +17,10 @@ const BUILTIN: &[(&str, &str)] = &[
     ("dirik-gang-8", include_str!("../../../../devices/dirik-gang-8.toml")),
     ("fmmu-16x8", include_str!("../../../../devices/fmmu-16x8.toml")),
     ("qlc", include_str!("../../../../devices/qlc.toml")),
+    ("sung-pmcd", include_str!("../../../../devices/sung/pmcd.toml")),
+    ("sung-pmcd-apart", include_str!("../../../../devices/sung/pmcd-apart.toml")),
+    ("sung-tmcd", include_str!("../../../../devices/sung/tmcd.toml")),
+    ("sung-tmcd-apart", include_str!("../../../../devices/sung/tmcd-apart.toml")),
     ("tlc-1tb", include_str!("../../../../devices/tlc-1tb.toml")),
 ];
 

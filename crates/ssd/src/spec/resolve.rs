@@ -408,8 +408,7 @@ impl Spec {
                 self.ftl.log.blocks,
                 self.ftl.log.reserve()
             );
-            let remedy =
-                format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
             faults.add(path, message, remedy);
             return None;
         }

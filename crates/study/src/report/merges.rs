@@ -46,7 +46,8 @@ mod tests {
         let result = with_log_blocks();
         assert_eq!(reconcile(&result), Ok(()));
         let about = About::default();
-        let report = Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report =
+            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
         let summary = Summary::new(&report);
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
         let merges = summary.merges.clone().expect("log blocks");
@@ -77,7 +78,8 @@ mod tests {
     fn a_device_without_log_blocks_says_nothing_of_merges() {
         let result = with_map("{ kind = \"ram\" }");
         let about = About::default();
-        let report = Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report =
+            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
         let summary = Summary::new(&report);
         assert_eq!("merges.full".parse::<Metric>().expect("a metric").of(&summary), None);
         assert!(summary.merges.is_none() && !table(&summary).contains("merges"));

@@ -4,8 +4,8 @@ use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    Allocation, BufferSpec, Digits, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
-    Striping, VictimSpec, WearSpec,
+    Allocation, BufferSpec, Digits, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec,
+    Spec, Striping, VictimSpec, WearSpec,
 };
 
 /// A device with a name.

@@ -58,10 +58,14 @@ mod tests {
         assert_eq!(at(&logs, 5, 1), Choice::Open(Role::Random));
         let first = logs.open(SuperblockId::new(1), Role::Random);
         assert_eq!(at(&logs, 6, 2), Choice::Append(first), "whatever the block");
-        (0..4).for_each(|offset| drop(logs.take_page(first, 6, offset)));
+        for offset in 0..4 {
+            logs.take_page(first, 6, offset);
+        }
         assert_eq!(at(&logs, 6, 2), Choice::Open(Role::Random));
         let second = logs.open(SuperblockId::new(2), Role::Random);
-        (0..4).for_each(|offset| drop(logs.take_page(second, 7, offset)));
+        for offset in 0..4 {
+            logs.take_page(second, 7, offset);
+        }
         assert_eq!(at(&logs, 6, 2), Choice::Merge(first), "the oldest");
         logs.close(first);
         assert_eq!(at(&logs, 6, 2), Choice::Merge(second));

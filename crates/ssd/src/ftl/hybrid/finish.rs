@@ -52,7 +52,8 @@ impl HybridFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let service = Service { wait: flash.backend.list(list).wait(), waited_for: flash.backend.list(list).waited_for() };
+        let service =
+            Service { wait: flash.backend.list(list).wait(), waited_for: flash.backend.list(list).waited_for() };
         let mut next = flash.backend.list(list).first();
         while let Some(handle) = next {
             let command = flash.backend.command(handle);

@@ -59,8 +59,7 @@ impl HybridFtl {
         for (offset, place) in self.logs.chain(lbn) {
             let (from, page) = self.logs.locate(place);
             // A newer page in another log block stays there; it has precedence over the data block.
-            sources[offset as usize] =
-                (!converts).then(|| self.geometry.slot(self.logs.log(from).superblock, page));
+            sources[offset as usize] = (!converts).then(|| self.geometry.slot(self.logs.log(from).superblock, page));
             if !converts || from == id {
                 fold.logged.push((offset, place));
             }

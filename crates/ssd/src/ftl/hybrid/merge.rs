@@ -9,9 +9,9 @@ use flash::engine::Handle;
 use flash::nand::Sector;
 use flash::units::SuperblockId;
 
-use super::{EraseWhen, HybridFtl};
 use super::address::Lbn;
 use super::logs::{LogId, Place};
+use super::{EraseWhen, HybridFtl};
 use crate::ftl::{Flash, Owners};
 
 /// How far the making of a data block has come.
@@ -122,11 +122,7 @@ impl HybridFtl {
 
     /// Does whatever can be done now: merges, and then what waited for them. Units are refused only when nothing is
     /// under way any more that could make room.
-    pub(super) fn go_on<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn go_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         for superblock in std::mem::take(&mut self.useless) {
             self.doom(flash, superblock, Cause::Recovery);
         }

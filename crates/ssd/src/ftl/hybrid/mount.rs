@@ -67,7 +67,9 @@ impl HybridFtl {
 
     /// The newest copy of every unit.
     fn newest<S: Sector>(&mut self, media: &Media<S>, programmed: &[(BlockBirth, SuperblockId)]) -> Vec<Option<Psn>> {
-        let mut newest: Vec<Option<Psn>> = vec![None; self.units as usize];
+        // A new drive has nothing to be looked for.
+        let units = if programmed.is_empty() { 0 } else { self.units };
+        let mut newest: Vec<Option<Psn>> = vec![None; units as usize];
         for (_, superblock) in programmed {
             for page in 0..self.pages {
                 let psn = self.geometry.slot(*superblock, page);

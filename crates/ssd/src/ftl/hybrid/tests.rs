@@ -9,7 +9,7 @@ use super::MergeCounters;
 use crate::{Counters, Drive, QueueId, Request, Spec, Ssd};
 
 /// The four controllers of Sung, Table 1, with pages of 4 KiB: read 25 us, program 200 us, erase 1,500 us, transfer
-/// 50 us a page; four pages in a block, so that examples are short.
+/// 50 us a page; eight blocks in each of the eight chips.
 fn drive(kind: &str, changes: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"small\"\n\
@@ -170,7 +170,7 @@ fn what_was_discarded_is_not_copied_and_not_read() {
     let mut drive = drive("bast", "log = { blocks = 1 }\n");
     let pages = u64::from(drive.media().geometry().pages);
     write(&mut drive, 0..4);
-    write(&mut drive, [pages, 1]);
+    write(&mut drive, [pages, 1, 3]);
     submit(&mut drive, IoKind::Discard, 0, 3);
     rest(&mut drive);
     write(&mut drive, [pages]);
@@ -184,19 +184,20 @@ fn what_was_discarded_is_not_copied_and_not_read() {
 
 #[test]
 fn one_bus_keeps_one_controller_busy_and_four_buses_four() {
-    // Fig. 4: reads of four blocks that are on one bus, and of four on different ones.
-    let busy = |allocation: &str| {
-        let mut drive = drive("bast", &format!("log = {{ allocation = \"{allocation}\" }}\n"));
+    // Fig. 4, SU9: data blocks take turns, so every fourth is on one bus.
+    let busy = |blocks: [u64; 4]| {
+        let mut drive = drive("bast", "log = { blocks = 2 }\n");
         let pages = u64::from(drive.media().geometry().pages);
-        write(&mut drive, (0..8).map(|block| block * pages));
+        write(&mut drive, (0..16).map(|block| block * pages));
         let before = drive.now();
-        for block in 0..4 {
+        for block in blocks {
             submit(&mut drive, IoKind::Read, block * pages, 1);
         }
         rest(&mut drive);
         (drive.now() - before).as_us_f64()
     };
-    near(busy("apart"), 75.0);
+    near(busy([0, 1, 2, 3]), 75.0);
+    near(busy([0, 4, 8, 12]), 300.0);
 }
 
 #[test]
@@ -216,4 +217,43 @@ fn a_shared_unit_takes_no_chip_that_another_holds() {
     };
     near(time([0, 1]), 150.0);
     near(time([0, pages]), 75.0);
+}
+
+/// Random overwrites one after another in each of the four modes: what was merged, and the time it all took.
+fn all_modes(kind: &str) -> Vec<(MergeCounters, f64)> {
+    let modes = [("same", false), ("apart", false), ("same", true), ("apart", true)];
+    let run = |(allocation, shared): (&str, bool)| {
+        let log = format!("log = {{ blocks = 4, allocation = \"{allocation}\", erase = \"read\" }}\n");
+        let mut spec = drive(kind, &log).resolved().spec.clone();
+        if shared {
+            (spec.flash.units, spec.flash.transfer) =
+                (flash::backend::Units::Shared(4), flash::backend::Transfer::Unit);
+        }
+        let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("sound"), 3);
+        let pages = drive.capacity().get() / PAGE;
+        let mut rng = flash::engine::Rng::stream(5, "hybrid.modes");
+        for _ in 0..600 {
+            let (page, count) = (rng.below(pages - 4), 1 + rng.below(4));
+            let kind = if rng.chance(0.3) { IoKind::Read } else { IoKind::Write };
+            submit(&mut drive, kind, page, count);
+            drive.drain(&mut Vec::new());
+        }
+        drive.check();
+        (merges(&drive), (drive.now() - flash::units::Time::ZERO).as_us_f64())
+    };
+    modes.into_iter().map(run).collect()
+}
+
+#[test]
+fn where_blocks_are_changes_times_and_no_merge() {
+    for kind in ["bast", "fast"] {
+        let modes = all_modes(kind);
+        println!("{kind}: {modes:?}");
+        let [(merges, tmcd_same), (_, tmcd_apart), (_, pmcd_same), (_, pmcd_apart)] = modes[..] else {
+            panic!("four modes")
+        };
+        assert!(merges.full > 5 && modes.iter().all(|(other, _)| *other == merges), "SU1, B10: {modes:?}");
+        assert!(pmcd_same <= tmcd_same && pmcd_apart <= tmcd_apart, "SU2: {modes:?}");
+        assert!(tmcd_apart <= tmcd_same && pmcd_apart <= pmcd_same, "SU3: {modes:?}");
+    }
 }

@@ -52,11 +52,7 @@ impl HybridFtl {
     }
 
     /// Lets units that waited go on as far as there is room.
-    pub(super) fn resume<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn resume<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         for _ in 0..self.waiting.len() {
             let Some(unit) = self.waiting.pop_front() else { break };
             self.request_dies.clear();
@@ -121,8 +117,7 @@ impl HybridFtl {
             self.block(superblock).pins += 1;
             let list = flash.backend.open_list(Class::Other, Kind::Rest.tag(0));
             let read = flash.backend.add_read(list, Cause::Host, superblock);
-            let from =
-                flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
+            let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
             flash.backend.forward(read, from, command, to);
             owners.charge(unit.owner);
             self.gates.set(target.superblock, command);
@@ -133,12 +128,7 @@ impl HybridFtl {
 
     /// The page of its own offset in the data block, if it can be programmed. A data block is allocated when the first
     /// page of a logical block is written.
-    fn in_place<S: Sector, O: Observer>(
-        &mut self,
-        flash: &Flash<'_, S, O>,
-        lbn: Lbn,
-        offset: u32,
-    ) -> Option<Target> {
+    fn in_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, lbn: Lbn, offset: u32) -> Option<Target> {
         if self.is_folding(lbn) {
             return None;
         }

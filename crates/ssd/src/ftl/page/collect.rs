@@ -480,7 +480,7 @@ mod tests {
             drive.precondition(Precondition::Fill, &mut |_, _| {});
             drive.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
             assert_eq!(drive.next_event(), None, "it is at rest");
-            let Ftl::Page(ftl) = &mut drive.ftl;
+            let Ftl::Page(ftl) = &mut drive.ftl else { panic!("it maps pages") };
             let slots = ftl.geometry.superblock_slots();
             let mut closed: Vec<SuperblockId> = (0..ftl.geometry.superblock_count()).map(SuperblockId::new).collect();
             closed.retain(|superblock| {
