@@ -12,6 +12,7 @@ mod config;
 mod effect;
 mod execute;
 mod forward;
+mod hold;
 mod observe;
 mod power;
 mod processor;
@@ -22,7 +23,7 @@ mod tests;
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
-pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Units};
+pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Transfer, Units};
 pub use observe::{Observer, Phase, Primitive, Resource};
 
 use std::collections::VecDeque;
@@ -70,6 +71,7 @@ pub struct Backend<S, O = ()> {
     shared: Queue<List>,
     units_kind: Units,
     processor: Processor,
+    transfer: Transfer,
     finished: VecDeque<Handle<List>>,
     account: Account,
     timed: bool,
@@ -93,6 +95,8 @@ struct Die {
     last: Option<Cause>,
     busy: Span,
     until: Time,
+    /// Lists under way in units that have commands for it, counted where that matters.
+    held_by: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -131,6 +135,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             last: None,
             busy: Span::ZERO,
             until: Time::ZERO,
+            held_by: 0,
         };
         let channel =
             Channel { current: None, queue: Queue::default(), last: None, busy: Span::ZERO, until: Time::ZERO };
@@ -144,10 +149,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         Self {
             dies: (0..geometry.die_count()).map(die).collect(),
-            channels: vec![channel; geometry.channels as usize],
+            channels: match config.transfer {
+                Transfer::Bus => vec![channel; geometry.channels as usize],
+                Transfer::Unit => vec![channel; units as usize],
+            },
             units: vec![unit; units as usize],
             shared: Queue::default(),
             units_kind: config.units,
+            transfer: config.transfer,
             slots_per_command: geometry.row_slots() * config.timing.one_shot,
             timing: config.timing.clone(),
             arbitration: config.arbitration,
@@ -368,6 +377,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
         if self.commands[first].done {
             return;
+        }
+        let (before, behind) = (self.commands[first].list, self.commands[second].list);
+        if before != behind {
+            self.lists[before].leads = true;
+            self.lists[behind].follows = true;
         }
         let then = &mut self.commands[first].then;
         if then.contains(&Some(second)) {

@@ -3,7 +3,7 @@
 use flash::backend::Account;
 use flash::units::{Span, Time};
 
-use crate::map_unit;
+use crate::{LogMerges, map_unit};
 
 /// A snapshot of everything a device counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Counters {
     pub map: Option<map_unit::Counters>,
     /// What a block-mapped FTL has done since the power came; `None` under another.
     pub merges: Option<MergeCounters>,
+    /// Merges of log blocks since the power came; `None` if there are none.
+    pub log_merges: Option<LogMerges>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

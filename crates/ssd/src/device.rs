@@ -315,6 +315,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             link_busy: self.link.busy(self.now),
             map: self.ftl.map_counters(self.now),
             merges: self.ftl.merge_counters(),
+            log_merges: self.ftl.log_merges(),
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: self.hash.value(),

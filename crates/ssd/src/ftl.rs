@@ -1,6 +1,7 @@
 //! Where things go: flash translation layers.
 
 pub(crate) mod family;
+pub(crate) mod hybrid;
 pub(crate) mod hydra;
 pub mod map_unit;
 pub(crate) mod page;

@@ -23,6 +23,7 @@ mod spec;
 pub use counters::{Counters, MergeCounters};
 pub use device::Ssd;
 pub use drive::Drive;
+pub use ftl::hybrid::{Allocation, EraseWhen, LogMerges, LogSpec, Striping};
 pub use ftl::map_unit::{self, MapSpec};
 pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
 pub use ftl::victim::VictimSpec;

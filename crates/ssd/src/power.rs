@@ -34,6 +34,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
         let unseen = self.completions.iter().map(|completion| completion.tag);
         let lost = active.chain(waiting).chain(unseen).collect();
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        self.ftl.power_fails(&mut flash);
         self.backend.cut_power(self.now);
         self.lose_everything_volatile();
         lost

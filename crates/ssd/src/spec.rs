@@ -4,15 +4,17 @@ mod buffer;
 mod builtin;
 mod hydra;
 mod link;
+mod log;
 mod queue;
 mod resolve;
 
-use flash::backend::{Arbitration, Units};
+use flash::backend::{Arbitration, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ftl::hybrid::LogSpec;
 use crate::ftl::map_unit::MapSpec;
 use crate::ftl::placement::PlacementSpec;
 use crate::ftl::victim::VictimSpec;
@@ -96,6 +98,9 @@ pub struct FlashSpec {
     /// The high-level units.
     #[serde(default)]
     pub units: Units,
+    /// What moves data between a chip and the unit that works with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub transfer: Transfer,
     /// Time of the one processor that each command takes that no host read is for: units are then software, as
     /// in Seong et al., Sec. 4.2.3. Hardware units, which take none, if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,6 +183,9 @@ pub struct FtlSpec {
     /// The block-mapped FTL of Hydra, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hydra: Option<HydraSpec>,
+    /// Log blocks, where the family has them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub log: LogSpec,
 }
 
 impl Default for FtlSpec {
@@ -193,6 +201,7 @@ impl Default for FtlSpec {
             gc: GcSpec::default(),
             wear: WearSpec::default(),
             hydra: None,
+            log: LogSpec::default(),
         }
     }
 }
@@ -206,16 +215,26 @@ pub enum FtlKind {
     Page,
     /// A map of superblocks, and merges in them (Seong et al., "Hydra").
     Hydra,
+    /// Data blocks with a block-level map, each with a log block of its own while it is updated (Sung, Sec. 2.3).
+    Bast,
+    /// Data blocks with a block-level map, and log blocks that take the updates of all (Sung, Sec. 2.3).
+    Fast,
 }
 
 impl FtlKind {
     /// All families: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 2] = {
+    pub const EVERY: [Self; 4] = {
         // A new family does not compile here until somebody has come by the line above.
         match Self::Page {
-            Self::Page | Self::Hydra => [Self::Page, Self::Hydra],
+            Self::Page | Self::Hydra | Self::Bast | Self::Fast => [Self::Page, Self::Hydra, Self::Bast, Self::Fast],
         }
     };
+
+    /// True if it has log blocks, and no map of all pages.
+    #[must_use]
+    pub const fn has_log_blocks(self) -> bool {
+        matches!(self, Self::Bast | Self::Fast)
+    }
 }
 
 /// Garbage collection.
@@ -266,6 +285,10 @@ impl Default for WearSpec {
 /// How long spare bytes of one page take on the channel, for recovery's scan.
 fn spare_transfer(part: &Part, rate: Rate) -> Span {
     rate.time(part.geometry.spare)
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 const fn one() -> u32 {

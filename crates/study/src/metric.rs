@@ -1,5 +1,6 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
+mod log;
 mod map;
 
 use std::fmt;
@@ -10,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workload::generate::RequestRate;
 
 use crate::report::{KindSummary, Latencies, Summary};
+use log::LogStat;
 use map::MapStat;
 
 /// What a number counts.
@@ -115,7 +117,7 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 13] = [
+pub const HELP: [&str; 14] = [
     "mean (over all requests)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate",
@@ -130,6 +132,8 @@ pub const HELP: [&str; 13] = [
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
      time of a question and of a flush)",
+    "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
+     (copied by each)",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "A / B for a quotient",
@@ -147,6 +151,7 @@ enum Name {
     Erases(&'static str),
     Busy(&'static str),
     Map(MapStat),
+    Log(LogStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
 }
@@ -188,6 +193,7 @@ impl Name {
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
             ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
+            ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
@@ -225,6 +231,7 @@ impl Name {
             Self::Energy => Unit::Energy,
             Self::Busy(_) => Unit::Share,
             Self::Map(stat) => stat.unit(),
+            Self::Log(stat) => stat.unit(),
         }
     }
 
@@ -262,6 +269,7 @@ impl Name {
                 }
             }
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
+            Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
         }

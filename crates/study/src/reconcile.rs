@@ -189,6 +189,12 @@ impl Book {
             let read = counted.flash.of(Op::Read, Cause::Map).commands;
             self.at_most("translation pages read from flash and loaded by the map unit", read, map.loads);
         }
+        if let Some(merges) = &counted.log_merges {
+            // Where a program fails, its page is programmed once more.
+            let programmed = counted.flash.of(Op::Program, Cause::Merge).slots;
+            let copied = merges.partial_pages + merges.full_pages;
+            self.at_most("pages copied by merges, and programmed for them", copied, programmed);
+        }
     }
 }
 

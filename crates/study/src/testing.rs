@@ -38,6 +38,19 @@ pub(crate) fn two_flows() -> RunResult {
     Runner::new().settle(Span::from_secs(1)).run_flows(&mut drive(), flows, &mut Blank).expect("it runs")
 }
 
+/// The result of 2,000 overwrites at random on a small drive with log blocks.
+pub(crate) fn with_log_blocks() -> RunResult {
+    let text = "name = \"logged\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
+                [ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\nlog = { blocks = 6 }\n";
+    let spec: Spec = toml::from_str(text).expect("a description");
+    let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    let io = |i: u64| Io { kind: IoKind::Write, start: Lba::new(i * 619 % 380 * 4), sectors: Sectors::new(4) };
+    let arrivals = (0..2_000).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect();
+    let mut source = List::new(arrivals, Pacing::Closed { depth: 4 });
+    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
+}
+
 /// The result of 1,000 writes and as many reads on a small drive with this map, after it was filled and overwritten.
 pub(crate) fn with_map(map: &str) -> RunResult {
     let text = format!(

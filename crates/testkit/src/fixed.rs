@@ -60,6 +60,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             link_busy: Span::ZERO,
             map: None,
             merges: None,
+            log_merges: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

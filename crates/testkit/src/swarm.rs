@@ -1,13 +1,13 @@
 //! A random device under a random workload with random faults and power cuts; one seed says it all.
 
-use flash::backend::{Arbitration, BusOrder, Op, Order, Units};
+use flash::backend::{Arbitration, BusOrder, Op, Order, Transfer, Units};
 use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, MapSpec,
-    PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd,
-    VictimSpec, WearSpec,
+    Allocation, BufferPolicy, BufferSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec,
+    HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec,
+    ResolvedQueues, Spec, Ssd, Striping, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -54,7 +54,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         let mut spec = try_device(rng, faults);
         // What came later has a stream of its own, so that a seed draws of the rest what it always did.
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
-        spec = or_superblocks(or_hydra(spec, &mut later), &mut later);
+        spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         if spec.resolve().is_ok() {
             return spec;
         }
@@ -106,6 +106,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
             units: or_later(pick(rng, &Units::EVERY[..4]), &mut later, &Units::EVERY),
+            transfer: Transfer::default(),
             software_units: later.chance(0.1).then(|| "50us".parse().expect("a time")),
             order: Arbitration {
                 commands: pick(rng, &Order::EVERY),
@@ -173,6 +174,31 @@ fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
         wear: spec.ftl.wear,
         over_provisioning: spec.ftl.over_provisioning,
         ..FtlSpec::default()
+    };
+    spec
+}
+
+/// In a part of the cases the device with log blocks: what such a family cannot have is taken out, and what only it has
+/// is drawn.
+fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
+    if spec.ftl.kind != FtlKind::Page || !rng.chance(0.25) {
+        return spec;
+    }
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.timing.one_shot = 1;
+    spec.ftl.map_unit = Some(part.geometry.page);
+    (spec.flash.multi_plane, spec.flash.gang) = (Some(false), 1);
+    if !matches!(spec.flash.units, Units::None | Units::Background(_)) && !spec.flash.order.hold {
+        spec.flash.transfer = pick(rng, &Transfer::EVERY);
+    }
+    (spec.ftl.kind, spec.ftl.map) = (pick(rng, &[FtlKind::Bast, FtlKind::Fast]), MapSpec::default());
+    spec.ftl.wear.threshold = None;
+    spec.ftl.log = LogSpec {
+        blocks: 1 + rng.below(8) as u32,
+        striping: pick(rng, &[Striping::Block, Striping::Page]),
+        allocation: pick(rng, &Allocation::EVERY),
+        erase: pick(rng, &[EraseWhen::Copied, EraseWhen::Read]),
+        parallel: 1 + rng.below(3) as u32,
     };
     spec
 }

@@ -5,7 +5,7 @@ use crate::nand::Sector;
 use crate::units::Time;
 
 use super::queue::CLASSES;
-use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage};
+use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
 
 impl Stage {
     /// The queue of a command at this stage under an order that asks for nothing else.
@@ -29,6 +29,16 @@ impl Stage {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
+    /// What moves the data of a command: the bus of its die, or the link of its unit.
+    #[inline]
+    pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
+        let command = &self.commands[handle];
+        match self.transfer {
+            Transfer::Bus => self.dies[command.die.index()].channel,
+            Transfer::Unit => self.lists[command.list].unit.expect("a command under way has a unit"),
+        }
+    }
+
     #[inline]
     pub(super) fn request_bus<E: From<Event> + Copy>(
         &mut self,
@@ -40,7 +50,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &mut self.commands[handle];
         command.stage = stage;
         command.ready = now;
-        let number = self.dies[command.die.index()].channel;
+        let number = self.channel_of(handle);
         let channel = &self.channels[number as usize];
         // Whoever keeps the channel has it already.
         if channel.current.is_none_or(|current| current == handle) {
@@ -118,7 +128,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The channel of a command is kept while its array works (Seong et al., Fig. 7a).
     pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
         let command = &self.commands[handle];
-        let number = self.dies[command.die.index()].channel;
+        let number = self.channel_of(handle);
         let channel = &mut self.channels[number as usize];
         let (from, time) = (channel.until, until - channel.until);
         channel.busy += time;

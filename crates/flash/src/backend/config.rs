@@ -31,6 +31,23 @@ impl Units {
     pub const EVERY: [Self; 5] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2), Self::Background(2)];
 }
 
+/// What moves the data of a command between a chip and its controller.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transfer {
+    /// The chip's bus, which its chips share whoever controls them.
+    #[default]
+    Bus,
+    /// The link of the unit that executes the command: commands of different units never wait for each other, and
+    /// a shared unit takes only lists for chips that no other unit works with (Sung, Sec. 4.1, PMCD).
+    Unit,
+}
+
+impl Transfer {
+    /// All of them.
+    pub const EVERY: [Self; 2] = [Self::Bus, Self::Unit];
+}
+
 impl Order {
     /// All of them.
     pub const EVERY: [Self; 2] = [Self::Fifo, Self::ReadFirst];
@@ -196,6 +213,8 @@ pub struct Config {
     pub timing: Timing,
     /// The high-level units.
     pub units: Units,
+    /// What moves data; by unit only where there are units.
+    pub transfer: Transfer,
     /// What goes first.
     pub arbitration: Arbitration,
     /// The time of the processor that each command of a background list takes, if units are software;

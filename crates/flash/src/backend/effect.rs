@@ -8,6 +8,7 @@ use super::{Backend, Cause, Command, Observer, Op, Slot};
 impl<S: Sector, O: Observer> Backend<S, O> {
     /// Carries a command out on the media.
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
+        self.commands[handle].effected = true;
         match self.commands[handle].op {
             Op::Read => self.read(handle),
             Op::Program => self.program(handle),

@@ -5,7 +5,9 @@ use crate::nand::Sector;
 use crate::units::{Span, Time};
 
 use super::queue::CLASSES;
-use super::{Backend, Class, Command, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Units};
+use super::{
+    Backend, Class, Command, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Transfer, Units,
+};
 
 /// The unit of host reads, where there is one.
 const FOREGROUND: u32 = 0;
@@ -47,6 +49,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Units::None => return self.dispatch(now, list, events),
             Units::PerDie => self.commands[first].die.get(),
             Units::PerChannel => self.dies[self.commands[first].die.index()].channel,
+            Units::Shared(_) if self.transfer == Transfer::Unit => {
+                self.shared.push(&mut self.lists, class, list);
+                return self.assign(now, events);
+            }
             Units::Background(_) if self.lists[list].class == Class::HostRead => FOREGROUND,
             Units::Shared(_) | Units::Background(_) => {
                 let all = self.units.iter().enumerate().skip(self.first_shared());
@@ -94,7 +100,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// A free unit takes a list.
     #[inline]
-    fn occupy<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, list: Handle<List>, events: &mut EventQueue<E>) {
+    pub(super) fn occupy<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        unit: u32,
+        list: Handle<List>,
+        events: &mut EventQueue<E>,
+    ) {
         let taker = &mut self.units[unit as usize];
         taker.list = Some(list);
         taker.since = now;
@@ -453,9 +465,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A unit has done its list and takes the next.
     fn vacate<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, cause: super::Cause, events: &mut EventQueue<E>) {
         let leaver = &mut self.units[unit as usize];
-        leaver.list = None;
+        let left = leaver.list.take();
         leaver.last = Some(cause);
         leaver.busy += now - leaver.since;
+        if self.transfer == Transfer::Unit && matches!(self.units_kind, Units::Shared(_)) {
+            self.hold(left.expect("a unit that leaves has a list"), false);
+            return self.assign(now, events);
+        }
         let shared = match self.units_kind {
             Units::Shared(_) => true,
             Units::Background(_) => unit != FOREGROUND,

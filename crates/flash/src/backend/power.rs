@@ -1,11 +1,40 @@
 //! The power goes.
 
+use crate::engine::Handle;
 use crate::nand::Sector;
 use crate::units::Time;
 
-use super::{Backend, Observer, Op};
+use super::{Backend, List, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Brings lists to their end from capacitors, before [`Backend::cut_power`]: what they have begun is done, and the
+    /// rest follows in the order of its dependencies. That a program fails in that very moment is left out.
+    pub fn save(&mut self, lists: &[Handle<List>]) {
+        self.media.faults_mut().suspend(true);
+        let mut more = true;
+        while std::mem::take(&mut more) {
+            for list in lists {
+                let mut next = self.lists[*list].first;
+                while let Some(command) = next {
+                    next = self.commands[command].sibling;
+                    if self.commands[command].waits > 0 || self.commands[command].done {
+                        continue;
+                    }
+                    if !self.commands[command].effected {
+                        self.take_effect(command);
+                    }
+                    self.pass_on(command);
+                    self.commands[command].done = true;
+                    for then in self.commands[command].then.into_iter().flatten() {
+                        self.commands[then].waits -= 1;
+                    }
+                    more = true;
+                }
+            }
+        }
+        self.media.faults_mut().suspend(false);
+    }
+
     /// Cuts the power: programs and erases under way are torn, and so are copy-backs in any of their phases;
     /// everything that waited is gone, the media stays. What was counted stays counted.
     pub fn cut_power(&mut self, now: Time) {
@@ -17,6 +46,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let between_phases = self.commands[*handle].wants_data();
                 !die.held && die.until > now || between_phases
             });
+            let working = working.filter(|handle| !self.commands[*handle].done);
             let filling = die.register.filter(|handle| self.commands[*handle].op == Op::CopyBack);
             die.busy -= die.until.saturating_since(now);
             if let Some(handle) = working.or(filling) {
@@ -30,7 +60,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let die = &mut self.dies[number];
             (die.array, die.register, die.held, die.loaded) = (None, None, false, false);
             die.queue.clear();
-            die.unfinished = 0;
+            (die.unfinished, die.held_by) = (0, 0);
             die.until = now;
             die.last = None;
         }

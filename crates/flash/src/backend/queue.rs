@@ -82,6 +82,33 @@ impl<T: Links> Queue<T> {
         Some(head)
     }
 
+    /// Takes the first that is wanted, which is asked of each in turn until one is.
+    pub(super) fn take_first(
+        &mut self,
+        slab: &mut Slab<T>,
+        mut wanted: impl FnMut(&Slab<T>, Handle<T>) -> bool,
+    ) -> Option<Handle<T>> {
+        for end in &mut self.ends {
+            let Some((head, tail)) = *end else { continue };
+            let (mut before, mut at) = (None, Some(head));
+            while let Some(item) = at {
+                let next = slab[item].next();
+                if wanted(slab, item) {
+                    match before {
+                        Some(before) => {
+                            slab[before].set_next(next);
+                            *end = Some((head, if item == tail { before } else { tail }));
+                        }
+                        None => *end = next.map(|next| (next, tail)),
+                    }
+                    return Some(item);
+                }
+                (before, at) = (Some(item), next);
+            }
+        }
+        None
+    }
+
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }

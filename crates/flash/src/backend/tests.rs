@@ -52,7 +52,13 @@ impl Shape {
         let geometry = Geometry::new(self.channels, self.chips, 1, self.stripe, self.stripe, 16, 64, 1, 4);
         let geometry = geometry.expect("a small array");
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
-        let config = Config { timing, units: self.units, arbitration: self.arbitration, software: None };
+        let config = Config {
+            timing,
+            units: self.units,
+            transfer: Transfer::Bus,
+            arbitration: self.arbitration,
+            software: None,
+        };
         Bench::new(geometry, &config, 1)
     }
 }

@@ -34,6 +34,7 @@ pub struct Faults {
     counts: [u64; 3],
     planned: [BTreeSet<u64>; 3],
     active: bool,
+    suspended: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -56,7 +57,13 @@ impl Faults {
             counts: [0; 3],
             planned: Default::default(),
             active,
+            suspended: false,
         }
+    }
+
+    /// Nothing fails until it is told otherwise, and nothing is counted.
+    pub(crate) const fn suspend(&mut self, suspended: bool) {
+        self.suspended = suspended;
     }
 
     /// Begins anew, as after [`Faults::new`], but keeps what is planned.
@@ -87,7 +94,7 @@ impl Faults {
 
     #[inline]
     fn draw(&mut self, kind: Kind) -> bool {
-        if !self.active {
+        if !self.active || self.suspended {
             return false;
         }
         let rate = match kind {

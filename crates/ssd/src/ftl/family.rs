@@ -8,6 +8,7 @@ use flash::engine::Handle;
 use flash::nand::{Media, Sector};
 use flash::units::{Lpn, Span, Time};
 
+use super::hybrid::{HybridFtl, LogMerges};
 use super::hydra::HydraFtl;
 use super::map_unit::Counters;
 use super::page::PageFtl;
@@ -22,6 +23,7 @@ use crate::spec::FtlKind;
 pub(crate) enum Ftl {
     Page(PageFtl),
     Hydra(HydraFtl),
+    Hybrid(HybridFtl),
 }
 
 /// The same for every family.
@@ -30,6 +32,7 @@ macro_rules! each {
         match $any {
             Self::Page($ftl) => $do,
             Self::Hydra($ftl) => $do,
+            Self::Hybrid($ftl) => $do,
         }
     };
 }
@@ -40,13 +43,14 @@ impl Ftl {
         match resolved.ftl.kind {
             FtlKind::Page => Self::Page(PageFtl::mount(resolved, media, seed)),
             FtlKind::Hydra => Self::Hydra(HydraFtl::mount(resolved, media)),
+            FtlKind::Bast | FtlKind::Fast => Self::Hybrid(HybridFtl::mount(resolved, media)),
         }
     }
 
     /// The time that reading this state takes.
     pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Span {
         match resolved.ftl.kind {
-            FtlKind::Page => PageFtl::scan_time(resolved, media),
+            FtlKind::Page | FtlKind::Bast | FtlKind::Fast => PageFtl::scan_time(resolved, media),
             FtlKind::Hydra => HydraFtl::scan_time(resolved, media),
         }
     }
@@ -69,7 +73,7 @@ impl Ftl {
     /// Units that a write had best hand over at once, where one command programs `slots`.
     pub(crate) const fn batch(&self, slots: u32) -> u32 {
         match self {
-            Self::Page(_) => slots,
+            Self::Page(_) | Self::Hybrid(_) => slots,
             Self::Hydra(ftl) => ftl.batch(),
         }
     }
@@ -78,7 +82,7 @@ impl Ftl {
     /// [`Owners::room`] is called.
     pub(crate) fn takes_writes(&self) -> bool {
         match self {
-            Self::Page(_) => true,
+            Self::Page(_) | Self::Hybrid(_) => true,
             Self::Hydra(ftl) => ftl.takes_writes(),
         }
     }
@@ -91,7 +95,7 @@ impl Ftl {
         owners: &mut impl Owners<S>,
     ) -> bool {
         match self {
-            Self::Page(_) => false,
+            Self::Page(_) | Self::Hybrid(_) => false,
             Self::Hydra(ftl) => ftl.rest(flash, owners),
         }
     }
@@ -99,7 +103,7 @@ impl Ftl {
     /// The processor has finished a thought of the FTL.
     pub(crate) fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
         match self {
-            Self::Page(_) => unreachable!("a page-mapped FTL takes no time"),
+            Self::Page(_) | Self::Hybrid(_) => unreachable!("an FTL that takes no time"),
             Self::Hydra(_) => HydraFtl::thought(flash, token),
         }
     }
@@ -147,8 +151,10 @@ impl Ftl {
     /// Begins a write of several units by an owner in an NVM set.
     #[inline]
     pub(crate) fn begin_write(&mut self, set: u32) {
-        if let Self::Page(ftl) = self {
-            ftl.begin_write(set);
+        match self {
+            Self::Page(ftl) => ftl.begin_write(set),
+            Self::Hydra(_) => {}
+            Self::Hybrid(ftl) => ftl.begin_write(),
         }
     }
 
@@ -163,6 +169,7 @@ impl Ftl {
         match self {
             Self::Page(ftl) => ftl.write(flash, owners, unit),
             Self::Hydra(ftl) => ftl.write(unit),
+            Self::Hybrid(ftl) => ftl.write(flash, owners, unit),
         }
     }
 
@@ -181,6 +188,10 @@ impl Ftl {
         match self {
             Self::Page(ftl) => ftl.discard(now, owner, lpn),
             Self::Hydra(ftl) => {
+                ftl.discard(lpn);
+                false
+            }
+            Self::Hybrid(ftl) => {
                 ftl.discard(lpn);
                 false
             }
@@ -211,7 +222,7 @@ impl Ftl {
     pub(crate) fn is_due(&self, timed: bool) -> bool {
         match self {
             Self::Page(ftl) => ftl.map_is_due(timed),
-            Self::Hydra(_) => false,
+            Self::Hydra(_) | Self::Hybrid(_) => false,
         }
     }
 
@@ -240,7 +251,7 @@ impl Ftl {
     pub(crate) fn is_recovering(&self) -> bool {
         match self {
             Self::Page(ftl) => ftl.is_rewriting(),
-            Self::Hydra(_) => false,
+            Self::Hydra(_) | Self::Hybrid(_) => false,
         }
     }
 
@@ -248,7 +259,7 @@ impl Ftl {
     pub(crate) fn stale_pages(&self) -> u32 {
         match self {
             Self::Page(ftl) => ftl.stale_pages(),
-            Self::Hydra(_) => 0,
+            Self::Hydra(_) | Self::Hybrid(_) => 0,
         }
     }
 
@@ -263,15 +274,30 @@ impl Ftl {
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
         match self {
             Self::Page(ftl) => ftl.map_counters(now),
-            Self::Hydra(_) => None,
+            Self::Hydra(_) | Self::Hybrid(_) => None,
         }
     }
 
     /// What merges did, if it is made of them.
     pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
         match self {
-            Self::Page(_) => None,
+            Self::Page(_) | Self::Hybrid(_) => None,
             Self::Hydra(ftl) => Some(ftl.counters()),
+        }
+    }
+
+    /// What merges there were since the power came, if it has log blocks.
+    pub(crate) const fn log_merges(&self) -> Option<LogMerges> {
+        match self {
+            Self::Page(_) | Self::Hydra(_) => None,
+            Self::Hybrid(ftl) => Some(ftl.log_merges()),
+        }
+    }
+
+    /// The power goes at this moment: what capacitors hold up is saved.
+    pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if let Self::Hybrid(ftl) = self {
+            ftl.power_fails(flash);
         }
     }
 }

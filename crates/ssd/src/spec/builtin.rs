@@ -25,6 +25,10 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu-32x8", include_str!("../../../../devices/fmmu/32x8.toml")),
     ("hydra-prototype", include_str!("../../../../devices/hydra/prototype.toml")),
     ("qlc", include_str!("../../../../devices/qlc.toml")),
+    ("sung-pmcd", include_str!("../../../../devices/sung/pmcd.toml")),
+    ("sung-pmcd-apart", include_str!("../../../../devices/sung/pmcd-apart.toml")),
+    ("sung-tmcd", include_str!("../../../../devices/sung/tmcd.toml")),
+    ("sung-tmcd-apart", include_str!("../../../../devices/sung/tmcd-apart.toml")),
     ("tlc-1tb", include_str!("../../../../devices/tlc-1tb.toml")),
 ];
 

@@ -1,6 +1,6 @@
 //! A description, checked as a whole: every fault is found, each with its key and the remedy.
 
-use flash::backend::{Config, Timing, Units};
+use flash::backend::{Config, Timing, Transfer, Units};
 use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
@@ -82,7 +82,7 @@ impl Resolved {
 
 /// Faults as they are found.
 #[derive(Default)]
-pub(super) struct Faults(Vec<Fault>);
+pub(super) struct Faults(pub(super) Vec<Fault>);
 
 impl Faults {
     pub(super) fn add(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
@@ -114,7 +114,7 @@ impl Spec {
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
         let (hydra, units) = match self.ftl.kind {
-            FtlKind::Page => (None, self.units(&geometry, &mut faults)),
+            FtlKind::Page | FtlKind::Bast | FtlKind::Fast => (None, self.units(&geometry, &mut faults)),
             FtlKind::Hydra => self.hydra(&geometry, &mut faults).unzip(),
         };
         if let (Some(timing), Some(gather)) = (&timing, self.ftl.map_gather) {
@@ -130,6 +130,7 @@ impl Spec {
             return Err(faults.0);
         };
         let queues = self.resolved_queues(&geometry, units, &mut faults);
+        self.check_log(&geometry, timing.one_shot, queues.sets.len(), &mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
@@ -141,6 +142,7 @@ impl Spec {
             backend: Config {
                 timing,
                 units: self.flash.units,
+                transfer: self.flash.transfer,
                 arbitration: self.flash.order,
                 software: self.flash.software_units,
             },
@@ -220,6 +222,18 @@ impl Spec {
                 faults.add("flash.units", format!("{count} units"), format!("use at most {UNITS_MAX}"));
             }
             _ => {}
+        }
+        if self.flash.transfer == Transfer::Unit {
+            let remedy = "use per-die, per-channel or shared units, or leave it out";
+            match self.flash.units {
+                Units::None => faults.add("flash.transfer", "data is moved by units, and there are none", remedy),
+                Units::Background(_) => faults.add("flash.transfer", "units of two kinds use the buses", remedy),
+                _ if self.flash.order.hold => {
+                    let message = "no bus can be held where units move the data";
+                    faults.add("flash.order.hold", message, "leave it out, or flash.transfer");
+                }
+                _ => {}
+            }
         }
         if self.flash.software_units.is_some_and(Span::is_zero) {
             let remedy = "leave it out: the units are then hardware, which takes no time";
@@ -374,6 +388,9 @@ impl Spec {
                 ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
             }
         };
+        if self.ftl.kind.has_log_blocks() {
+            return self.log_units(geometry, path, units, faults);
+        }
         // Each pool keeps open superblocks and one to copy into to itself, and while a unit is overwritten
         // there are two of it.
         let pools = u64::from(geometry.die_count() * geometry.groups());

@@ -8,7 +8,7 @@ use serde::Serialize;
 use ssd::{MergeCounters, Status};
 use workload::Pacing;
 
-use super::{MapSummary, Report};
+use super::{LogSummary, MapSummary, Report};
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::run::{FlowResult, KindResult};
 
@@ -65,6 +65,9 @@ pub struct Summary {
     /// What a block-mapped FTL did, under one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merges: Option<MergeSummary>,
+    /// What was merged, if there are log blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_merges: Option<LogSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
     /// Free blocks at the end.
@@ -381,6 +384,7 @@ impl Summary {
                 .collect(),
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
+            log_merges: counted.log_merges.as_ref().map(LogSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),

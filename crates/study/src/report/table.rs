@@ -7,7 +7,7 @@ use flash::backend::Cause;
 use flash::units::{Bytes, Energy, Rate, Span};
 
 use super::summary::{Latencies, mean};
-use super::{MapSummary, Summary};
+use super::{LogSummary, MapSummary, Summary};
 
 /// The order of rows: as people name them.
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -194,6 +194,9 @@ fn levels(summary: &Summary) -> Vec<String> {
             "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
         ));
     }
+    if let Some(merges) = &summary.log_merges {
+        lines.push(log_merges(merges));
+    }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));
@@ -251,6 +254,15 @@ fn map(map: &MapSummary) -> [String; 2] {
         format!("map: {questions} questions{asked}"),
         format!("map: {loads} loads{at_once}, {stores} stores, {flushes} flushes{}", each(map.flush_time_us)),
     ]
+}
+
+/// What was merged, and how much that copied.
+fn log_merges(merges: &LogSummary) -> String {
+    let [switch, partial, full] = [merges.switch, merges.partial, merges.full].map(|value| count(value as f64));
+    let pages = |pages: Option<f64>| pages.map_or_else(String::new, |pages| format!(" ({pages:.1} pages)"));
+    let k = merges.k.map_or_else(String::new, |k| format!(", k {k:.2}"));
+    let (of_partial, of_full) = (pages(merges.pages_of_partial), pages(merges.pages_of_full));
+    format!("merges: {switch} switch, {partial} partial{of_partial}, {full} full{of_full}{k}")
 }
 
 #[cfg(test)]

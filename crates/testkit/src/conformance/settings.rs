@@ -2,12 +2,12 @@
 
 mod hydra;
 
-use flash::backend::{Arbitration, BusOrder, Order, Units};
+use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
-    VictimSpec, WearSpec,
+    Allocation, BufferPolicy, BufferSpec, Digits, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec,
+    PlacementSpec, Spec, Striping, VictimSpec, WearSpec,
 };
 
 /// A device with a name.
@@ -49,6 +49,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             cache_mode: true,
             units: Units::default(),
             software_units: None,
+            transfer: Transfer::default(),
             order: Arbitration::default(),
             faults: FaultSpec::default(),
         },
@@ -77,6 +78,18 @@ fn buffer(units: u64, high: f64, low: f64) -> BufferSpec {
     BufferSpec { high: Ratio::new(high), low: Ratio::new(low), ..BufferSpec::new(Bytes::new(units * 1024)) }
 }
 
+/// The same for a family with log blocks: pages of one unit, and four chips on two channels.
+fn hybrid(kind: FtlKind) -> Spec {
+    let mut spec = base(kind, MapSpec::Ram);
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.geometry.page = Bytes::new(1024);
+    part.geometry.blocks_per_plane = 6;
+    (spec.flash.chips, spec.flash.units) = (2, Units::PerChannel);
+    // Ten data blocks, so that nine are left for logs, merges and failures.
+    (spec.ftl.over_provisioning, spec.ftl.log.blocks) = (Ratio::new(0.6), 4);
+    spec
+}
+
 /// A placement in a word, and its order.
 fn called(placement: &PlacementSpec, order: Digits) -> String {
     let text = format!("{placement:?}");
@@ -92,9 +105,13 @@ struct Book {
 
 impl Book {
     fn add(&mut self, name: impl Into<String>, change: impl FnOnce(&mut Spec)) {
-        let mut spec = base(self.kind, self.map);
+        let log = self.kind.has_log_blocks();
+        let mut spec = if log { hybrid(self.kind) } else { base(self.kind, self.map) };
         change(&mut spec);
         let mut name = name.into();
+        if log {
+            name = format!("{:?}, {name}", self.kind);
+        }
         if self.map != MapSpec::Ram {
             let map = format!("{:?}", self.map);
             name = format!("map {}, {name}", map.split(' ').next().unwrap_or_default());
@@ -239,6 +256,48 @@ impl Book {
         }
     }
 
+    /// What log blocks can make a difference to.
+    fn log_blocks(&mut self) {
+        let least = if self.kind == FtlKind::Fast { 2 } else { 1 };
+        for allocation in Allocation::EVERY {
+            for units in [Units::PerChannel, Units::Shared(4)] {
+                self.add(format!("{allocation:?}, units {units:?}"), |spec| {
+                    (spec.ftl.log.allocation, spec.flash.units) = (allocation, units);
+                });
+            }
+        }
+        for (allocation, transfer) in [(Allocation::Apart, Transfer::Unit), (Allocation::Same, Transfer::Bus)] {
+            self.add(format!("{allocation:?}, erased when read, transfer by {transfer:?}"), |spec| {
+                (spec.ftl.log.allocation, spec.ftl.log.erase) = (allocation, EraseWhen::Read);
+                (spec.flash.units, spec.flash.transfer) = (Units::Shared(3), transfer);
+            });
+        }
+        for blocks in [least, 3, 6] {
+            self.add(format!("{blocks} log blocks"), |spec| spec.ftl.log.blocks = blocks);
+        }
+        for parallel in [2, 3] {
+            self.add(format!("{parallel} merges at once"), |spec| spec.ftl.log.parallel = parallel);
+        }
+        self.add("page striping", |spec| spec.ftl.log.striping = Striping::Page);
+        self.add("page striping, one shared unit", |spec| {
+            (spec.ftl.log.striping, spec.flash.units) = (Striping::Page, Units::Shared(1));
+        });
+        for units in [Units::None, Units::PerDie] {
+            self.add(format!("units {units:?}, reads first"), |spec| {
+                (spec.flash.units, spec.flash.order.commands) = (units, Order::ReadFirst);
+            });
+        }
+        self.part("blocks of 12 pages", |part, _| {
+            (part.geometry.pages_per_block, part.geometry.blocks_per_plane) = (12, 5);
+        });
+        self.add("buffered", |spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));
+        self.add("no wear levelling", |spec| spec.ftl.wear.dynamic = false);
+        self.add("queue depth of 32, chopped requests", |spec| {
+            (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096)));
+        });
+        self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
+    }
+
     fn host(&mut self) {
         self.add("buffer of one unit", |spec| spec.buffer = Some(buffer(1, 0.5, 0.25)));
         self.add("buffer that fills up", |spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
@@ -276,7 +335,12 @@ pub fn settings() -> Vec<Setting> {
         }
         for map in MapSpec::EVERY {
             let mut book = Book { kind, map, settings };
-            if map == MapSpec::Ram {
+            if kind.has_log_blocks() {
+                // It has maps of its own, in RAM.
+                if map == MapSpec::Ram {
+                    book.log_blocks();
+                }
+            } else if map == MapSpec::Ram {
                 book.policies();
                 book.collection();
                 book.flash();

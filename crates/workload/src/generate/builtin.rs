@@ -20,6 +20,12 @@ const BUILTIN: &[(&str, &str)] = &[
     ("random-write-4k", include_str!("../../../../workloads/random-write-4k.toml")),
     ("sequential-read-128k", include_str!("../../../../workloads/sequential-read-128k.toml")),
     ("sequential-write-128k", include_str!("../../../../workloads/sequential-write-128k.toml")),
+    ("sung-as-ssd", include_str!("../../../../workloads/sung-as-ssd.toml")),
+    ("sung-financial1", include_str!("../../../../workloads/sung-financial1.toml")),
+    ("sung-financial2", include_str!("../../../../workloads/sung-financial2.toml")),
+    ("sung-msnfs", include_str!("../../../../workloads/sung-msnfs.toml")),
+    ("sung-pcmark", include_str!("../../../../workloads/sung-pcmark.toml")),
+    ("sung-windows-pc", include_str!("../../../../workloads/sung-windows-pc.toml")),
     ("virus-scan", include_str!("../../../../workloads/virus-scan.toml")),
     ("zipf-write-4k", include_str!("../../../../workloads/zipf-write-4k.toml")),
 ];

@@ -57,7 +57,13 @@ impl Hydra {
         let geometry = Geometry::new(1, 8, 1, 1, 1, 4, ROWS, 1, 4 * self.buses).expect("a small array");
         let rate = Rate::new(self.lane.get() * u64::from(self.buses));
         let timing = Timing::new(&part, &geometry, rate, true).expect("a valid part");
-        let config = Config { timing, units: self.units, arbitration: self.arbitration, software: self.software };
+        let config = Config {
+            timing,
+            units: self.units,
+            transfer: Transfer::Bus,
+            arbitration: self.arbitration,
+            software: self.software,
+        };
         let mut bench = Bench::new(geometry, &config, seed);
         bench.backend.set_timed(false);
         for die in 0..8 {

@@ -1,0 +1,203 @@
+//! Which free block is taken: the allocation method of Sung, Sec. 4.2 and 4.3.
+//!
+//! Blocks are told apart by *areas*: with a controller for each bus (TMCD) an area is a bus with its chips, otherwise
+//! (PMCD) a chip. In a chip it is the least worn block, or the one that was freed first.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use flash::backend::Units;
+use flash::nand::Geometry;
+use flash::units::{DieId, SuperblockId};
+
+use super::spec::Allocation;
+
+/// What a block is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Use {
+    Data,
+    Log,
+    /// The destination of a merge.
+    Merge,
+}
+
+/// The free blocks, and whose turn it is.
+#[derive(Clone, Debug)]
+pub(super) struct Allocator {
+    allocation: Allocation,
+    dynamic: bool,
+    /// Of each die, by wear or age.
+    free: Vec<BinaryHeap<Reverse<(u64, SuperblockId)>>>,
+    count: u32,
+    freed: u64,
+    dies_per_area: u32,
+    areas: u32,
+    /// The area that is next, for each use.
+    turn: [u32; 3],
+    /// Areas to stay away from: 2 where the method forbids it, 1 where it would rather not.
+    avoided: Vec<u8>,
+}
+
+impl Allocator {
+    pub(super) fn new(allocation: Allocation, dynamic: bool, units: Units, geometry: &Geometry) -> Self {
+        let dies_per_area = if units == Units::PerChannel { geometry.chips * geometry.dies } else { 1 };
+        let areas = geometry.die_count() / dies_per_area;
+        Self {
+            allocation,
+            dynamic,
+            free: vec![BinaryHeap::new(); geometry.die_count() as usize],
+            count: 0,
+            freed: 0,
+            dies_per_area,
+            areas,
+            turn: [0; 3],
+            avoided: vec![0; areas as usize],
+        }
+    }
+
+    /// Free blocks.
+    pub(super) const fn count(&self) -> u32 {
+        self.count
+    }
+
+    /// A block is free.
+    pub(super) fn put(&mut self, die: DieId, superblock: SuperblockId, erases: u32) {
+        self.freed += 1;
+        let key = if self.dynamic { u64::from(erases) } else { self.freed };
+        self.free[die.index()].push(Reverse((key, superblock)));
+        self.count += 1;
+    }
+
+    /// The area of a die.
+    #[inline]
+    pub(super) const fn area(&self, die: DieId) -> u32 {
+        die.get() / self.dies_per_area
+    }
+
+    /// Begins to look for a block.
+    pub(super) fn begin(&mut self) {
+        self.avoided.fill(0);
+    }
+
+    /// Another die that the block had better not share an area with; `much` if the method forbids it.
+    pub(super) fn avoid(&mut self, die: DieId, much: bool) {
+        let area = self.area(die) as usize;
+        self.avoided[area] = self.avoided[area].max(1 + u8::from(much));
+    }
+
+    /// Takes a free block. `beside` is the die of its data block; `load` says how many commands wait at a die.
+    pub(super) fn take(
+        &mut self,
+        purpose: Use,
+        beside: Option<DieId>,
+        load: impl Fn(DieId) -> u32,
+    ) -> Option<SuperblockId> {
+        if self.count == 0 {
+            return None;
+        }
+        let die = match self.allocation {
+            Allocation::Same if purpose == Use::Log => beside.and_then(|die| self.near(die)),
+            _ => None,
+        };
+        let die = die.or_else(|| self.by_turns(purpose, load))?;
+        let Reverse((_, superblock)) = self.free[die as usize].pop()?;
+        self.count -= 1;
+        Some(superblock)
+    }
+
+    /// The die itself, or another of its area.
+    fn near(&self, die: DieId) -> Option<u32> {
+        let has = |die: &u32| !self.free[*die as usize].is_empty();
+        Some(die.get()).filter(has).or_else(|| self.emptiest(self.area(die)))
+    }
+
+    /// The die of an area that has the most free blocks.
+    fn emptiest(&self, area: u32) -> Option<u32> {
+        let dies = area * self.dies_per_area..(area + 1) * self.dies_per_area;
+        dies.filter(|die| !self.free[*die as usize].is_empty())
+            .max_by_key(|die| (self.free[*die as usize].len(), Reverse(*die)))
+    }
+
+    /// Areas in turn, those that are avoided last (Sung does not say what happens if there is no other).
+    fn by_turns(&mut self, purpose: Use, load: impl Fn(DieId) -> u32) -> Option<u32> {
+        let from = self.turn[purpose as usize];
+        let turns = (from..self.areas).chain(0..from);
+        let minds = self.allocation != Allocation::Any;
+        let least = |die: u32| if self.allocation == Allocation::Idle { load(DieId::new(die)) } else { 0 };
+        let candidates = turns.filter_map(|area| {
+            let die = match self.allocation {
+                Allocation::Idle => self.idlest(area, &load)?,
+                _ => self.emptiest(area)?,
+            };
+            Some((if minds { self.avoided[area as usize] } else { 0 }, least(die), area, die))
+        });
+        // The first of equals: whose turn it is.
+        let (_, _, area, die) = candidates.min_by_key(|(avoided, load, ..)| (*avoided, *load))?;
+        self.turn[purpose as usize] = (area + 1) % self.areas;
+        Some(die)
+    }
+
+    /// The die of an area with the fewest commands, of those that have a free block.
+    fn idlest(&self, area: u32, load: &impl Fn(DieId) -> u32) -> Option<u32> {
+        let dies = area * self.dies_per_area..(area + 1) * self.dies_per_area;
+        dies.filter(|die| !self.free[*die as usize].is_empty()).min_by_key(|die| load(DieId::new(*die)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Four buses with two chips each, and four blocks in each chip.
+    fn allocator(allocation: Allocation, units: Units) -> (Allocator, Geometry) {
+        let geometry = Geometry::new(4, 2, 1, 1, 1, 4, 4, 1, 8).expect("small");
+        let mut allocator = Allocator::new(allocation, true, units, &geometry);
+        for block in (0..32).map(SuperblockId::new) {
+            allocator.put(geometry.die_of(block), block, 0);
+        }
+        (allocator, geometry)
+    }
+
+    fn dies(allocator: &mut Allocator, geometry: &Geometry, purpose: Use, beside: u32, count: u32) -> Vec<u32> {
+        let block = |_| {
+            allocator.begin();
+            allocator.avoid(DieId::new(beside), true);
+            let block = allocator.take(purpose, Some(DieId::new(beside)), |_| 0).expect("a free block");
+            geometry.die_of(block).get()
+        };
+        (0..count).map(block).collect()
+    }
+
+    #[test]
+    fn data_blocks_take_turns_and_log_blocks_keep_off() {
+        let (mut tmcd, geometry) = allocator(Allocation::Apart, Units::PerChannel);
+        // Bus 0 is avoided; the others in turn, the emptier chip of each.
+        assert_eq!(dies(&mut tmcd, &geometry, Use::Log, 0, 6), [2, 4, 6, 3, 5, 7]);
+        let (mut pmcd, geometry) = allocator(Allocation::Apart, Units::Shared(4));
+        assert_eq!(dies(&mut pmcd, &geometry, Use::Log, 0, 8), [1, 2, 3, 4, 5, 6, 7, 1]);
+    }
+
+    #[test]
+    fn the_worst_case_is_beside_its_data_block() {
+        let (mut same, geometry) = allocator(Allocation::Same, Units::PerChannel);
+        assert_eq!(dies(&mut same, &geometry, Use::Log, 2, 5), [2, 2, 2, 2, 3], "then the other chip of the bus");
+        assert!(dies(&mut same, &geometry, Use::Merge, 2, 4).iter().all(|die| die / 2 != 1), "Fig. 12a");
+    }
+
+    #[test]
+    fn no_other_place_is_better_than_none() {
+        let (mut apart, geometry) = allocator(Allocation::Apart, Units::PerChannel);
+        let taken = dies(&mut apart, &geometry, Use::Log, 0, 32);
+        assert!(taken[..24].iter().all(|die| *die > 1) && taken[24..].iter().all(|die| *die < 2), "{taken:?}");
+        assert_eq!(apart.take(Use::Log, None, |_| 0), None);
+    }
+
+    #[test]
+    fn the_idlest_of_those_allowed() {
+        let (mut idle, geometry) = allocator(Allocation::Idle, Units::PerChannel);
+        idle.begin();
+        idle.avoid(DieId::new(5), true);
+        let block = idle.take(Use::Merge, None, |die| [3, 3, 3, 2, 0, 0, 3, 3][die.index()]).expect("a free block");
+        assert_eq!(geometry.die_of(block).get(), 3, "dies 4 and 5 are idle, but on the bus to keep off");
+    }
+}

@@ -1,0 +1,47 @@
+//! BAST: each data block that is updated has a log block of its own (Sung, Sec. 2.3).
+
+use super::address::Lbn;
+use super::logs::{LogId, Logs, Role};
+use super::policy::Choice;
+
+pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
+    match logs.own(lbn) {
+        Some(id) if logs.log(id).closed => Choice::Wait,
+        Some(id) if logs.log(id).next < pages => Choice::Append(id),
+        Some(id) => Choice::Merge(id),
+        None if logs.count() < logs.limit => Choice::Open(Role::Of(lbn)),
+        None => victim(logs).map_or(Choice::Wait, Choice::Merge),
+    }
+}
+
+/// The one that was written to least recently. The thesis does not say which.
+pub(super) fn victim(logs: &Logs) -> Option<LogId> {
+    let open = logs.iter().filter(|(_, log)| !log.closed);
+    open.min_by_key(|(_, log)| log.used).map(|(id, _)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::units::SuperblockId;
+
+    use super::*;
+
+    #[test]
+    fn each_block_has_its_own_and_the_least_recently_written_is_merged() {
+        let mut logs = Logs::new(9, 4, 2);
+        assert_eq!(place(&logs, 4, 3), Choice::Open(Role::Of(3)));
+        let first = logs.open(SuperblockId::new(0), Role::Of(3));
+        let second = logs.open(SuperblockId::new(1), Role::Of(5));
+        logs.take_page(first, 3, 1);
+        assert_eq!((place(&logs, 4, 3), place(&logs, 4, 5)), (Choice::Append(first), Choice::Append(second)));
+        assert_eq!(place(&logs, 4, 7), Choice::Merge(second), "block 3 was written to later");
+        for offset in 0..3 {
+            logs.take_page(first, 3, offset);
+        }
+        assert_eq!(place(&logs, 4, 3), Choice::Merge(first), "its log block is full");
+        logs.close(first);
+        assert_eq!(place(&logs, 4, 3), Choice::Wait);
+        logs.close(second);
+        assert_eq!(place(&logs, 4, 7), Choice::Wait);
+    }
+}

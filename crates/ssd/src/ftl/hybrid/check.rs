@@ -1,0 +1,59 @@
+//! What must hold between two events.
+
+use std::collections::BTreeSet;
+
+use flash::nand::{Media, Sector, Spare};
+use flash::units::{Lpn, SuperblockId};
+
+use super::HybridFtl;
+use super::blocks::State;
+
+impl HybridFtl {
+    /// Checks the books: every page is where the maps lead to, and every block is of one use. Slow: for tests.
+    ///
+    /// # Panics
+    /// If something does not hold.
+    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
+        for lpn in (0..self.units).map(Lpn::new) {
+            if self.is_in_buffer(self.address.split(lpn).0) {
+                continue;
+            }
+            if let Some(psn) = self.place_of(media, lpn) {
+                match media.spare(psn) {
+                    Spare::Data { lpn: found, .. } => assert_eq!(found, lpn, "{lpn} maps to {psn}"),
+                    other => panic!("{lpn} maps to {psn}, which holds {other:?}"),
+                }
+            }
+        }
+        let mut used = BTreeSet::new();
+        let mut orphans = 0;
+        let mut in_log = vec![0; self.logs.iter().map(|(id, _)| id as usize + 1).max().unwrap_or(0)];
+        for lbn in 0..self.address.blocks() {
+            orphans += u32::from(self.data[lbn as usize].is_none() && !self.logs.is_empty(lbn));
+            let buffered = self.is_in_buffer(lbn);
+            if let Some(block) = self.data[lbn as usize].filter(|_| !buffered) {
+                assert!(used.insert(block), "{block} is the data block of two logical blocks");
+                assert_eq!(self.blocks[block.index()].log, None, "{block} is a data block");
+            }
+            let mut offsets = BTreeSet::new();
+            for (offset, place) in self.logs.chain(lbn) {
+                assert!(offsets.insert(offset), "page {offset} of block {lbn} is in the log twice");
+                in_log[self.logs.locate(place).0 as usize] += 1;
+            }
+        }
+        assert_eq!(self.orphans, orphans, "logical blocks with pages in the log and no data block");
+        for (id, log) in self.logs.iter() {
+            assert_eq!(log.valid, in_log[id as usize], "valid pages of log block {id}");
+            // Its last pages are in the buffer, or it is given up and stays a log block until it is erased.
+            let over = self.blocks[log.superblock.index()].state != State::Used;
+            assert!(over || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);
+        }
+        for block in used {
+            assert_eq!(self.blocks[block.index()].state, State::Used, "state of {block}");
+        }
+        let free = (0..self.blocks.len() as u32).map(SuperblockId::new);
+        let free = free.filter(|block| self.blocks[block.index()].state == State::Free);
+        let erased = free.inspect(|block| assert!(media.is_erased(*block), "{block} is free, and not erased"));
+        assert_eq!(erased.count(), self.allocator.count() as usize, "free blocks");
+    }
+}

@@ -1,0 +1,36 @@
+//! What merges a hybrid-mapped FTL has made.
+
+use std::ops::Sub;
+
+/// Merges since the power came, as they ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LogMerges {
+    /// A full log block in order became the data block; nothing was copied.
+    pub switch: u64,
+    /// A log block in order became the data block, after the rest had been copied into it.
+    pub partial: u64,
+    /// A log block whose pages were copied, with those of their data blocks, into new data blocks.
+    pub full: u64,
+    /// Data blocks that the full merges made anew: k for each of them.
+    pub folds: u64,
+    /// Pages copied by partial merges.
+    pub partial_pages: u64,
+    /// Pages copied by full merges.
+    pub full_pages: u64,
+}
+
+impl Sub for LogMerges {
+    type Output = Self;
+    /// What happened in between; everything, if the power went meanwhile.
+    fn sub(self, earlier: Self) -> Self {
+        let since = |now: u64, then: u64| now.saturating_sub(then);
+        Self {
+            switch: since(self.switch, earlier.switch),
+            partial: since(self.partial, earlier.partial),
+            full: since(self.full, earlier.full),
+            folds: since(self.folds, earlier.folds),
+            partial_pages: since(self.partial_pages, earlier.partial_pages),
+            full_pages: since(self.full_pages, earlier.full_pages),
+        }
+    }
+}

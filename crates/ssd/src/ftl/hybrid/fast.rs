@@ -1,0 +1,75 @@
+//! FAST: one log block for sequential updates, the others take the updates of all data blocks (Sung, Sec. 2.3).
+
+use super::address::Lbn;
+use super::logs::{Log, LogId, Logs, Role};
+use super::policy::Choice;
+
+pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
+    let sequential = logs.sequential.map(|id| (id, logs.log(id)));
+    let merge = |(id, log): (LogId, &Log)| if log.closed { Choice::Wait } else { Choice::Merge(id) };
+    match sequential {
+        None if offset == 0 => return open(logs, Role::Sequential(lbn)),
+        // A sequence that begins again, and one that breaks, are both the end of the one before.
+        Some(found) if offset == 0 => return merge(found),
+        Some((id, log)) if log.role.block() == Some(lbn) => {
+            let follows = log.next == offset && log.next < pages && !log.closed;
+            return if follows { Choice::Append(id) } else { merge((id, log)) };
+        }
+        _ => {}
+    }
+    match logs.random {
+        Some(id) if logs.log(id).next < pages => Choice::Append(id),
+        _ => open(logs, Role::Random),
+    }
+}
+
+/// One log block is kept for sequential updates, whether there is one or not.
+fn open(logs: &Logs, role: Role) -> Choice {
+    let sequential = u32::from(logs.sequential.is_some());
+    let room = match role {
+        Role::Random => logs.count() - sequential < logs.limit - 1,
+        _ => logs.count() < logs.limit,
+    };
+    if room { Choice::Open(role) } else { victim(logs).map_or(Choice::Wait, Choice::Merge) }
+}
+
+/// The oldest of those for random updates.
+pub(super) fn victim(logs: &Logs) -> Option<LogId> {
+    let open = logs.iter().filter(|(_, log)| !log.closed && log.role == Role::Random);
+    open.min_by_key(|(_, log)| log.opened).map(|(id, _)| id)
+}
+
+#[cfg(test)]
+mod tests {
+    use flash::units::SuperblockId;
+
+    use super::*;
+
+    #[test]
+    fn sequences_go_to_one_log_block_and_the_rest_to_the_others() {
+        let mut logs = Logs::new(9, 4, 3);
+        let at = |logs: &Logs, lbn, offset| place(logs, 4, lbn, offset);
+        assert_eq!(at(&logs, 3, 0), Choice::Open(Role::Sequential(3)));
+        let sequential = logs.open(SuperblockId::new(0), Role::Sequential(3));
+        logs.take_page(sequential, 3, 0);
+        assert_eq!(at(&logs, 3, 1), Choice::Append(sequential));
+        assert_eq!(at(&logs, 3, 2), Choice::Merge(sequential), "a gap");
+        assert_eq!(at(&logs, 5, 0), Choice::Merge(sequential), "another sequence");
+        assert_eq!(at(&logs, 5, 1), Choice::Open(Role::Random));
+        let first = logs.open(SuperblockId::new(1), Role::Random);
+        assert_eq!(at(&logs, 6, 2), Choice::Append(first), "whatever the block");
+        for offset in 0..4 {
+            logs.take_page(first, 6, offset);
+        }
+        assert_eq!(at(&logs, 6, 2), Choice::Open(Role::Random));
+        let second = logs.open(SuperblockId::new(2), Role::Random);
+        for offset in 0..4 {
+            logs.take_page(second, 7, offset);
+        }
+        assert_eq!(at(&logs, 6, 2), Choice::Merge(first), "the oldest");
+        logs.close(first);
+        assert_eq!(at(&logs, 6, 2), Choice::Merge(second));
+        logs.close(second);
+        assert_eq!(at(&logs, 6, 2), Choice::Wait);
+    }
+}

@@ -1,0 +1,84 @@
+//! Pages of data blocks that the host has discarded: their spare areas still name them.
+//!
+//! A bit for each page of those logical blocks that have such pages, and nothing for the others.
+
+use super::address::Lbn;
+
+#[derive(Clone, Debug)]
+pub(super) struct Holes {
+    /// The place of a logical block's bits, counted from one; 0 if it has no holes.
+    place: Vec<u32>,
+    bits: Vec<u64>,
+    free: Vec<u32>,
+    words: usize,
+}
+
+impl Holes {
+    pub(super) fn new(blocks: u32, pages: u32) -> Self {
+        Self { place: vec![0; blocks as usize], bits: Vec::new(), free: Vec::new(), words: pages.div_ceil(64) as usize }
+    }
+
+    #[inline]
+    fn first(&self, lbn: Lbn) -> Option<usize> {
+        let place = self.place[lbn as usize] as usize;
+        (place > 0).then(|| (place - 1) * self.words)
+    }
+
+    #[inline]
+    pub(super) fn contains(&self, lbn: Lbn, offset: u32) -> bool {
+        self.first(lbn).is_some_and(|first| self.bits[first + offset as usize / 64] >> (offset % 64) & 1 != 0)
+    }
+
+    pub(super) fn insert(&mut self, lbn: Lbn, offset: u32) {
+        let first = match self.first(lbn) {
+            Some(first) => first,
+            None => {
+                let place = self.free.pop().unwrap_or_else(|| {
+                    self.bits.resize(self.bits.len() + self.words, 0);
+                    (self.bits.len() / self.words) as u32
+                });
+                self.place[lbn as usize] = place;
+                (place as usize - 1) * self.words
+            }
+        };
+        self.bits[first + offset as usize / 64] |= 1 << (offset % 64);
+    }
+
+    pub(super) fn remove(&mut self, lbn: Lbn, offset: u32) {
+        let Some(first) = self.first(lbn) else { return };
+        self.bits[first + offset as usize / 64] &= !(1 << (offset % 64));
+        if self.bits[first..first + self.words].iter().all(|word| *word == 0) {
+            self.free.push(std::mem::take(&mut self.place[lbn as usize]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn it_is_a_set(steps in prop::collection::vec((any::<bool>(), 0..5u32, 0..130u32), 0..300)) {
+            let (mut holes, mut model) = (Holes::new(5, 130), BTreeSet::new());
+            for (insert, lbn, offset) in steps {
+                if insert {
+                    holes.insert(lbn, offset);
+                    model.insert((lbn, offset));
+                } else {
+                    holes.remove(lbn, offset);
+                    model.remove(&(lbn, offset));
+                }
+            }
+            for lbn in 0..5 {
+                for offset in 0..130 {
+                    prop_assert_eq!(holes.contains(lbn, offset), model.contains(&(lbn, offset)));
+                }
+            }
+            let used = (0..5).filter(|lbn| model.iter().any(|(of, _)| of == lbn)).count();
+            prop_assert_eq!(holes.bits.len() / holes.words - holes.free.len(), used);
+        }
+    }
+}

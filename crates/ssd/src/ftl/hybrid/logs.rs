@@ -1,0 +1,336 @@
+//! Log blocks, and the page map of what is in them: the only pages whose place is kept page by page.
+//!
+//! The newest copies of the pages of one logical block that are in log blocks form a chain. So a page is looked up
+//! in as many steps as its logical block has pages in the log, and a merge finds all of them without a search.
+
+use flash::backend::Command;
+use flash::engine::Handle;
+use flash::units::SuperblockId;
+
+use super::address::Lbn;
+
+/// The number of a log block; it is used again when the block has been merged.
+pub(super) type LogId = u32;
+
+/// The place of a page in the log: log block times pages, plus page.
+pub(super) type Place = u32;
+
+const NONE: u32 = u32::MAX;
+
+/// What a log block is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// The updates of one data block (BAST).
+    Of(Lbn),
+    /// The sequential updates of one data block (FAST's SW log block).
+    Sequential(Lbn),
+    /// Updates of any (FAST's RW log block).
+    Random,
+}
+
+impl Role {
+    /// The one data block whose updates it takes.
+    pub(super) const fn block(self) -> Option<Lbn> {
+        match self {
+            Self::Of(lbn) | Self::Sequential(lbn) => Some(lbn),
+            Self::Random => None,
+        }
+    }
+}
+
+/// A log block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Log {
+    pub(super) superblock: SuperblockId,
+    pub(super) role: Role,
+    /// Pages programmed or about to be; the next goes there.
+    pub(super) next: u32,
+    /// Pages that are the newest copy.
+    pub(super) valid: u32,
+    /// Programs under way.
+    pub(super) programs: u32,
+    /// A merge is wanted, so nothing more is written to it.
+    pub(super) closed: bool,
+    /// Each page so far is that of its own offset.
+    pub(super) in_order: bool,
+    /// When it was opened and when it was last written, in writes to the log.
+    pub(super) opened: u64,
+    pub(super) used: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// The page's offset in its logical block.
+    offset: u32,
+    lbn: Lbn,
+    next: Place,
+}
+
+/// All of them.
+#[derive(Clone, Debug)]
+pub(super) struct Logs {
+    pages: u32,
+    /// Log blocks that may be open at once.
+    pub(super) limit: u32,
+    slots: Vec<Option<Log>>,
+    free: Vec<LogId>,
+    entries: Vec<Entry>,
+    /// The first place in the chain of each logical block.
+    head: Vec<Place>,
+    /// The log block of each data block, where there is one of its own.
+    own: Vec<LogId>,
+    /// The log block that takes sequential writes, and the one that takes the others.
+    pub(super) sequential: Option<LogId>,
+    pub(super) random: Option<LogId>,
+    clock: u64,
+}
+
+impl Logs {
+    pub(super) fn new(blocks: u32, pages: u32, limit: u32) -> Self {
+        Self {
+            pages,
+            limit,
+            slots: Vec::new(),
+            free: Vec::new(),
+            entries: Vec::new(),
+            head: vec![NONE; blocks as usize],
+            own: vec![NONE; blocks as usize],
+            sequential: None,
+            random: None,
+            clock: 0,
+        }
+    }
+
+    pub(super) fn log(&self, id: LogId) -> &Log {
+        self.slots[id as usize].as_ref().expect("a log block")
+    }
+
+    pub(super) fn log_mut(&mut self, id: LogId) -> &mut Log {
+        self.slots[id as usize].as_mut().expect("a log block")
+    }
+
+    /// All log blocks, by number.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (LogId, &Log)> {
+        (0..).zip(&self.slots).filter_map(|(id, log)| Some((id, log.as_ref()?)))
+    }
+
+    /// Log blocks there are.
+    pub(super) fn count(&self) -> u32 {
+        (self.slots.len() - self.free.len()) as u32
+    }
+
+    /// The log block of one data block.
+    #[inline]
+    pub(super) fn own(&self, lbn: Lbn) -> Option<LogId> {
+        let id = self.own[lbn as usize];
+        (id != NONE).then_some(id)
+    }
+
+    /// A new log block.
+    pub(super) fn open(&mut self, superblock: SuperblockId, role: Role) -> LogId {
+        self.clock += 1;
+        let log = Log {
+            superblock,
+            role,
+            next: 0,
+            valid: 0,
+            programs: 0,
+            closed: false,
+            in_order: true,
+            opened: self.clock,
+            used: self.clock,
+        };
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.slots.push(None);
+            let entry = Entry { offset: NONE, lbn: NONE, next: NONE };
+            self.entries.resize(self.slots.len() * self.pages as usize, entry);
+            self.slots.len() as LogId - 1
+        });
+        self.slots[id as usize] = Some(log);
+        match role {
+            Role::Of(lbn) => self.own[lbn as usize] = id,
+            Role::Sequential(_) => self.sequential = Some(id),
+            Role::Random => self.random = Some(id),
+        }
+        id
+    }
+
+    /// Nothing more is written to a log block.
+    pub(super) fn close(&mut self, id: LogId) {
+        self.log_mut(id).closed = true;
+        if self.random == Some(id) {
+            self.random = None;
+        }
+    }
+
+    /// A log block is one no longer.
+    ///
+    /// # Panics
+    /// If pages in it are still needed.
+    pub(super) fn remove(&mut self, id: LogId) -> Log {
+        let log = self.slots[id as usize].take().expect("a log block");
+        assert!(log.valid == 0 && log.programs == 0, "a log block in use is given up: {log:?}");
+        if let Role::Of(lbn) = log.role
+            && self.own(lbn) == Some(id)
+        {
+            self.own[lbn as usize] = NONE;
+        }
+        for named in [&mut self.sequential, &mut self.random] {
+            if *named == Some(id) {
+                *named = None;
+            }
+        }
+        self.free.push(id);
+        log
+    }
+
+    /// Takes the next page of a log block for a page at `offset` of a logical block.
+    #[inline]
+    pub(super) fn take_page(&mut self, id: LogId, lbn: Lbn, offset: u32) -> u32 {
+        self.clock += 1;
+        let clock = self.clock;
+        let log = self.log_mut(id);
+        log.in_order &= log.next == offset && log.role.block() == Some(lbn);
+        let page = log.next;
+        log.next += 1;
+        log.programs += 1;
+        log.used = clock;
+        page
+    }
+
+    #[inline]
+    pub(super) const fn place(&self, id: LogId, page: u32) -> Place {
+        id * self.pages + page
+    }
+
+    /// The log block of a place, and the page in it.
+    #[inline]
+    pub(super) const fn locate(&self, place: Place) -> (LogId, u32) {
+        (place / self.pages, place % self.pages)
+    }
+
+    /// True if no page of a logical block is in the log.
+    #[inline]
+    pub(super) fn is_empty(&self, lbn: Lbn) -> bool {
+        self.head[lbn as usize] == NONE
+    }
+
+    /// The pages of a logical block that are in the log: offset and place.
+    #[inline]
+    pub(super) fn chain(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Place)> + '_ {
+        let step = |place: Place| (place != NONE).then_some(place);
+        std::iter::successors(step(self.head[lbn as usize]), move |place| step(self.entries[*place as usize].next))
+            .map(|place| (self.entries[place as usize].offset, place))
+    }
+
+    /// Where the newest copy of a page is, if that is in the log.
+    #[inline]
+    pub(super) fn find_page(&self, lbn: Lbn, offset: u32) -> Option<Place> {
+        self.chain(lbn).find(|(of, _)| *of == offset).map(|(_, place)| place)
+    }
+
+    /// A page has got a newer copy in the log.
+    #[inline]
+    pub(super) fn link(&mut self, lbn: Lbn, offset: u32, place: Place) {
+        self.unlink(lbn, offset);
+        let head = &mut self.head[lbn as usize];
+        self.entries[place as usize] = Entry { offset, lbn, next: *head };
+        *head = place;
+        let (id, _) = self.locate(place);
+        self.log_mut(id).valid += 1;
+    }
+
+    /// The newest copy of a page is no longer in the log, if it was.
+    #[inline]
+    pub(super) fn unlink(&mut self, lbn: Lbn, offset: u32) {
+        let mut before = NONE;
+        let mut at = self.head[lbn as usize];
+        while at != NONE {
+            let entry = self.entries[at as usize];
+            if entry.offset == offset {
+                if before == NONE {
+                    self.head[lbn as usize] = entry.next;
+                } else {
+                    self.entries[before as usize].next = entry.next;
+                }
+                self.entries[at as usize].lbn = NONE;
+                let (id, _) = self.locate(at);
+                self.log_mut(id).valid -= 1;
+                return;
+            }
+            (before, at) = (at, entry.next);
+        }
+    }
+
+    /// The logical block of the first valid page of a log block.
+    pub(super) fn first_block(&self, id: LogId) -> Option<Lbn> {
+        let first = self.place(id, 0) as usize;
+        let entries = &self.entries[first..first + self.log(id).next.min(self.pages) as usize];
+        entries.iter().map(|entry| entry.lbn).find(|lbn| *lbn != NONE)
+    }
+}
+
+/// When a program waits for what it has to read first, those behind it in its block wait for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Gates(Vec<(SuperblockId, Handle<Command>)>);
+
+impl Gates {
+    /// The program of a block that later ones wait for.
+    #[inline]
+    pub(super) fn of(&self, superblock: SuperblockId) -> Option<Handle<Command>> {
+        self.0.iter().find(|(of, _)| *of == superblock).map(|(_, command)| *command)
+    }
+
+    pub(super) fn set(&mut self, superblock: SuperblockId, command: Handle<Command>) {
+        self.0.retain(|(of, _)| *of != superblock);
+        self.0.push((superblock, command));
+    }
+
+    /// A program is done.
+    #[inline]
+    pub(super) fn done(&mut self, command: Handle<Command>) {
+        self.0.retain(|(_, gate)| *gate != command);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Against a plain map from page to place.
+        #[test]
+        fn the_newest_copy_is_found(steps in prop::collection::vec((0..3u32, 0..4u32, any::<bool>()), 0..24)) {
+            let (mut logs, mut model) = (Logs::new(3, 4, 9), BTreeMap::new());
+            let mut open = None;
+            for (lbn, offset, write) in steps {
+                if write {
+                    let id = *open.get_or_insert_with(|| logs.open(SuperblockId::new(logs.count()), Role::Random));
+                    let page = logs.take_page(id, lbn, offset);
+                    if logs.log(id).next == 4 {
+                        open = None;
+                    }
+                    logs.link(lbn, offset, logs.place(id, page));
+                    model.insert((lbn, offset), logs.place(id, page));
+                } else {
+                    logs.unlink(lbn, offset);
+                    model.remove(&(lbn, offset));
+                }
+            }
+            for lbn in 0..3 {
+                for offset in 0..4 {
+                    prop_assert_eq!(logs.find_page(lbn, offset), model.get(&(lbn, offset)).copied());
+                }
+                prop_assert_eq!(logs.chain(lbn).count(), model.keys().filter(|(of, _)| *of == lbn).count());
+            }
+            for (id, log) in logs.iter() {
+                let here = model.iter().filter(|(_, place)| logs.locate(**place).0 == id);
+                prop_assert_eq!(log.valid as usize, here.clone().count());
+                let first = here.min_by_key(|(_, place)| **place).map(|((lbn, _), _)| *lbn);
+                prop_assert_eq!(logs.first_block(id), first);
+            }
+        }
+    }
+}

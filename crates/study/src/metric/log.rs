@@ -1,0 +1,46 @@
+//! The merges of log blocks by name.
+
+use super::Unit;
+use crate::report::LogSummary;
+
+/// A number of the merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogStat {
+    Switch,
+    Partial,
+    Full,
+    K,
+    PagesOfPartial,
+    PagesOfFull,
+}
+
+impl LogStat {
+    /// The number that these parts of a name, those behind `log`, stand for.
+    pub(super) fn parse(name: &[&str]) -> Option<Self> {
+        Some(match name {
+            ["switch"] => Self::Switch,
+            ["partial"] => Self::Partial,
+            ["full"] => Self::Full,
+            ["k"] => Self::K,
+            ["pages", "partial"] => Self::PagesOfPartial,
+            ["pages", "full"] => Self::PagesOfFull,
+            _ => return None,
+        })
+    }
+
+    pub(super) const fn unit(self) -> Unit {
+        Unit::Count
+    }
+
+    pub(super) fn of(self, merges: &LogSummary) -> Option<f64> {
+        let count = match self {
+            Self::K => return merges.k,
+            Self::PagesOfPartial => return merges.pages_of_partial,
+            Self::PagesOfFull => return merges.pages_of_full,
+            Self::Switch => merges.switch,
+            Self::Partial => merges.partial,
+            Self::Full => merges.full,
+        };
+        Some(count as f64)
+    }
+}
