@@ -215,9 +215,8 @@ fn queues(resolved: &Resolved) -> Vec<(String, String)> {
         let mut parts = vec![format!("weight {}", queue.weight)];
         parts.extend(queue.depth.map(|depth| format!("{} at once", many(depth, "request"))));
         if queue.set > 0 {
-            let dies = sets[queue.set as usize].len();
             let unit = SECTOR * u64::from(resolved.geometry.sectors);
-            let room = unit * ResolvedQueues::room(&resolved.geometry, dies);
+            let (dies, room) = (sets[queue.set as usize].len(), unit * resolved.room(queue.set));
             parts.push(format!("writes on {}, with room for {room}", many(dies as u32, "die")));
         }
         lines.push((format!("queue {i}"), parts.join(", ")));

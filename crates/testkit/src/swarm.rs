@@ -7,7 +7,7 @@ use flash::units::{Bytes, Ratio};
 use ssd::{
     Allocation, BufferPolicy, BufferSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec,
     HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec,
-    ResolvedQueues, Spec, Ssd, Striping, VictimSpec, WearSpec,
+    Spec, Ssd, Striping, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -220,8 +220,7 @@ pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
         let spec = try_queues(rng, device);
         let Ok(resolved) = spec.resolve() else { continue };
         let queues = &resolved.host.queues;
-        let room = |set: u32| ResolvedQueues::room(&resolved.geometry, queues.sets[set as usize].len());
-        if queues.queues.iter().all(|queue| room(queue.set) >= u64::from(resolved.units)) {
+        if queues.queues.iter().all(|queue| resolved.room(queue.set) >= u64::from(resolved.units)) {
             return spec;
         }
     }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use super::Spec;
 use super::resolve::Faults;
 use crate::QueueId;
-use crate::ftl::page::RESERVED;
 
 /// NVM Express has queue identifiers of 16 bits, and 0 is the admin queue's.
 const MOST_QUEUES: usize = 65_535;
@@ -84,15 +83,6 @@ impl ResolvedQueues {
     pub fn queue(&self, queue: QueueId) -> &ResolvedQueue {
         &self.queues[queue.index()]
     }
-
-    /// Mapping units that the pools of some dies hold at most without garbage collection running out of room; what
-    /// can be promised is a superblock less, because while a unit is overwritten there are two of it.
-    #[must_use]
-    pub fn room(geometry: &Geometry, dies: usize) -> u64 {
-        let pools = dies as u64 * u64::from(geometry.groups());
-        let slots = u64::from(geometry.superblock_slots());
-        (u64::from(geometry.blocks.saturating_sub(RESERVED)) * pools * slots).saturating_sub(slots)
-    }
 }
 
 impl Spec {
@@ -142,7 +132,9 @@ impl Spec {
             });
             queues.push(ResolvedQueue { weight: queue.weight.unwrap_or(1), depth: queue.depth, set: set as u32 });
         }
-        self.check_reach(geometry, units, &sets, &queues, faults);
+        if sets.len() > 1 {
+            self.check_reach(geometry, units, &sets, &queues, faults);
+        }
         ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets }
     }
 
@@ -155,11 +147,11 @@ impl Spec {
         queues: &[ResolvedQueue],
         faults: &mut Faults,
     ) {
-        let reached = |die: &&DieId| queues.iter().any(|queue| sets[queue.set as usize].contains(die));
-        let dies = sets[0].iter().filter(reached).count();
-        let room = ResolvedQueues::room(geometry, dies);
-        // With log blocks nobody is confined to dies, and the capacity has been checked.
-        if u64::from(units) > room && !self.ftl.kind.has_log_blocks() {
+        let reached = |die: &DieId| queues.iter().any(|queue| sets[queue.set as usize].contains(die));
+        let dies: Vec<DieId> = sets[0].iter().copied().filter(reached).collect();
+        let room = self.map_pages(geometry, units).room(geometry, &dies);
+        let dies = dies.len();
+        if u64::from(units) > room {
             let unit = u64::from(geometry.sectors) * SECTOR.get();
             let message = format!(
                 "all queues together write on {dies} of {} dies, which have room for {}, and the host sees {}",

@@ -3,7 +3,7 @@
 use flash::backend::{Config, Timing, Transfer, Units};
 use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
-use flash::units::{Bytes, Rate, SECTOR, Sectors, Span};
+use flash::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
 
 use super::{FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, Spec, spare_transfer};
 use crate::ftl::page::{MapPages, RESERVED};
@@ -63,6 +63,16 @@ impl Resolved {
     #[must_use]
     pub fn capacity(&self) -> Sectors {
         Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
+    }
+
+    /// Mapping units that an NVM set holds at most under the page-mapped FTL without garbage collection running out of
+    /// room.
+    ///
+    /// # Panics
+    /// If there is no such set.
+    #[must_use]
+    pub fn room(&self, set: u32) -> u64 {
+        self.map_pages.room(&self.geometry, &self.host.queues.sets[set as usize])
     }
 
     /// The same device with a bug in it.
@@ -367,7 +377,7 @@ impl Spec {
     }
 
     /// The translation pages for so many units.
-    fn map_pages(&self, geometry: &Geometry, units: u32) -> MapPages {
+    pub(super) fn map_pages(&self, geometry: &Geometry, units: u32) -> MapPages {
         if self.ftl.map.is_paged() { MapPages::new(geometry, units) } else { MapPages::default() }
     }
 
@@ -391,17 +401,9 @@ impl Spec {
         if self.ftl.kind.has_log_blocks() {
             return self.log_units(geometry, path, units, faults);
         }
-        // Each pool keeps open superblocks and one to copy into to itself, and while a unit is overwritten
-        // there are two of it.
-        let pools = u64::from(geometry.die_count() * geometry.groups());
         let pages = self.map_pages(geometry, u32::try_from(units).unwrap_or(u32::MAX));
-        let quotas = pages.quotas(geometry);
-        let data = |group: u64| {
-            let quota = quotas.get(group as usize).copied().unwrap_or(0);
-            u64::from(geometry.blocks.saturating_sub(RESERVED).saturating_sub(quota))
-        };
-        let slots = u64::from(geometry.superblock_slots());
-        let spare = ((0..pools).map(data).sum::<u64>() * slots).saturating_sub(slots);
+        let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
+        let spare = pages.room(geometry, &dies);
         if units == 0 {
             faults.add(path, "nothing is left for the host", "leave it some of the flash");
             return None;
@@ -413,7 +415,7 @@ impl Spec {
                 Bytes::new(units * unit),
                 Bytes::new(raw * unit),
                 geometry.blocks,
-                match quotas.iter().max() {
+                match pages.quotas(geometry).iter().max() {
                     Some(most) => format!(", and up to {most} for the {} translation pages of the map", pages.count),
                     None => String::new(),
                 }

@@ -10,7 +10,7 @@
 use flash::backend::{Cause, Class, Observer, Slot};
 use flash::engine::Handle;
 use flash::nand::{Geometry, Sector};
-use flash::units::{Lpn, Psn};
+use flash::units::{DieId, Lpn, Psn};
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl, RESERVED};
@@ -46,6 +46,20 @@ impl MapPages {
             pages => RESERVED + failing + (pages + pages / 4).div_ceil(geometry.superblock_slots()),
         };
         (0..groups).map(quota).collect()
+    }
+
+    /// Mapping units that the pools of some dies hold at most without garbage collection running out of room: each
+    /// keeps open superblocks and one to copy into to itself, and those of its translation pages. While a unit is
+    /// overwritten there are two of it, so that a superblock of them all cannot be promised.
+    pub(crate) fn room(&self, geometry: &Geometry, dies: &[DieId]) -> u64 {
+        let (quotas, groups) = (self.quotas(geometry), geometry.groups());
+        let data = |group: u32| {
+            let quota = quotas.get(group as usize).copied().unwrap_or(0);
+            u64::from(geometry.blocks.saturating_sub(RESERVED).saturating_sub(quota))
+        };
+        let of_die = |die: &DieId| (die.get() * groups..(die.get() + 1) * groups).map(data).sum::<u64>();
+        let slots = u64::from(geometry.superblock_slots());
+        (dies.iter().map(of_die).sum::<u64>() * slots).saturating_sub(slots)
     }
 }
 
@@ -252,5 +266,25 @@ impl PageFtl {
         pool.usable += 1;
         pool.stuck = false;
         pool.free.push(superblock, erases);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dies_with_translation_pages_have_less_room_for_data() {
+        // Four dies of 12 superblocks of 8 units; both pages are in the first two.
+        let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
+        let pages = MapPages { count: 2, entries: 512 };
+        assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);
+        let room = |pages: MapPages, dies: &[u32]| {
+            pages.room(&geometry, &dies.iter().copied().map(DieId::new).collect::<Vec<_>>())
+        };
+        assert_eq!(room(pages, &[0]), (12 - RESERVED as u64 - 5) * 8 - 8);
+        assert_eq!(room(pages, &[3]), (12 - RESERVED as u64) * 8 - 8);
+        assert_eq!(room(pages, &[0, 3]), (4 + 9) * 8 - 8);
+        assert_eq!(room(MapPages::default(), &[0, 1, 2, 3]), 4 * 9 * 8 - 8);
     }
 }
