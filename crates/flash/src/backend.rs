@@ -13,6 +13,7 @@ mod effect;
 mod execute;
 mod forward;
 mod hold;
+mod in_turn;
 mod observe;
 mod power;
 mod processor;
@@ -73,6 +74,8 @@ pub struct Backend<S, O = ()> {
     processor: Processor,
     transfer: Transfer,
     finished: VecDeque<Handle<List>>,
+    /// The list that is carried out where one comes after the other.
+    turn: Option<in_turn::Turn>,
     account: Account,
     timed: bool,
     observer: O,
@@ -169,6 +172,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
             processor: Processor::new(config.software),
             finished: VecDeque::new(),
+            turn: None,
             account: Account::default(),
             timed: true,
             observer,

@@ -113,7 +113,7 @@ impl<S: Sector> Owners<S> for Clients<S> {
             }
             Some(Whose::Entry(handle)) => {
                 let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
-                sectors.for_each(|i| into[i] = data[i]);
+                sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
             }
             None => {}
         }
@@ -149,6 +149,15 @@ impl<S: Sector> Owners<S> for Clients<S> {
             }
         }
         self.unit_done(handle, service);
+    }
+
+    fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool) {
+        let Some(Whose::Request(handle)) = Self::whose(owner) else { return };
+        let request = &mut self.requests[handle];
+        if lost {
+            request.status = Status::Uncorrectable;
+        }
+        request.data.iter_mut().skip(at as usize).zip(payload).for_each(|(into, from)| *into = *from);
     }
 
     fn read_nothing(&mut self, owner: Owner) {

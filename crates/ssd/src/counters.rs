@@ -1,9 +1,10 @@
 //! What a device has done up to some moment; differences of two snapshots make a time series.
 
-use flash::backend::Account;
+use flash::backend::{Account, Backend};
+use flash::nand::Sector;
 use flash::units::{Span, Time};
 
-use crate::{LogMerges, map_unit};
+use crate::{HybridCounters, LogMerges, map_unit};
 
 /// A snapshot of everything a device counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +39,10 @@ pub struct Counters {
     pub merges: Option<MergeCounters>,
     /// Merges of log blocks since the power came; `None` if there are none.
     pub log_merges: Option<LogMerges>,
+    /// The second array, if the device has two kinds of flash.
+    pub second: Option<Box<SecondCounters>>,
+    /// What the FTL of a hybrid SLC/MLC disk has counted; `None` under another.
+    pub hybrid: Option<Box<HybridCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.
@@ -63,6 +68,30 @@ pub struct MergeCounters {
     pub maps: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+}
+
+/// What the commands of a second array came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecondCounters {
+    /// Its commands by operation and cause.
+    pub flash: Account,
+    /// Time each of its channels was held.
+    pub channel_busy: Vec<Span>,
+    /// Time each of its dies worked.
+    pub die_busy: Vec<Span>,
+    /// Its blocks that are bad.
+    pub bad_blocks: u64,
+}
+
+impl SecondCounters {
+    pub(crate) fn of<S: Sector>(second: &Backend<S>, now: Time) -> Self {
+        Self {
+            flash: second.account(now),
+            channel_busy: second.channel_busy(now).collect(),
+            die_busy: second.die_busy(now).collect(),
+            bad_blocks: second.media().bad_blocks(),
+        }
+    }
 }
 
 impl std::ops::Sub for MergeCounters {

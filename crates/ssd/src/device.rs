@@ -2,9 +2,9 @@
 
 use std::collections::VecDeque;
 
-use flash::backend::{Backend, Observer};
+use flash::backend::{Backend, Observer, Op};
 use flash::engine::{EventHash, EventQueue, Handle};
-use flash::nand::{Faults, Media, Sector};
+use flash::nand::{Faults, Media, Part, Sector};
 use flash::units::{Energy, Sectors, Time};
 
 use crate::buffer::Buffer;
@@ -12,7 +12,7 @@ use crate::clients::{Active, Clients};
 use crate::ftl::Flash;
 use crate::ftl::family::Ftl;
 use crate::host::{Filter, Link, Queues};
-use crate::{Completion, Counters, Drive, Request, Resolved};
+use crate::{Completion, Counters, Drive, Request, Resolved, SecondCounters};
 
 /// Something that happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,10 @@ pub(crate) enum Event {
     Ready,
     /// The FTL has something to do on its own account.
     Ftl,
+    /// A list that is carried out in turn has come to its end.
+    Turn,
+    /// The same on the second array.
+    SecondTurn,
 }
 
 impl From<flash::backend::Event> for Event {
@@ -45,6 +49,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) events: EventQueue<Event>,
     pub(crate) hash: EventHash,
     pub(crate) backend: Backend<S, O>,
+    /// The small array beside it, if the device has two kinds of flash.
+    pub(crate) second: Option<Box<Backend<S>>>,
     pub(crate) ftl: Ftl,
     pub(crate) link: Link,
     pub(crate) clients: Clients<S>,
@@ -92,13 +98,26 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let faults = Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
-        Self::with_media(resolved, seed, media, observer)
+        Self::with_media(resolved, seed, media, None, observer)
     }
 
-    /// A device over flash that has been used before.
+    /// A device over flash that has been used before. Its second array, if it has one, is new if none is given.
     #[must_use]
-    pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, observer: O) -> Self {
-        let ftl = Ftl::mount(resolved, &media, seed);
+    pub fn with_media(
+        resolved: &Resolved,
+        seed: u64,
+        media: Media<S>,
+        second: Option<Media<S>>,
+        observer: O,
+    ) -> Self {
+        let second = resolved.second.as_ref().map(|part| {
+            let media = second.unwrap_or_else(|| {
+                let faults = Faults::new(&resolved.spec.flash.faults, second_seed(seed));
+                Media::new(part.geometry.clone(), part.part.endurance, 1, faults)
+            });
+            Box::new(Backend::new(media, &part.backend, ()))
+        });
+        let ftl = Ftl::mount(resolved, &media, second.as_ref().map(|second| second.media()), seed);
         let sectors = resolved.geometry.sectors;
         let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
@@ -107,6 +126,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
         Self {
             backend: Backend::new(media, &resolved.backend, observer),
+            second,
             ftl,
             link: Link::new(resolved.host.link.clone()),
             clients: Clients {
@@ -160,6 +180,17 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.backend.media_mut()
     }
 
+    /// Its second array, if it has one.
+    #[must_use]
+    pub fn second_media(&self) -> Option<&Media<S>> {
+        self.second.as_ref().map(|second| second.media())
+    }
+
+    /// Its second array, to plan faults.
+    pub fn second_media_mut(&mut self) -> Option<&mut Media<S>> {
+        self.second.as_mut().map(|second| second.media_mut())
+    }
+
     /// Whoever watches its flash.
     #[must_use]
     pub const fn observer(&self) -> &O {
@@ -172,29 +203,29 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.queues.waiting() + self.active.len()
     }
 
-    /// Program/erase cycles of every block.
+    /// Program/erase cycles of every block, those of a second array apart.
     #[must_use]
     pub fn erase_counts(&self) -> Vec<u32> {
         self.backend.media().all_erases().collect()
+    }
+
+    /// Program/erase cycles of every block of the second array; empty if there is none.
+    #[must_use]
+    pub fn second_erase_counts(&self) -> Vec<u32> {
+        self.second_media().into_iter().flat_map(Media::all_erases).collect()
     }
 
     /// The energy that flash commands took: volts x amperes x array time, and so much for each byte on a
     /// channel. Ganged chips all take part. A copy-back is counted with the program's current.
     #[must_use]
     pub fn energy(&self, account: &flash::backend::Account) -> Energy {
-        use flash::backend::Op;
-        let electrical = &self.resolved.part.electrical;
-        let gang = f64::from(self.resolved.gang);
-        let ops = Op::ALL.into_iter().map(|op| {
-            let current = match op {
-                Op::Read => electrical.read_current,
-                Op::Program | Op::CopyBack => electrical.program_current,
-                Op::Erase => electrical.erase_current,
-            };
-            let tally = account.op(op);
-            Energy::of(electrical.voltage, current, tally.array) * gang + self.resolved.part.bus_energy(tally.bytes)
-        });
-        ops.sum()
+        energy(&self.resolved.part, self.resolved.gang, account)
+    }
+
+    /// The energy that the commands of a second array took.
+    #[must_use]
+    pub fn second_energy(&self, account: &flash::backend::Account) -> Energy {
+        self.resolved.second.as_ref().map_or(Energy::default(), |second| energy(&second.part, 1, account))
     }
 
     /// Checks everything that must hold between two events. Slow: for tests.
@@ -202,21 +233,22 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// # Panics
     /// If something does not hold.
     pub fn check(&self) {
-        self.ftl.check(self.backend.media());
+        self.ftl.check(self.backend.media(), self.second_media());
     }
 
     /// Borrows what the FTL works on.
     pub(crate) fn flash<'a>(
         now: Time,
         backend: &'a mut Backend<S, O>,
+        second: &'a mut Option<Box<Backend<S>>>,
         events: &'a mut EventQueue<Event>,
     ) -> Flash<'a, S, O> {
-        Flash { now, backend, events }
+        Flash { now, backend, second: second.as_deref_mut(), events }
     }
 
     /// Lets the FTL write what its recovery has to write.
     pub(crate) fn recover(&mut self) {
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         self.ftl.recover(&mut flash, &mut self.clients);
     }
 
@@ -235,12 +267,36 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.scanned = true;
                 self.recover();
             }
+            Event::Turn => self.backend.end_in_turn(self.now, &mut self.hash),
+            Event::SecondTurn => {
+                let second = self.second.as_mut().expect("a device with a second array");
+                second.end_in_turn(self.now, &mut self.hash);
+            }
             Event::Ftl => {
                 self.hash.add(self.now, u64::MAX);
                 self.ftl.wake(self.now);
             }
         }
     }
+}
+
+/// What the second array draws its faults from.
+pub(crate) const fn second_seed(seed: u64) -> u64 {
+    seed.rotate_left(17) ^ 0x534C_4320
+}
+
+fn energy(part: &Part, gang: u32, account: &flash::backend::Account) -> Energy {
+    let electrical = &part.electrical;
+    let ops = Op::ALL.into_iter().map(|op| {
+        let current = match op {
+            Op::Read => electrical.read_current,
+            Op::Program | Op::CopyBack => electrical.program_current,
+            Op::Erase => electrical.erase_current,
+        };
+        let tally = account.op(op);
+        Energy::of(electrical.voltage, current, tally.array) * f64::from(gang) + part.bus_energy(tally.bytes)
+    });
+    ops.sum()
 }
 
 impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
@@ -316,6 +372,8 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             map: self.ftl.map_counters(self.now),
             merges: self.ftl.merge_counters(),
             log_merges: self.ftl.log_merges(),
+            second: self.second.as_ref().map(|second| Box::new(SecondCounters::of(second, self.now))),
+            hybrid: self.ftl.hybrid_counters(),
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: self.hash.value(),

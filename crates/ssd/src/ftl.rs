@@ -1,5 +1,6 @@
 //! Where things go: flash translation layers.
 
+pub(crate) mod chang;
 pub(crate) mod family;
 pub(crate) mod hybrid;
 pub(crate) mod hydra;
@@ -21,6 +22,8 @@ use crate::device::Event;
 pub(crate) struct Flash<'a, S, O> {
     pub(crate) now: Time,
     pub(crate) backend: &'a mut Backend<S, O>,
+    /// The small array beside it, if there is one.
+    pub(crate) second: Option<&'a mut Backend<S>>,
     pub(crate) events: &'a mut EventQueue<Event>,
 }
 
@@ -28,6 +31,32 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
     #[inline]
     pub(crate) fn submit(&mut self, list: Handle<List>) {
         self.backend.submit(self.now, list, self.events);
+    }
+
+    /// Hands in a list whose commands are carried out one after another, and nothing beside them.
+    #[inline]
+    pub(crate) fn submit_in_turn(&mut self, list: Handle<List>) {
+        if let Some(end) = self.backend.begin_in_turn(self.now, list) {
+            self.events.push(end, Event::Turn);
+        }
+    }
+
+    /// The same on the second array.
+    #[inline]
+    pub(crate) fn submit_second(&mut self, list: Handle<List>) {
+        let now = self.now;
+        if let Some(end) = self.second().begin_in_turn(now, list) {
+            self.events.push(end, Event::SecondTurn);
+        }
+    }
+
+    /// The second array.
+    ///
+    /// # Panics
+    /// If the device has none.
+    #[inline]
+    pub(crate) fn second(&mut self) -> &mut Backend<S> {
+        self.second.as_mut().expect("a device with a second array")
     }
 }
 
@@ -81,6 +110,8 @@ pub(crate) trait Owners<S> {
     fn charge(&mut self, owner: Owner);
     /// A unit was read.
     fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service);
+    /// Sectors of a unit were read, of which [`Owners::read_done`] will tell the rest: so many from its first on.
+    fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool);
     /// A unit is nowhere, and reads as zeros without flash.
     fn read_nothing(&mut self, owner: Owner);
     /// A unit has been forgotten.

@@ -20,9 +20,10 @@ mod sabotage;
 mod serve;
 mod spec;
 
-pub use counters::{Counters, MergeCounters};
+pub use counters::{Counters, MergeCounters, SecondCounters};
 pub use device::Ssd;
 pub use drive::Drive;
+pub use ftl::chang::{ChangSpec, HybridCounters, PageTimes, Probing, ThresholdBy, WriteCost};
 pub use ftl::hybrid::{Allocation, EraseWhen, LogMerges, LogSpec, Striping};
 pub use ftl::map_unit::{self, MapSpec};
 pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
@@ -34,5 +35,5 @@ pub use sabotage::Sabotage;
 pub use spec::{
     BufferPolicy, BufferSpec, Duplex, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LinkSpec,
     ProcessorSpec, QueueArbitration, QueueSpec, Resolved, ResolvedBuffer, ResolvedHost, ResolvedHydra, ResolvedQueue,
-    ResolvedQueues, ResolvedSuperblocks, Spec, WearSpec, builtin,
+    ResolvedQueues, ResolvedSecond, ResolvedSuperblocks, SlcSpec, Spec, WearSpec, builtin,
 };

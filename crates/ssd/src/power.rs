@@ -34,9 +34,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
         let unseen = self.completions.iter().map(|completion| completion.tag);
         let lost = active.chain(waiting).chain(unseen).collect();
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         self.ftl.power_fails(&mut flash);
         self.backend.cut_power(self.now);
+        if let Some(second) = &mut self.second {
+            second.cut_power(self.now);
+        }
         self.lose_everything_volatile();
         lost
     }
@@ -55,6 +58,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.pump();
         self.drain(&mut Vec::new());
         self.backend.cut_power(self.now);
+        if let Some(second) = &mut self.second {
+            second.cut_power(self.now);
+        }
         self.lose_everything_volatile();
         completions
     }
@@ -95,9 +101,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         assert!(!self.powered, "the power is on already");
         assert!(now >= self.now, "the power comes back before it went");
         self.now = now;
-        self.ftl = Ftl::mount(&self.resolved, self.backend.media(), self.seed);
+        self.ftl = Ftl::mount(&self.resolved, self.backend.media(), self.second_media(), self.seed);
         self.powered = true;
-        let time = Ftl::scan_time(&self.resolved, self.backend.media());
+        let time = Ftl::scan_time(&self.resolved, self.backend.media(), self.second_media());
         let translation_pages = self.ftl.stale_pages();
         self.scanned = time.is_zero() && translation_pages == 0;
         self.ready = self.scanned;

@@ -8,7 +8,7 @@ use flash::fault::Fault;
 use flash::nand::Sector;
 use flash::units::{Bytes, Lpn, Sectors};
 
-use crate::device::Counts;
+use crate::device::{Counts, second_seed};
 use crate::ftl::{Rest, Unit, full_mask};
 use crate::{Resolved, Ssd};
 
@@ -78,7 +78,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
-        self.backend.set_timed(false);
+        self.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
@@ -100,19 +100,29 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
         let account = self.backend.account(self.now);
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
-        self.backend.set_timed(true);
+        self.set_timed(true);
         self.power_off();
         self.power_on(self.now);
         self.events.clear();
-        self.backend.set_timed(false);
+        self.set_timed(false);
         self.recover();
         self.pump();
-        self.backend.set_timed(true);
+        self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
         // What fails from here on must not depend on how the drive got here.
         self.backend.media_mut().faults_mut().restart(self.seed);
+        if let Some(second) = &mut self.second {
+            second.media_mut().faults_mut().restart(second_seed(self.seed));
+        }
         self.reset_counters();
         Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64 }
+    }
+
+    fn set_timed(&mut self, timed: bool) {
+        self.backend.set_timed(timed);
+        if let Some(second) = &mut self.second {
+            second.set_timed(timed);
+        }
     }
 
     /// A stream for each step, so that two steps in turn do not overwrite the same units. It is named by the
@@ -180,10 +190,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             self.ftl.begin_write(0);
             for lpn in &batch {
                 let unit = Unit { lpn: *lpn, owner: None, at: 0, mask, version, rest: Rest::Unasked };
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
             let before = *done >> 16;
             *done += batch.len() as u64;
@@ -197,6 +207,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Forgets everything counted.
     pub fn reset_counters(&mut self) {
         self.backend.reset_account();
+        if let Some(second) = &mut self.second {
+            second.reset_account();
+        }
+        self.ftl.reset_counters();
         self.link.reset_count();
         self.counts = Counts::default();
         self.clients.unmapped = 0;

@@ -22,10 +22,13 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     pub(crate) fn pump(&mut self) {
         loop {
             if let Some(list) = self.backend.take_finished() {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.finished(&mut flash, &mut self.clients, list);
+            } else if let Some(list) = self.second.as_mut().and_then(|second| second.take_finished()) {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                self.ftl.finished_second(&mut flash, &mut self.clients, list);
             } else if self.ftl.is_due(self.backend.is_timed()) {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.work(&mut flash, &mut self.clients);
             } else if let Some(handle) = self.clients.served.pop() {
                 self.served(handle);
@@ -33,7 +36,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.clients.drained = false;
                 self.buffer_drained();
             } else if let Some(token) = self.backend.take_thought() {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.thought(&mut flash, token);
             } else if !self.admit() && !self.rest() {
                 return;
@@ -47,7 +50,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if !self.active.is_empty() || !self.ready {
             return false;
         }
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         self.ftl.rest(&mut flash, &mut self.clients)
     }
 
@@ -187,7 +190,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                     continue;
                 }
             }
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
             let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
             pending += u32::from(mapped);
             self.clients.unmapped += u64::from(!mapped);
@@ -196,7 +199,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if pending == 0 {
             return self.served(handle);
         }
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         self.ftl.end_read(&mut flash);
     }
 
@@ -236,10 +239,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             for unit in from..piece {
                 let (at, mask) = self.cover(handle, unit);
                 let unit = Unit { lpn: Lpn::new(unit), owner, at, mask, version, rest: Rest::Unasked };
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
             from = piece;
         }
@@ -315,11 +318,11 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             written += 1;
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version, rest: Rest::Unasked };
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
             self.ftl.write(&mut flash, &mut self.clients, unit);
         }
         if written > 0 {
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
         }
         written > 0

@@ -7,6 +7,7 @@ mod link;
 mod log;
 mod queue;
 mod resolve;
+mod slc;
 
 use flash::backend::{Arbitration, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
@@ -14,6 +15,7 @@ use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ftl::chang::ChangSpec;
 use crate::ftl::hybrid::LogSpec;
 use crate::ftl::map_unit::MapSpec;
 use crate::ftl::placement::PlacementSpec;
@@ -25,6 +27,7 @@ pub use hydra::{HydraSpec, ProcessorSpec, ResolvedHydra};
 pub use link::{Duplex, LinkSpec};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use resolve::{Resolved, ResolvedHost};
+pub use slc::{ResolvedSecond, SlcSpec};
 
 /// An SSD.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -37,6 +40,9 @@ pub struct Spec {
     pub description: String,
     /// The flash array.
     pub flash: FlashSpec,
+    /// A small flash of another kind in front of it; none if the table is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc: Option<SlcSpec>,
     /// The host's side.
     #[serde(default)]
     pub host: HostSpec,
@@ -183,6 +189,9 @@ pub struct FtlSpec {
     /// The block-mapped FTL of Hydra, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hydra: Option<HydraSpec>,
+    /// The FTL of a hybrid SLC/MLC disk, if `kind` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chang: Option<ChangSpec>,
     /// Log blocks, where the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub log: LogSpec,
@@ -201,6 +210,7 @@ impl Default for FtlSpec {
             gc: GcSpec::default(),
             wear: WearSpec::default(),
             hydra: None,
+            chang: None,
             log: LogSpec::default(),
         }
     }
@@ -219,14 +229,19 @@ pub enum FtlKind {
     Bast,
     /// Data blocks with a block-level map, and log blocks that take the updates of all (Sung, Sec. 2.3).
     Fast,
+    /// Block chains, with a small SLC flash in front of them if there is one (Chang, "A Hybrid Approach to
+    /// NAND-Flash-Based Solid-State Disks").
+    Chang,
 }
 
 impl FtlKind {
     /// All families: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 4] = {
+    pub const EVERY: [Self; 5] = {
         // A new family does not compile here until somebody has come by the line above.
         match Self::Page {
-            Self::Page | Self::Hydra | Self::Bast | Self::Fast => [Self::Page, Self::Hydra, Self::Bast, Self::Fast],
+            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang => {
+                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang]
+            }
         }
     };
 

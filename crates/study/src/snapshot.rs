@@ -80,7 +80,7 @@ impl SnapshotFile {
 /// If the file cannot be read, is no snapshot or a damaged one, or is of another device.
 pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
     let media = read(path, resolved, seed).map_err(|reason| LoadError { path: path.to_owned(), reason })?;
-    Ok(Ssd::with_media(resolved, seed, media, ()))
+    Ok(Ssd::with_media(resolved, seed, media, None, ()))
 }
 
 fn read<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Media<S>, SnapshotError> {

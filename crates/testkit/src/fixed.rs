@@ -61,6 +61,8 @@ impl<S: Copy + Default> FixedDrive<S> {
             map: None,
             merges: None,
             log_merges: None,
+            second: None,
+            hybrid: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

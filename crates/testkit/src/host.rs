@@ -205,8 +205,12 @@ impl Host {
     pub fn crashed(&self, torn: u64) -> Self {
         let mut copy = self.clone();
         copy.ssd.media_mut().faults_mut().restart(torn);
+        if let Some(second) = copy.ssd.second_media_mut() {
+            second.faults_mut().restart(!torn);
+        }
         copy.ssd.cut_power();
-        copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), ());
+        let second = copy.ssd.second_media().cloned();
+        copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), second, ());
         copy.forget();
         copy.recovered();
         copy

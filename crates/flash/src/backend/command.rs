@@ -138,6 +138,8 @@ pub struct Command {
     /// Sectors that cross the channel; zero if all its slots do, or, for a copy-back, none.
     pub(super) sectors: u32,
     pub(super) padding: u32,
+    /// Pages whose spare areas it looks at, where it is no read of slots.
+    pub(super) scanned: u32,
     pub(super) waits: u16,
     pub(super) done: bool,
     /// The media have carried it out.
@@ -175,6 +177,7 @@ impl Command {
             count: 0,
             sectors: 0,
             padding: 0,
+            scanned: 0,
             waits: 0,
             done: false,
             effected: false,

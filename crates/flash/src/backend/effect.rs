@@ -147,7 +147,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 into.version = from.version;
             }
             // Sectors the host brings itself do not need the lost data.
-            into.lost = from.lost;
+            into.lost |= from.lost;
             let mask = into.mask;
             if S::PRESENT {
                 let sectors = self.media.geometry().sectors as usize;
@@ -162,6 +162,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];
+        if command.scanned > 0 {
+            let pages = u64::from(command.scanned);
+            let tally = self.account.at(command.op, command.cause);
+            tally.commands += pages;
+            tally.pages += pages;
+            tally.slots += pages * u64::from(slots);
+            return;
+        }
         let pages = match command.op {
             Op::Erase => u64::from(self.media.geometry().stripe),
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(slots)),

@@ -39,6 +39,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// everything that waited is gone, the media stays. What was counted stays counted.
     pub fn cut_power(&mut self, now: Time) {
         self.account = self.account(now);
+        self.cut_turn(now);
         for number in 0..self.dies.len() {
             let die = &mut self.dies[number];
             // An array that has not begun (its time is not running) has touched nothing.

@@ -8,6 +8,7 @@ use flash::engine::Handle;
 use flash::nand::{Media, Sector};
 use flash::units::{Lpn, Span, Time};
 
+use super::chang::{ChangFtl, HybridCounters};
 use super::hybrid::{HybridFtl, LogMerges};
 use super::hydra::HydraFtl;
 use super::map_unit::Counters;
@@ -24,6 +25,7 @@ pub(crate) enum Ftl {
     Page(PageFtl),
     Hydra(HydraFtl),
     Hybrid(HybridFtl),
+    Chang(Box<ChangFtl>),
 }
 
 /// The same for every family.
@@ -33,25 +35,33 @@ macro_rules! each {
             Self::Page($ftl) => $do,
             Self::Hydra($ftl) => $do,
             Self::Hybrid($ftl) => $do,
+            Self::Chang($ftl) => $do,
         }
     };
 }
 
 impl Ftl {
     /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
-    pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>, seed: u64) -> Self {
+    pub(crate) fn mount<S: Sector>(
+        resolved: &Resolved,
+        media: &Media<S>,
+        second: Option<&Media<S>>,
+        seed: u64,
+    ) -> Self {
         match resolved.ftl.kind {
             FtlKind::Page => Self::Page(PageFtl::mount(resolved, media, seed)),
             FtlKind::Hydra => Self::Hydra(HydraFtl::mount(resolved, media)),
             FtlKind::Bast | FtlKind::Fast => Self::Hybrid(HybridFtl::mount(resolved, media)),
+            FtlKind::Chang => Self::Chang(Box::new(ChangFtl::mount(resolved, media, second))),
         }
     }
 
     /// The time that reading this state takes.
-    pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Span {
+    pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>, second: Option<&Media<S>>) -> Span {
         match resolved.ftl.kind {
             FtlKind::Page | FtlKind::Bast | FtlKind::Fast => PageFtl::scan_time(resolved, media),
             FtlKind::Hydra => HydraFtl::scan_time(resolved, media),
+            FtlKind::Chang => ChangFtl::scan_time(resolved, media, second),
         }
     }
 
@@ -75,6 +85,7 @@ impl Ftl {
         match self {
             Self::Page(_) | Self::Hybrid(_) => slots,
             Self::Hydra(ftl) => ftl.batch(),
+            Self::Chang(ftl) => ftl.batch(),
         }
     }
 
@@ -82,7 +93,7 @@ impl Ftl {
     /// [`Owners::room`] is called.
     pub(crate) fn takes_writes(&self) -> bool {
         match self {
-            Self::Page(_) | Self::Hybrid(_) => true,
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => true,
             Self::Hydra(ftl) => ftl.takes_writes(),
         }
     }
@@ -95,7 +106,7 @@ impl Ftl {
         owners: &mut impl Owners<S>,
     ) -> bool {
         match self {
-            Self::Page(_) | Self::Hybrid(_) => false,
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => false,
             Self::Hydra(ftl) => ftl.rest(flash, owners),
         }
     }
@@ -103,7 +114,7 @@ impl Ftl {
     /// The processor has finished a thought of the FTL.
     pub(crate) fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
         match self {
-            Self::Page(_) | Self::Hybrid(_) => unreachable!("an FTL that takes no time"),
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => unreachable!("an FTL that takes no time"),
             Self::Hydra(_) => HydraFtl::thought(flash, token),
         }
     }
@@ -153,7 +164,7 @@ impl Ftl {
     pub(crate) fn begin_write(&mut self, set: u32) {
         match self {
             Self::Page(ftl) => ftl.begin_write(set),
-            Self::Hydra(_) => {}
+            Self::Hydra(_) | Self::Chang(_) => {}
             Self::Hybrid(ftl) => ftl.begin_write(),
         }
     }
@@ -170,6 +181,7 @@ impl Ftl {
             Self::Page(ftl) => ftl.write(flash, owners, unit),
             Self::Hydra(ftl) => ftl.write(unit),
             Self::Hybrid(ftl) => ftl.write(flash, owners, unit),
+            Self::Chang(ftl) => ftl.write(unit),
         }
     }
 
@@ -195,6 +207,7 @@ impl Ftl {
                 ftl.discard(lpn);
                 false
             }
+            Self::Chang(ftl) => ftl.discard(owner, lpn),
         }
     }
 
@@ -213,8 +226,13 @@ impl Ftl {
     ///
     /// # Panics
     /// If something does not hold.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
-        each!(self, ftl => ftl.check(media));
+    pub(crate) fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
+        match self {
+            Self::Page(ftl) => ftl.check(media),
+            Self::Hydra(ftl) => ftl.check(media),
+            Self::Hybrid(ftl) => ftl.check(media),
+            Self::Chang(ftl) => ftl.check(media, second),
+        }
     }
 
     /// True if it has something to do now on its own account; with time off whatever is due later is due now.
@@ -222,14 +240,17 @@ impl Ftl {
     pub(crate) fn is_due(&self, timed: bool) -> bool {
         match self {
             Self::Page(ftl) => ftl.map_is_due(timed),
+            Self::Chang(ftl) => ftl.is_due(),
             Self::Hydra(_) | Self::Hybrid(_) => false,
         }
     }
 
     /// Does it.
     pub(crate) fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        if let Self::Page(ftl) = self {
-            ftl.advance_map(flash, owners);
+        match self {
+            Self::Page(ftl) => ftl.advance_map(flash, owners),
+            Self::Chang(ftl) => ftl.begin_due(flash, owners),
+            Self::Hydra(_) | Self::Hybrid(_) => {}
         }
     }
 
@@ -251,7 +272,7 @@ impl Ftl {
     pub(crate) fn is_recovering(&self) -> bool {
         match self {
             Self::Page(ftl) => ftl.is_rewriting(),
-            Self::Hydra(_) | Self::Hybrid(_) => false,
+            Self::Hydra(_) | Self::Hybrid(_) | Self::Chang(_) => false,
         }
     }
 
@@ -259,7 +280,7 @@ impl Ftl {
     pub(crate) fn stale_pages(&self) -> u32 {
         match self {
             Self::Page(ftl) => ftl.stale_pages(),
-            Self::Hydra(_) | Self::Hybrid(_) => 0,
+            Self::Hydra(_) | Self::Hybrid(_) | Self::Chang(_) => 0,
         }
     }
 
@@ -274,14 +295,14 @@ impl Ftl {
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
         match self {
             Self::Page(ftl) => ftl.map_counters(now),
-            Self::Hydra(_) | Self::Hybrid(_) => None,
+            Self::Hydra(_) | Self::Hybrid(_) | Self::Chang(_) => None,
         }
     }
 
     /// What merges did, if it is made of them.
     pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
         match self {
-            Self::Page(_) | Self::Hybrid(_) => None,
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => None,
             Self::Hydra(ftl) => Some(ftl.counters()),
         }
     }
@@ -289,9 +310,32 @@ impl Ftl {
     /// What merges there were since the power came, if it has log blocks.
     pub(crate) const fn log_merges(&self) -> Option<LogMerges> {
         match self {
-            Self::Page(_) | Self::Hydra(_) => None,
+            Self::Page(_) | Self::Hydra(_) | Self::Chang(_) => None,
             Self::Hybrid(ftl) => Some(ftl.log_merges()),
         }
+    }
+
+    /// What a hybrid SLC/MLC disk has counted, if it is one.
+    pub(crate) fn hybrid_counters(&self) -> Option<Box<HybridCounters>> {
+        if let Self::Chang(ftl) = self { Some(Box::new(ftl.counters())) } else { None }
+    }
+
+    /// Forgets what was counted.
+    pub(crate) fn reset_counters(&mut self) {
+        if let Self::Chang(ftl) = self {
+            ftl.reset_counters();
+        }
+    }
+
+    /// A list of the second array has finished.
+    pub(crate) fn finished_second<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let Self::Chang(ftl) = self else { unreachable!("only a hybrid disk has a second array") };
+        ftl.finished_second(flash, owners, list);
     }
 
     /// The power goes at this moment: what capacitors hold up is saved.

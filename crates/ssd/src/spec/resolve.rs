@@ -5,7 +5,7 @@ use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
 
-use super::{FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, Spec, spare_transfer};
+use super::{FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, ResolvedSecond, Spec, spare_transfer};
 use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
 
@@ -21,6 +21,8 @@ pub struct Resolved {
     pub part: Part,
     /// The shape of the flash array.
     pub geometry: Geometry,
+    /// The small flash in front of it, if there is one.
+    pub second: Option<ResolvedSecond>,
     /// Times, units and order.
     pub backend: Config,
     /// The FTL.
@@ -124,7 +126,7 @@ impl Spec {
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
         let (hydra, units) = match self.ftl.kind {
-            FtlKind::Page | FtlKind::Bast | FtlKind::Fast => (None, self.units(&geometry, &mut faults)),
+            FtlKind::Page | FtlKind::Bast | FtlKind::Fast | FtlKind::Chang => (None, self.units(&geometry, &mut faults)),
             FtlKind::Hydra => self.hydra(&geometry, &mut faults).unzip(),
         };
         if let (Some(timing), Some(gather)) = (&timing, self.ftl.map_gather) {
@@ -141,6 +143,8 @@ impl Spec {
         };
         let queues = self.resolved_queues(&geometry, units, &mut faults);
         self.check_log(&geometry, timing.one_shot, queues.sets.len(), &mut faults);
+        self.check_chang(&geometry, timing.one_shot, queues.sets.len(), &mut faults);
+        let second = self.second(&mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
@@ -148,6 +152,10 @@ impl Spec {
         spec.flash.part = None;
         spec.flash.custom_part = Some(part.clone());
         spec.flash.size = None;
+        if let (Some(slc), Some(second)) = (&mut spec.slc, &second) {
+            let blocks = Some(second.geometry.blocks);
+            *slc = super::SlcSpec { part: None, custom_part: Some(second.part.clone()), size: None, blocks, ..slc.clone() };
+        }
         Ok(Resolved {
             backend: Config {
                 timing,
@@ -164,6 +172,7 @@ impl Spec {
             copy_back: self.ftl.gc.copy_back && part.features.copy_back,
             spare_transfer: spare_transfer(&part, rate),
             hydra,
+            second,
             map_pages: self.map_pages(&geometry, units),
             planted: Planted::default(),
             part,
@@ -398,6 +407,9 @@ impl Spec {
                 ("ftl.over-provisioning", (raw as f64 * share.max(0.0)).floor() as u64)
             }
         };
+        if self.ftl.kind == FtlKind::Chang {
+            return self.chang_units(geometry, path, units, faults);
+        }
         if self.ftl.kind.has_log_blocks() {
             return self.log_units(geometry, path, units, faults);
         }

@@ -4,7 +4,7 @@
 use flash::backend::{Cause, Op, Tally};
 use flash::io::Io;
 use flash::units::Span;
-use ssd::{Counters, Drive, FlushPolicy};
+use ssd::{Counters, Drive, FlushPolicy, HybridCounters};
 
 use super::{Trial, Work, script};
 use crate::Host;
@@ -40,6 +40,9 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     // Under Hydra's FTL a row that is written in part is a copy that the host's sectors come into.
     let host = flash.of(Op::Program, Cause::Host).slots + flash.of(Op::CopyBack, Cause::Host).slots;
     let taken = counters.host_slots - counters.absorbed_slots;
+    if let Some(hybrid) = &counters.hybrid {
+        return units_of_two(trial, counters, hybrid);
+    }
     match trial.resolved.buffer.filter(|buffer| buffer.flush == FlushPolicy::Ignore) {
         // The flush at the end did nothing: the buffer has what is left.
         Some(buffer) => {
@@ -64,6 +67,36 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     assert_eq!(copied.pages * slots, copied.slots, "copy-back moves whole pages");
 }
 
+/// The same on a hybrid disk. The host's sectors go to one of the arrays; a page of the large one is written once for the
+/// host or for what the small one gives up, and a fold reads what it programs.
+fn units_of_two(trial: &Trial<'_>, counters: &Counters, hybrid: &HybridCounters) {
+    let flash = &counters.flash;
+    let written: u64 = [Cause::Host, Cause::Merge].into_iter().map(|cause| flash.of(Op::Program, cause).slots).sum();
+    assert_eq!(written, hybrid.mlc_pages, "pages written to the MLC flash");
+    for cause in [Cause::Gc, Cause::Wear] {
+        let (read, programmed) = (flash.of(Op::Read, cause).slots, flash.of(Op::Program, cause).slots);
+        assert_eq!(read, programmed, "pages read and programmed for {}", cause.name());
+    }
+    assert_eq!(flash.of(Op::Read, Cause::Map).pages, hybrid.scanned, "pages looked at");
+    let folded = flash.of(Op::Erase, Cause::Gc).commands;
+    assert_eq!(folded, hybrid.fold_erases, "blocks erased by folds");
+    let taken = counters.host_slots - counters.absorbed_slots;
+    let Some(second) = &counters.second else {
+        assert_eq!(flash.of(Op::Program, Cause::Host).slots, taken, "units programmed for the host and taken from it");
+        return;
+    };
+    let small = &second.flash;
+    assert_eq!(small.of(Op::Program, Cause::Host).slots, hybrid.slc_sectors, "sectors written to the SLC flash");
+    let (read, programmed) = (small.of(Op::Read, Cause::Gc).slots, small.of(Op::Program, Cause::Gc).slots);
+    assert_eq!(programmed + hybrid.assisted, read, "sectors read by cleaning and folding, and where they went");
+    assert_eq!(small.of(Op::Program, Cause::Gc).pages, hybrid.copied_back, "pages copied to the head");
+    assert_eq!(small.op(Op::Erase).commands, hybrid.cleaned, "tail blocks cleaned");
+    let slots = u64::from(trial.resolved.second.as_ref().expect("two arrays").geometry.slots);
+    let all = small.op(Op::Program);
+    let pad = small.of(Op::Program, Cause::Pad).slots;
+    assert_eq!(all.pages * slots, all.slots, "slots of all pages programmed, padding of {pad} among them");
+}
+
 /// Slots of a program that always covers whole rows; zero if programs need not.
 fn whole_rows(trial: &Trial<'_>) -> u64 {
     let one_shot = trial.resolved.backend.timing.one_shot;
@@ -72,6 +105,11 @@ fn whole_rows(trial: &Trial<'_>) -> u64 {
 }
 
 fn commands(trial: &Trial<'_>, host: &Host, counters: &Counters) {
+    if let Some(second) = &counters.second {
+        let worn: u64 = host.ssd().second_erase_counts().into_iter().map(u64::from).sum();
+        assert_eq!(second.flash.op(Op::Erase).pages, worn, "blocks of the second array erased, and their erase counts");
+        assert_eq!(second.bad_blocks, 0, "nothing failed");
+    }
     let erases = counters.flash.op(Op::Erase);
     let worn: u64 = host.ssd().erase_counts().into_iter().map(u64::from).sum();
     assert_eq!(erases.pages, worn, "blocks erased, and the erase counts of all blocks");
@@ -109,6 +147,14 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     let sum = |busy: &[Span]| busy.iter().copied().sum::<Span>();
     assert_eq!(sum(&counters.die_busy), all.array, "time of all dies, and array time of all commands");
     assert_eq!(sum(&counters.channel_busy), all.bus, "time of all channels, and bus time of all commands");
+    if let Some(second) = &counters.second {
+        let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
+        assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");
+        assert_eq!(sum(&second.channel_busy), both(|tally| tally.bus), "time of its bus, and of its commands there");
+        let times = sum(&second.die_busy) + sum(&second.channel_busy) + sum(&counters.die_busy);
+        let all = times + sum(&counters.channel_busy);
+        assert!(all <= counters.at - flash::units::Time::ZERO, "two things worked at once");
+    }
     let timing = &trial.resolved.backend.timing;
     for (op, cause, tally) in counters.flash.rows().filter(|(_, cause, _)| *cause != Cause::Pad) {
         let of = |times: &[Span]| (times.iter().copied().min(), times.iter().copied().max());

@@ -1,5 +1,6 @@
 //! Every setting there is, one after another, on a drive so small that everything happens often.
 
+mod chang;
 mod hydra;
 
 use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
@@ -53,6 +54,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             order: Arbitration::default(),
             faults: FaultSpec::default(),
         },
+        slc: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
         // Two blocks of each pool may fail before the drive is out of space.
@@ -331,6 +333,10 @@ pub fn settings() -> Vec<Setting> {
     for kind in FtlKind::EVERY {
         if kind == FtlKind::Hydra {
             settings.extend(hydra::settings());
+            continue;
+        }
+        if kind == FtlKind::Chang {
+            settings.extend(chang::settings());
             continue;
         }
         for map in MapSpec::EVERY {

@@ -1,0 +1,178 @@
+//! One command after another: a whole list is one event.
+//!
+//! Where nothing works beside anything else (Chang, Sec. 5.1: no parallelism between chips) the moment of every command
+//! follows from those before it, so a list needs no event but its end. It takes effect then; if the power goes before,
+//! the commands whose time has passed are done, and the one under way is torn.
+
+use crate::engine::{EventHash, Handle};
+use crate::nand::Sector;
+use crate::units::{Span, SuperblockId, Time};
+
+use super::{Backend, Cause, Command, List, Observer, Op};
+
+/// A list that is carried out.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turn {
+    list: Handle<List>,
+    since: Time,
+}
+
+/// What a command takes, one behind the other.
+struct Times {
+    /// The channel before the array works.
+    before: Span,
+    array: Span,
+    /// The channel afterwards.
+    after: Span,
+}
+
+impl<S: Sector, O: Observer> Backend<S, O> {
+    /// Adds a look at the spare areas of so many pages of a superblock. Each takes as long as the whole page does
+    /// (Chang, Sec. 4.1, footnote 2); what they say is asked of the media.
+    ///
+    /// # Panics
+    /// If it is none.
+    pub fn add_scan(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId, pages: u32) {
+        assert!(pages > 0, "a scan of nothing");
+        let command = self.add_read(list, cause, superblock);
+        self.commands[command].scanned = pages;
+    }
+
+    /// Lets `program` take what `read` read, as [`Backend::forward`] does, in lists that are carried out in turn: there
+    /// the order of the commands is all the order that is needed, and any number of programs may take from one read.
+    pub fn forward_in_turn(&mut self, from: super::SlotRef, to: super::SlotRef) {
+        self.slots[from.0 as usize].forward = Some(to);
+    }
+
+    /// Begins a list whose commands are carried out in their order, and tells when it ends: then
+    /// [`Backend::end_in_turn`] is due. With time off it has ended, and there is nothing to wait for.
+    ///
+    /// # Panics
+    /// If it is empty, or another one is under way.
+    pub fn begin_in_turn(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
+        assert!(self.turn.is_none(), "two lists at once where one comes after the other");
+        let mut next = Some(self.lists[list].first.expect("a list of at least one command"));
+        if !self.timed {
+            while let Some(command) = next {
+                next = self.commands[command].sibling;
+                self.carry_out(command);
+            }
+            self.finished.push_back(list);
+            return None;
+        }
+        let mut end = now;
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            let times = self.times(command);
+            end += times.before + times.array + times.after;
+        }
+        self.turn = Some(Turn { list, since: now });
+        Some(end)
+    }
+
+    /// The list that was begun has come to its end, and is finished.
+    ///
+    /// # Panics
+    /// If none was.
+    pub fn end_in_turn(&mut self, now: Time, hash: &mut EventHash) {
+        let Turn { list, .. } = self.turn.take().expect("a list under way");
+        let mut next = self.lists[list].first;
+        let mut commands = 0;
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            self.spend(command, self.times(command));
+            self.carry_out(command);
+            commands += 1;
+        }
+        hash.add(now, commands << 3 | 4);
+        self.finished.push_back(list);
+    }
+
+    /// The power goes while a list is under way.
+    pub(super) fn cut_turn(&mut self, now: Time) {
+        let Some(Turn { list, since }) = self.turn.take() else { return };
+        // Nobody is there to hear that a command failed in this very moment.
+        self.media.faults_mut().suspend(true);
+        let mut from = since;
+        let mut next = self.lists[list].first;
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            let Times { before, array, after } = self.times(command);
+            if from + before + array + after <= now {
+                self.spend(command, Times { before, array, after });
+                self.carry_out(command);
+                from += before + array + after;
+                continue;
+            }
+            // What the array has taken is there; only what leaves the chip is lost.
+            let begun = now.saturating_since(from);
+            let in_array = begun.saturating_sub(before).min(array);
+            let afterwards = begun.saturating_sub(before).saturating_sub(array);
+            self.spend(command, Times { before: begun.min(before), array: in_array, after: afterwards });
+            if begun > before {
+                let (target, count) = (self.commands[command].target, self.commands[command].count);
+                let op = self.commands[command].op;
+                if op != Op::Read {
+                    self.take_effect(command);
+                }
+                match op {
+                    Op::Read => {}
+                    Op::Program | Op::CopyBack => self.media.tear_program(target, count),
+                    Op::Erase => self.media.tear_erase(target.superblock),
+                }
+            }
+            break;
+        }
+        self.media.faults_mut().suspend(false);
+    }
+
+    fn carry_out(&mut self, command: Handle<Command>) {
+        if self.commands[command].scanned == 0 {
+            self.take_effect(command);
+            self.pass_on(command);
+        }
+        self.count(command);
+        self.commands[command].done = true;
+    }
+
+    fn times(&self, handle: Handle<Command>) -> Times {
+        let command = &self.commands[handle];
+        let geometry = self.media.geometry();
+        let cycles = self.timing.command;
+        let page = |offset| geometry.page_and_plane(offset).0;
+        match command.op {
+            Op::Read if command.scanned > 0 => {
+                let pages = u64::from(command.scanned);
+                let whole = self.timing.transfer[geometry.slots as usize];
+                Times { before: cycles * pages, array: self.timing.read_time(0) * pages, after: whole * pages }
+            }
+            Op::Read => {
+                let first = handle.index() * self.slots_per_command as usize;
+                let (_, offset) = geometry.locate(self.slots[first].psn);
+                let array = self.timing.read_time(page(offset));
+                Times { before: cycles, array, after: self.timing.transfer[command.count as usize] }
+            }
+            Op::Program => Times {
+                before: cycles + self.timing.transfer[command.count as usize],
+                array: self.timing.program_time(page(command.target.offset)),
+                after: Span::ZERO,
+            },
+            Op::Erase => Times { before: cycles, array: self.timing.erase, after: Span::ZERO },
+            Op::CopyBack => unreachable!("copy-backs are not carried out in turn"),
+        }
+    }
+
+    /// Counts the time of a command.
+    fn spend(&mut self, handle: Handle<Command>, times: Times) {
+        let command = &self.commands[handle];
+        let bus = times.before + times.after;
+        let slots = if command.scanned > 0 { command.scanned * self.geometry().slots } else { command.count };
+        let tally = self.account.at(command.op, command.cause);
+        tally.array += times.array;
+        tally.bus += bus;
+        tally.bytes += self.timing.slot_bytes * u64::from(slots);
+        let die = &mut self.dies[command.die.index()];
+        die.busy += times.array;
+        self.channels[die.channel as usize].busy += bus;
+    }
+}

@@ -1,0 +1,325 @@
+//! The MLC flash: logical blocks, their block chains, and the blocks that are spare (Chang, Sec. 3.5).
+//!
+//! L2P leads from a logical block to its data block, LB from each block to the next of its chain. The log block at the end
+//! of a chain takes updates; when it is full another is chained to it.
+
+use std::collections::{BTreeSet, VecDeque};
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What is known of a physical block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// The logical block whose chain it is in.
+    pub(super) lba: u32,
+    /// LB: the next block of the chain.
+    pub(super) next: u32,
+    /// The page behind the last programmed one.
+    pub(super) programmed: u32,
+    /// Pages that the map leads to.
+    pub(super) valid: u32,
+    /// Each page so far is at its own offset.
+    pub(super) in_order: bool,
+    /// A program failed: nothing more is written there, and it is retired instead of erased.
+    pub(super) failing: bool,
+    /// It is erased and has no part yet.
+    pub(super) spare: bool,
+}
+
+const NEW: Block =
+    Block { lba: NONE, next: NONE, programmed: 0, valid: 0, in_order: true, failing: false, spare: false };
+
+/// Where a page may be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// At this page of this block.
+    At(u32, u32),
+    /// Nowhere before there is another spare block.
+    NoBlock,
+}
+
+/// All chains.
+#[derive(Clone, Debug)]
+pub(super) struct Chains {
+    pages: u32,
+    /// L2P.
+    data: Vec<u32>,
+    /// The end of each chain.
+    last: Vec<u32>,
+    blocks: Vec<Block>,
+    /// Spare blocks: least worn first, or, without dynamic wear levelling, in the order in which they became spare.
+    free: BTreeSet<(u64, u32)>,
+    dynamic: bool,
+    freed: u64,
+    /// Logical blocks with log blocks, in the order of their last update.
+    links: Vec<[u32; 2]>,
+    newest: u32,
+    oldest: u32,
+    /// Logical blocks whose last log block has become full and was in order then.
+    switchable: VecDeque<u32>,
+}
+
+const NEWER: usize = 0;
+const OLDER: usize = 1;
+
+impl Chains {
+    pub(super) fn new(logical: u32, blocks: u32, pages: u32, dynamic: bool) -> Self {
+        Self {
+            pages,
+            data: vec![NONE; logical as usize],
+            last: vec![NONE; logical as usize],
+            blocks: vec![NEW; blocks as usize],
+            free: BTreeSet::new(),
+            dynamic,
+            freed: 0,
+            links: vec![[NONE; 2]; logical as usize],
+            newest: NONE,
+            oldest: NONE,
+            switchable: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn block(&self, block: u32) -> &Block {
+        &self.blocks[block as usize]
+    }
+
+    pub(super) fn block_mut(&mut self, block: u32) -> &mut Block {
+        &mut self.blocks[block as usize]
+    }
+
+    pub(super) fn spare(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    pub(super) fn spares(&self) -> impl Iterator<Item = u32> + '_ {
+        self.free.iter().map(|(_, block)| *block)
+    }
+
+    /// A block is erased.
+    pub(super) fn put(&mut self, block: u32, erases: u32) {
+        self.blocks[block as usize] = Block { spare: true, ..NEW };
+        self.freed += 1;
+        let key = if self.dynamic { u64::from(erases) } else { self.freed };
+        self.free.insert((key, block));
+    }
+
+    /// A spare block.
+    pub(super) fn take(&mut self) -> Option<u32> {
+        let (_, block) = self.free.pop_first()?;
+        self.blocks[block as usize].spare = false;
+        Some(block)
+    }
+
+    /// This spare block.
+    pub(super) fn take_this(&mut self, block: u32) -> bool {
+        let Some(entry) = self.free.iter().find(|(_, free)| *free == block).copied() else { return false };
+        self.blocks[block as usize].spare = false;
+        self.free.remove(&entry)
+    }
+
+    /// True if a logical block has log blocks.
+    pub(super) fn has_log(&self, lba: u32) -> bool {
+        self.data[lba as usize] != self.last[lba as usize]
+    }
+
+    /// The blocks of a chain, the data block first.
+    pub(super) fn chain(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = Some(self.data[lba as usize]).filter(|block| *block != NONE);
+        std::iter::successors(first, |block| {
+            let next = self.blocks[*block as usize].next;
+            (next != NONE).then_some(next)
+        })
+    }
+
+    /// Puts a block at the end of a chain.
+    pub(super) fn append(&mut self, lba: u32, block: u32) {
+        match self.last[lba as usize] {
+            NONE => self.data[lba as usize] = block,
+            last => self.blocks[last as usize].next = block,
+        }
+        self.last[lba as usize] = block;
+        self.blocks[block as usize].lba = lba;
+        if self.has_log(lba) {
+            self.touch(lba);
+        }
+    }
+
+    /// Takes a chain apart. A block of it may become the data block of a new one.
+    pub(super) fn replace(&mut self, lba: u32, data: Option<u32>, old: &mut Vec<u32>) {
+        old.extend(self.chain(lba));
+        if let Some(data) = data {
+            old.retain(|block| *block != data);
+        }
+        if self.has_log(lba) {
+            self.unlink(lba);
+        }
+        (self.data[lba as usize], self.last[lba as usize]) = (NONE, NONE);
+        if let Some(data) = data {
+            self.blocks[data as usize].next = NONE;
+            self.append(lba, data);
+        }
+    }
+
+    /// Finds a page for the one at `offset` of a logical block, and takes it: its own in the data block, as long as nothing
+    /// behind it has been programmed there, or the next of the log block. A spare block is taken if there are more than
+    /// `reserve`.
+    pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
+        let data = self.data[lba as usize];
+        if data != NONE {
+            let block = &mut self.blocks[data as usize];
+            if !block.failing && offset >= block.programmed {
+                block.in_order &= offset == block.programmed;
+                block.programmed = offset + 1;
+                return Place::At(data, offset);
+            }
+        }
+        let last = self.last[lba as usize];
+        let full = |block: &Block| block.failing || block.programmed == self.pages;
+        if data == NONE || last == data || full(&self.blocks[last as usize]) {
+            if self.spare() <= reserve {
+                return Place::NoBlock;
+            }
+            let Some(block) = self.take() else { return Place::NoBlock };
+            self.append(lba, block);
+            return self.place(lba, offset, reserve);
+        }
+        self.touch(lba);
+        let block = &mut self.blocks[last as usize];
+        let page = block.programmed;
+        block.in_order &= offset == page;
+        block.programmed += 1;
+        if block.programmed == self.pages && block.in_order {
+            self.switchable.push_back(lba);
+        }
+        Place::At(last, page)
+    }
+
+    /// The block that can become the data block of a logical block without a copy: its last log block, if all of it is in
+    /// order and valid.
+    pub(super) fn switch_of(&self, lba: u32) -> Option<u32> {
+        let last = self.last[lba as usize];
+        if !self.has_log(lba) || last == NONE {
+            return None;
+        }
+        let block = &self.blocks[last as usize];
+        (block.in_order && block.valid == self.pages && !block.failing).then_some(last)
+    }
+
+    /// The logical block whose chain is reclaimed next: one that can be switched, or the one whose last update is longest
+    /// ago.
+    pub(super) fn victim(&mut self) -> Option<u32> {
+        while let Some(lba) = self.switchable.pop_front() {
+            if self.switch_of(lba).is_some() {
+                return Some(lba);
+            }
+        }
+        (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    /// A logical block with log blocks is updated.
+    fn touch(&mut self, lba: u32) {
+        if self.newest == lba {
+            return;
+        }
+        if self.links[lba as usize] != [NONE; 2] {
+            self.unlink(lba);
+        }
+        self.links[lba as usize] = [NONE, self.newest];
+        match self.newest {
+            NONE => self.oldest = lba,
+            newest => self.links[newest as usize][NEWER] = lba,
+        }
+        self.newest = lba;
+    }
+
+    fn unlink(&mut self, lba: u32) {
+        let [newer, older] = std::mem::replace(&mut self.links[lba as usize], [NONE; 2]);
+        match newer {
+            NONE if self.newest == lba => self.newest = older,
+            NONE => return,
+            newer => self.links[newer as usize][OLDER] = older,
+        }
+        match older {
+            NONE => self.oldest = newer,
+            older => self.links[older as usize][NEWER] = newer,
+        }
+    }
+
+    /// Logical blocks with log blocks, from the one that was updated longest ago on.
+    pub(super) fn by_age(&self) -> impl Iterator<Item = u32> + '_ {
+        let next = |lba: u32| (lba != NONE).then_some(lba);
+        std::iter::successors(next(self.oldest), move |lba| next(self.links[*lba as usize][NEWER]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chains() -> Chains {
+        let mut chains = Chains::new(3, 8, 4, false);
+        (0..8).for_each(|block| chains.put(block, 0));
+        chains
+    }
+
+    fn fill(chains: &mut Chains, lba: u32) {
+        for offset in 0..4 {
+            let Place::At(block, page) = chains.place(lba, offset, 0) else { panic!("a place") };
+            assert_eq!(page, offset);
+            chains.block_mut(block).valid += 1;
+        }
+    }
+
+    #[test]
+    fn the_first_update_gets_a_log_block_and_a_full_one_another() {
+        let mut chains = chains();
+        fill(&mut chains, 0);
+        assert!(!chains.has_log(0));
+        for (update, expected) in [(3, (1, 0)), (1, (1, 1)), (1, (1, 2)), (0, (1, 3)), (2, (2, 0))] {
+            assert_eq!(chains.place(0, update, 0), Place::At(expected.0, expected.1));
+        }
+        assert_eq!(chains.chain(0).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn the_reserve_is_left_alone() {
+        let mut chains = chains();
+        for _ in 0..6 {
+            chains.take();
+        }
+        assert_eq!(chains.place(0, 0, 2), Place::NoBlock);
+        assert_eq!(chains.place(0, 0, 1), Place::At(6, 0));
+    }
+
+    #[test]
+    fn a_full_log_block_in_order_is_switched_first() {
+        let mut chains = chains();
+        (0..3).for_each(|lba| fill(&mut chains, lba));
+        chains.place(0, 2, 0);
+        chains.place(2, 1, 0);
+        for offset in 0..4 {
+            let Place::At(block, _) = chains.place(1, offset, 0) else { panic!("a place") };
+            chains.block_mut(block).valid += 1;
+            chains.block_mut(1).valid -= 1;
+        }
+        assert_eq!(chains.victim(), Some(1));
+        let (mut old, log) = (Vec::new(), chains.switch_of(1));
+        chains.replace(1, log, &mut old);
+        assert_eq!((old.as_slice(), chains.has_log(1)), ([1].as_slice(), false));
+        // Then the chain whose last update is longest ago.
+        assert_eq!(chains.by_age().collect::<Vec<_>>(), [0, 2]);
+        chains.place(0, 2, 0);
+        assert_eq!(chains.victim(), Some(2));
+    }
+
+    #[test]
+    fn the_log_block_of_one_that_is_alone_is_no_data_block() {
+        let mut chains = chains();
+        fill(&mut chains, 0);
+        assert_eq!(chains.switch_of(0), None);
+        chains.place(0, 0, 0);
+        let mut old = Vec::new();
+        chains.replace(0, None, &mut old);
+        assert_eq!((old.as_slice(), chains.chain(0).count(), chains.victim()), ([0, 1].as_slice(), 0, None));
+    }
+}

@@ -1,0 +1,110 @@
+//! What the FTL of a hybrid disk has counted.
+
+use std::ops::Sub;
+
+use super::model::WriteCost;
+
+/// Counts since the counters were last reset or the power came; what is not a sum is as it is now.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HybridCounters {
+    /// Write requests.
+    pub writes: u64,
+    /// Of them, those that were not larger than the threshold.
+    pub small: u64,
+    /// Of these, those that the SLC flash took.
+    pub accepted: u64,
+    /// Small writes that the throttle turned away.
+    pub throttled: u64,
+    /// Small writes some sector of which found no entry in the hash table.
+    pub unplaced: u64,
+    /// Accepted writes all of whose sectors were in the SLC flash.
+    pub updates: u64,
+    /// Sectors written.
+    pub sectors: u64,
+    /// Of them, those written to the SLC flash.
+    pub slc_sectors: u64,
+    /// Tail blocks of the SLC flash that were cleaned.
+    pub cleaned: u64,
+    /// Pages with valid data that were found in them.
+    pub tail_pages: u64,
+    /// Pages written to the head in their place.
+    pub copied_back: u64,
+    /// Sectors that went to the MLC flash when a tail block was cleaned.
+    pub written_back: u64,
+    /// Sectors that a fold took along.
+    pub assisted: u64,
+    /// Pages written to the MLC flash, those of folds not counted.
+    pub mlc_pages: u64,
+    /// Of them, those whose logical block the mapping cache did not have.
+    pub misses: u64,
+    /// Pages looked at for it.
+    pub scanned: u64,
+    /// Looks, those for reads included.
+    pub scans: u64,
+    /// Chains folded by garbage collection.
+    pub folds: u64,
+    /// Chains whose last log block became the data block.
+    pub switches: u64,
+    /// Blocks erased by both.
+    pub fold_erases: u64,
+    /// Chains moved by wear levelling.
+    pub levelled: u64,
+    /// The threshold now, in sectors; zero without SLC flash.
+    pub threshold: u32,
+    /// Blocks that the SLC log may have now.
+    pub k: u32,
+}
+
+/// A mean, or 0 of nothing.
+fn mean(sum: u64, count: u64) -> f64 {
+    if count == 0 { 0.0 } else { sum as f64 / count as f64 }
+}
+
+impl HybridCounters {
+    /// What the closed form needs (Sec. 4.1, Table 3).
+    #[must_use]
+    pub fn write_cost(&self) -> WriteCost {
+        WriteCost {
+            alpha: mean(self.slc_sectors, self.sectors),
+            n1: mean(self.tail_pages, self.cleaned),
+            n2: mean(self.copied_back, self.cleaned),
+            n3: mean(self.scanned, self.scans),
+            n4: mean(self.fold_erases, self.folds + self.switches),
+            p1: mean(self.misses, self.mlc_pages),
+            p2: mean(self.folds, self.mlc_pages),
+        }
+    }
+}
+
+impl Sub for HybridCounters {
+    type Output = Self;
+    /// What happened in between; everything, if the power went meanwhile.
+    fn sub(self, from: Self) -> Self {
+        let since = |now: u64, then: u64| if self.writes < from.writes { now } else { now.saturating_sub(then) };
+        Self {
+            writes: since(self.writes, from.writes),
+            small: since(self.small, from.small),
+            accepted: since(self.accepted, from.accepted),
+            throttled: since(self.throttled, from.throttled),
+            unplaced: since(self.unplaced, from.unplaced),
+            updates: since(self.updates, from.updates),
+            sectors: since(self.sectors, from.sectors),
+            slc_sectors: since(self.slc_sectors, from.slc_sectors),
+            cleaned: since(self.cleaned, from.cleaned),
+            tail_pages: since(self.tail_pages, from.tail_pages),
+            copied_back: since(self.copied_back, from.copied_back),
+            written_back: since(self.written_back, from.written_back),
+            assisted: since(self.assisted, from.assisted),
+            mlc_pages: since(self.mlc_pages, from.mlc_pages),
+            misses: since(self.misses, from.misses),
+            scanned: since(self.scanned, from.scanned),
+            scans: since(self.scans, from.scans),
+            folds: since(self.folds, from.folds),
+            switches: since(self.switches, from.switches),
+            fold_erases: since(self.fold_erases, from.fold_erases),
+            levelled: since(self.levelled, from.levelled),
+            threshold: self.threshold,
+            k: self.k,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The hot-data filter: writes that are not larger than a threshold are taken for hot (Chang, Sec. 3.2).
+//!
+//! Requests are counted by size, and the threshold is the centre of the smaller of the two clusters that the counters
+//! fall into. Algorithm 1 looks for them by turns, centres and partition; its printed start (0, 0, 0) is a fixed point
+//! of that for every histogram with few writes of one sector, and gives one sector. So all partitions are tried; the
+//! printed search is kept to show that.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Sizes that are told apart: 2^0 to 2^10 sectors.
+pub(crate) const SIZES: usize = 11;
+
+/// What the threshold is before anything has been counted, in sectors: where the paper's stays most of the time.
+const FIRST: u32 = 8;
+
+/// How the clusters of write sizes are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThresholdBy {
+    /// The best of all partitions.
+    #[default]
+    Partition,
+    /// Algorithm 1 as it is printed, from (0, 0, 0) on: it stops there, and the threshold is a sector. To compare.
+    Alternation,
+    /// None: the threshold stays at 8 sectors.
+    Fixed,
+}
+
+impl ThresholdBy {
+    /// All of them.
+    pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
+}
+
+/// Counters and threshold.
+#[derive(Clone, Debug)]
+pub(super) struct Filter {
+    by: ThresholdBy,
+    counts: [u64; SIZES],
+    period: u32,
+    since: u32,
+    threshold: u32,
+}
+
+impl Filter {
+    pub(super) const fn new(by: ThresholdBy, period: u32) -> Self {
+        Self { by, counts: [0; SIZES], period, since: 0, threshold: FIRST }
+    }
+
+    /// The largest write that is taken for hot, in sectors.
+    pub(super) const fn threshold(&self) -> u32 {
+        self.threshold
+    }
+
+    /// Counts a write, and looks for the clusters when it is time.
+    pub(super) fn record(&mut self, sectors: u32) {
+        self.counts[size_class(sectors)] += 1;
+        self.since += 1;
+        if self.since < self.period {
+            return;
+        }
+        self.since = 0;
+        let class = match self.by {
+            ThresholdBy::Partition => by_partition(&self.counts),
+            ThresholdBy::Alternation => by_alternation(&self.counts),
+            ThresholdBy::Fixed => return,
+        };
+        self.threshold = 1 << class;
+    }
+}
+
+/// The power of two nearest to a size; the larger one of two that are as near.
+fn size_class(sectors: u32) -> usize {
+    let below = sectors.max(1).ilog2();
+    let up = u64::from(sectors) * 2 >= 3 << below;
+    ((below + u32::from(up)) as usize).min(SIZES - 1)
+}
+
+/// What it costs if the classes up to `p` gather at `i` and the others at `j`: writes times distance.
+fn cost(counts: &[u64; SIZES], i: usize, j: usize, p: usize) -> u64 {
+    let at = |k: usize| if k <= p { i } else { j };
+    (0..SIZES).map(|k| counts[k] * at(k).abs_diff(k) as u64).sum()
+}
+
+/// The best centres of a partition, the smallest of equal ones: weighted medians.
+fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
+    let best = |range: std::ops::Range<usize>, fallback: usize| {
+        let of = |centre: usize| range.clone().map(|k| counts[k] * centre.abs_diff(k) as u64).sum::<u64>();
+        if counts[range.clone()].iter().all(|count| *count == 0) {
+            return fallback;
+        }
+        (0..SIZES).min_by_key(|centre| of(*centre)).unwrap_or(fallback)
+    };
+    (best(0..p + 1, 0), best(p + 1..SIZES, p))
+}
+
+/// The centre of the smaller sizes in the best of all partitions.
+fn by_partition(counts: &[u64; SIZES]) -> usize {
+    let of = |p: usize| {
+        let (i, j) = centres(counts, p);
+        (cost(counts, i, j, p), i)
+    };
+    (0..SIZES - 1).map(of).min().map_or(0, |(_, i)| i)
+}
+
+/// Algorithm 1 to the letter, but for the misprints of f.
+fn by_alternation(counts: &[u64; SIZES]) -> usize {
+    let mut p = 0;
+    loop {
+        let (i, j) = centres(counts, p);
+        let before = cost(counts, i, j, p);
+        let (after, best) = (0..SIZES).map(|p| (cost(counts, i, j, p), p)).min().expect("sizes");
+        if after == before {
+            return i;
+        }
+        p = best;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The shapes of Fig. 7a: peaks at 8 and 128 sectors; the other has more small writes and some of 256.
+    const NTFS: [u64; SIZES] = [10, 10, 30, 680, 40, 40, 40, 140, 10, 0, 0];
+    const EXT3: [u64; SIZES] = [5, 5, 20, 800, 30, 20, 10, 50, 60, 0, 0];
+
+    #[test]
+    fn small_writes_of_both_workloads_are_those_of_4_kib() {
+        for counts in [NTFS, EXT3] {
+            assert_eq!(1 << by_partition(&counts), 8);
+        }
+    }
+
+    #[test]
+    fn the_printed_search_stops_where_it_begins() {
+        for counts in [NTFS, EXT3] {
+            assert_eq!(1 << by_alternation(&counts), 1);
+        }
+    }
+
+    #[test]
+    fn sizes_go_to_the_nearest_power_of_two() {
+        let classes = [(0, 0), (1, 0), (2, 1), (3, 2), (5, 2), (6, 3), (8, 3), (11, 3), (12, 4), (1024, 10), (5000, 10)];
+        for (sectors, class) in classes {
+            assert_eq!(size_class(sectors), class, "{sectors}");
+        }
+    }
+
+    #[test]
+    fn the_threshold_moves_when_the_period_is_over() {
+        let mut filter = Filter::new(ThresholdBy::Partition, 4);
+        for sectors in [32, 32, 32] {
+            filter.record(sectors);
+            assert_eq!(filter.threshold(), 8);
+        }
+        filter.record(512);
+        assert_eq!(filter.threshold(), 32);
+    }
+}

@@ -1,0 +1,262 @@
+//! Block-chain folding: spare blocks are made of chains (Chang, Sec. 3.5).
+//!
+//! The valid pages of a chain are copied in order to a spare block, which becomes the data block, and the blocks of the
+//! chain are erased. A log block that is full and in order becomes the data block without a copy. Copies keep the versions
+//! of their originals, which win as long as both are there: so a fold that was interrupted has left nothing that counts.
+//!
+//! A fold takes along what the SLC flash has of the pages (Sec. 3.6). The copy still has the version of the MLC page: if
+//! the power goes before the SLC block is erased, the sector is found there again, with the same content.
+
+use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::engine::Handle;
+use flash::nand::{Sector, Spare, Stream, Target};
+use flash::units::{Lpn, Psn, SuperblockId};
+
+use super::chains::NONE;
+use super::gather::Gatherer;
+use super::{ChangFtl, Step};
+use crate::ftl::Flash;
+
+/// How far a fold is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Begun,
+    Gathering,
+    Erasing,
+}
+
+/// A fold under way.
+#[derive(Clone, Debug)]
+pub(super) struct Fold {
+    lba: u32,
+    cause: Cause,
+    phase: Phase,
+    /// The block that the copies go to.
+    target: Option<u32>,
+    /// Where they are read from, by offset.
+    pub(super) copies: Vec<Copy>,
+    /// Blocks that are to be erased.
+    pub(super) old: Vec<u32>,
+}
+
+/// A page that is copied.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copy {
+    offset: u32,
+    from: u32,
+    /// Sectors that come from the SLC flash.
+    slc: u64,
+    to: Option<flash::backend::SlotRef>,
+}
+
+impl ChangFtl {
+    fn begin_fold(&mut self, lba: u32, cause: Cause, target: Option<u32>) {
+        let (copies, old) = std::mem::take(&mut self.spare_vectors);
+        self.fold = Some(Fold { lba, cause, phase: Phase::Begun, target, copies, old });
+    }
+
+    /// Begins to reclaim a chain. False if there is none, or no block to fold it into.
+    pub(super) fn collect(&mut self) -> bool {
+        if self.worn_out {
+            return false;
+        }
+        let Some(lba) = self.chains.victim() else { return false };
+        self.begin_fold(lba, Cause::Gc, None);
+        true
+    }
+
+    /// Takes the next step of the fold.
+    pub(super) fn fold_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        let Some(mut fold) = self.fold.take() else { return };
+        match fold.phase {
+            Phase::Begun => self.fold_begun(flash, fold),
+            Phase::Gathering => {
+                self.copy(flash, &mut fold);
+                self.fold = Some(fold);
+            }
+            Phase::Erasing => self.erase_old(flash, fold),
+        }
+    }
+
+    fn fold_begun<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, mut fold: Fold) {
+        let log = self.chains.switch_of(fold.lba).filter(|_| fold.cause == Cause::Gc);
+        fold.copies.clear();
+        if log.is_none() {
+            let first = fold.lba * self.pages;
+            let pages = self.pages.min(self.units - first);
+            let mapped = (0..pages).map(|offset| (offset, self.map[(first + offset) as usize]));
+            let copy = |(offset, from)| Copy { offset, from, slc: 0, to: None };
+            fold.copies.extend(mapped.filter(|(_, from)| *from != NONE).map(copy));
+        }
+        if fold.copies.is_empty() {
+            // A log block takes the place of the data block, or nothing is left of the chain.
+            self.chains.replace(fold.lba, log, &mut fold.old);
+            self.counts.switches += u64::from(log.is_some());
+            if let Some(target) = fold.target.take() {
+                self.chains.put(target, flash.backend.media().erases(SuperblockId::new(target)));
+            }
+            fold.phase = Phase::Erasing;
+            self.fold = Some(fold);
+            return;
+        }
+        let Some(target) = fold.target.or_else(|| self.chains.take()) else {
+            // Until something has been erased.
+            self.worn_out = true;
+            self.put_away(fold);
+            return;
+        };
+        (fold.target, fold.phase, self.is_gathered) = (Some(target), Phase::Gathering, true);
+        if self.spec.fold_assistance {
+            self.gather_fold(flash, &mut fold);
+        }
+        self.fold = Some(fold);
+    }
+
+    fn gather_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, fold: &mut Fold) {
+        let Some(slc) = &self.slc else { return };
+        let mut gatherer = Gatherer::new();
+        for (i, copy) in fold.copies.iter_mut().enumerate() {
+            let lpn = fold.lba * self.pages + copy.offset;
+            if slc.held[lpn as usize] == 0 {
+                continue;
+            }
+            for offset in 0..self.geometry.sectors {
+                let sector = lpn * self.geometry.sectors + offset;
+                let Some(place) = slc.place_of(sector) else { continue };
+                copy.slc |= 1 << offset;
+                gatherer.add(flash, slc, fold.cause, (sector, place), i);
+            }
+        }
+        if let Some(list) = gatherer.list() {
+            self.submit_second(flash, Step::Gather, list);
+        }
+    }
+
+    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, fold: &mut Fold) {
+        let list = flash.backend.open_list(Class::Other, 0);
+        let superblock = SuperblockId::new(fold.target.expect("a target"));
+        let first = fold.lba * self.pages;
+        for copy in &mut fold.copies {
+            let read = flash.backend.add_read(list, fold.cause, SuperblockId::new(copy.from / self.pages));
+            let lpn = Lpn::new(first + copy.offset);
+            let slot = Slot { psn: Psn::new(copy.from), lpn, expected: true, ..Slot::default() };
+            let from = flash.backend.push_slot(read, slot);
+            let target = Target { superblock, offset: copy.offset };
+            let program = flash.backend.add_program(list, fold.cause, target, Stream::Copies);
+            let to = flash.backend.push_slot(program, Slot { mask: copy.slc, ..Slot::default() });
+            flash.backend.forward_in_turn(from, to);
+            copy.to = Some(to);
+        }
+        let sectors = self.geometry.sectors;
+        Self::each_gathered(self.gathered, flash, |flash, sector| {
+            let into = fold.copies[sector.at].to.expect("it has just been added");
+            Self::hand_over(flash, sector.place, into, (sector.sector % sectors) as usize);
+        });
+        self.release_gathered(flash);
+        self.submit(flash, Step::Copy, list);
+    }
+
+    /// All copies are there: the target is the data block, and what it was made of is erased.
+    pub(super) fn copied<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        flash.backend.release(list);
+        let mut fold = self.fold.take().expect("a fold");
+        let target = fold.target.take().expect("a target");
+        let first = fold.lba * self.pages;
+        let torn = |copy: &Copy| flash.backend.media().spare(self.slot(target, copy.offset)) == Spare::Torn;
+        if fold.copies.iter().any(torn) {
+            // The originals are all there.
+            self.retire(flash, target);
+            fold.phase = Phase::Begun;
+            self.fold = Some(fold);
+            return;
+        }
+        for copy in &fold.copies {
+            let lpn = first + copy.offset;
+            self.set_map(lpn, self.slot(target, copy.offset).get());
+            if copy.slc != 0 {
+                self.counts.assisted += u64::from(copy.slc.count_ones());
+                self.drop_sectors(lpn, u64::MAX);
+            }
+        }
+        self.chains.replace(fold.lba, None, &mut fold.old);
+        let block = self.chains.block_mut(target);
+        block.programmed = fold.copies.last().map_or(0, |copy| copy.offset + 1);
+        block.in_order = block.programmed == fold.copies.len() as u32;
+        self.chains.append(fold.lba, target);
+        if fold.cause == Cause::Gc {
+            self.counts.folds += 1;
+        } else {
+            self.counts.levelled += 1;
+        }
+        fold.phase = Phase::Erasing;
+        self.fold = Some(fold);
+    }
+
+    fn erase_old<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, mut fold: Fold) {
+        if fold.old.is_empty() {
+            let cause = fold.cause;
+            self.put_away(fold);
+            if cause == Cause::Gc {
+                self.level();
+            }
+            return;
+        }
+        let mut list = None;
+        for block in fold.old.drain(..) {
+            debug_assert_eq!(self.chains.block(block).valid, 0, "block {block} is erased");
+            if self.chains.block(block).failing {
+                self.retire(flash, block);
+                continue;
+            }
+            let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, 0));
+            flash.backend.add_erase(list, fold.cause, SuperblockId::new(block));
+            self.counts.fold_erases += u64::from(fold.cause == Cause::Gc);
+        }
+        self.fold = Some(fold);
+        if let Some(list) = list {
+            self.submit(flash, Step::Erase, list);
+        }
+    }
+
+    pub(super) fn fold_erased<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        let mut next = flash.backend.list(list).first();
+        while let Some(erase) = next {
+            let command = flash.backend.command(erase);
+            next = command.sibling();
+            let (block, failed) = (command.target.superblock.get(), command.failed);
+            self.erased(flash, block, failed);
+        }
+        flash.backend.release(list);
+    }
+
+    /// Its vectors are used again.
+    fn put_away(&mut self, mut fold: Fold) {
+        fold.copies.clear();
+        fold.old.clear();
+        self.spare_vectors = (fold.copies, fold.old);
+    }
+
+    /// Moves the data of a cold block to a worn one, if there are two that are so far apart.
+    fn level(&mut self) {
+        let chains = &self.chains;
+        let Some(wear) = &mut self.wear else { return };
+        let Some((from, to)) = wear.look(|block| chains.block(block).spare) else { return };
+        let lba = self.chains.block(from).lba;
+        if lba != NONE && self.chains.take_this(to) {
+            self.begin_fold(lba, Cause::Wear, Some(to));
+        }
+    }
+
+    /// Erases what recovery found useless.
+    pub(super) fn scrub<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        let list = flash.backend.open_list(Class::Other, 0);
+        for block in self.useless.drain(..) {
+            flash.backend.add_erase(list, Cause::Recovery, SuperblockId::new(block));
+        }
+        self.submit(flash, Step::Scrub, list);
+    }
+
+    pub(super) fn scrubbed<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        self.fold_erased(flash, list);
+    }
+}

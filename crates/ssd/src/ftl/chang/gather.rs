@@ -1,0 +1,103 @@
+//! Sectors on their way from the SLC flash: to the host, to a page of the MLC flash, or into a fold.
+//!
+//! The list that has read them is kept until they have been used. A slot of it names its sector, and by `at` the page or
+//! unit that it is for.
+
+use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
+use flash::engine::Handle;
+use flash::nand::Sector;
+use flash::units::{Lpn, Psn};
+
+use super::ChangFtl;
+use super::slc::Slc;
+use crate::ftl::Flash;
+
+/// Puts a list of reads together, a command for each page.
+pub(super) struct Gatherer {
+    list: Option<Handle<List>>,
+    last: Option<(flash::units::Ppn, Handle<flash::backend::Command>)>,
+}
+
+impl Gatherer {
+    pub(super) const fn new() -> Self {
+        Self { list: None, last: None }
+    }
+
+    /// Adds a sector, for the page `at`.
+    pub(super) fn add<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        slc: &Slc,
+        cause: Cause,
+        (sector, place): (u32, u32),
+        at: usize,
+    ) -> SlotRef {
+        let second = flash.second();
+        let list = *self.list.get_or_insert_with(|| second.open_list(Class::Other, 0));
+        let page = slc.geometry.page_of(Psn::new(place));
+        let command = match self.last.filter(|(last, command)| *last == page && second.command(*command).count() < slc.slots)
+        {
+            Some((_, command)) => command,
+            None => second.add_read(list, cause, slc.block_of(place)),
+        };
+        self.last = Some((page, command));
+        // Not `expected`: its version is wanted, which is read from the spare area.
+        let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, ..Slot::default() };
+        second.push_slot(command, slot)
+    }
+
+    pub(super) const fn list(&self) -> Option<Handle<List>> {
+        self.list
+    }
+}
+
+/// A sector that has been gathered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gathered {
+    pub(super) place: SlotRef,
+    pub(super) sector: u32,
+    pub(super) version: u32,
+    pub(super) lost: bool,
+    pub(super) at: usize,
+}
+
+impl ChangFtl {
+    /// Hands each gathered sector to `then`.
+    pub(super) fn each_gathered<S: Sector, O: Observer>(
+        list: Option<Handle<List>>,
+        flash: &mut Flash<'_, S, O>,
+        mut then: impl FnMut(&mut Flash<'_, S, O>, Gathered),
+    ) {
+        let Some(list) = list else { return };
+        let mut next = flash.second().list(list).first();
+        while let Some(command) = next {
+            next = flash.second().command(command).sibling();
+            for i in 0..flash.second().command(command).count() {
+                let (place, slot) = flash.second().slot(command, i);
+                let (sector, version, lost) = (slot.lpn.get(), slot.version, slot.lost);
+                then(flash, Gathered { place, sector, version, lost, at: slot.at as usize });
+            }
+        }
+    }
+
+    /// Copies a gathered sector into a page that is to be programmed.
+    pub(super) fn hand_over<S: Sector, O: Observer>(
+        flash: &mut Flash<'_, S, O>,
+        from: SlotRef,
+        into: SlotRef,
+        sector: usize,
+    ) {
+        if S::PRESENT {
+            let content = flash.second().payload_of(from)[0];
+            flash.backend.payload_of(into)[sector] = content;
+        }
+    }
+
+    /// What was gathered has been used.
+    pub(super) fn release_gathered<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if let Some(list) = self.gathered.take() {
+            flash.second().release(list);
+        }
+        self.is_gathered = false;
+    }
+}

@@ -1,0 +1,163 @@
+//! The SLC side: what the filter, the throttle, the table and the log are together (Chang, Sec. 3.2 to 3.4).
+
+use flash::nand::Geometry;
+use flash::units::SuperblockId;
+
+use super::filter::Filter;
+use super::log::CircularLog;
+use super::spec::ChangSpec;
+use super::table::{Found, Table};
+use super::throttle::{Throttle, Wear, wears_faster};
+use super::valve::Valve;
+
+/// What is to become of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It goes to the SLC flash.
+    Accepted,
+    /// It is too large to be hot.
+    Large,
+    /// The throttle has turned it away.
+    Throttled,
+    /// Some sector has no place in the hash table: all of it is turned away.
+    Unplaced,
+}
+
+/// The SLC flash and what is known of it.
+#[derive(Clone, Debug)]
+pub(super) struct Slc {
+    pub(super) geometry: Geometry,
+    /// Slots of a page, each a sector.
+    pub(super) slots: u32,
+    pub(super) table: Table,
+    pub(super) log: CircularLog,
+    pub(super) filter: Filter,
+    pub(super) throttle: Throttle,
+    pub(super) valve: Valve,
+    throttled: bool,
+    /// Sectors of each mapping unit that are here.
+    pub(super) held: Vec<u8>,
+    /// Sectors found at mount for which the table has no entry: they go to the MLC flash before anything else is done.
+    pub(super) homeless: Vec<(u32, u32)>,
+    /// Where the latest sector went.
+    latest: u32,
+    pub(super) wear: Wear,
+}
+
+impl Slc {
+    pub(super) fn new(
+        spec: &ChangSpec,
+        geometry: Geometry,
+        endurance: u32,
+        units: u32,
+        erases: u64,
+        log: CircularLog,
+    ) -> Self {
+        let pages = geometry.superblock_count() * geometry.pages;
+        let entries = spec.hash_entries.unwrap_or((pages / 2).max(4));
+        Self {
+            slots: geometry.slots,
+            table: Table::new(entries, spec.probing, spec.probes),
+            filter: Filter::new(spec.threshold, spec.recluster_every),
+            // One block at least is erased before the head comes to it.
+            throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
+            valve: Valve::new(spec.safety_valve.get()),
+            throttled: spec.throttle,
+            held: vec![0; units as usize],
+            homeless: Vec::new(),
+            latest: log.head().get() * geometry.superblock_slots(),
+            wear: Wear { erases, blocks: geometry.superblock_count(), endurance },
+            log,
+            geometry,
+        }
+    }
+
+    /// Blocks that the log may have: what the throttle says, as long as one that is erased remains.
+    pub(super) fn most_used(&self) -> u32 {
+        self.throttle.k().min(self.log.blocks() - 1).max(1)
+    }
+
+    /// Decides on a write of so many sectors. If it is accepted, every sector has an entry.
+    pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
+        self.filter.record(count);
+        if count > self.filter.threshold() || !self.homeless.is_empty() || self.log.blocks() < 2 {
+            return Verdict::Large;
+        }
+        if self.throttled && wears_faster(self.wear, mlc) {
+            let found = sectors.clone().all(|sector| self.table.find(sector).is_some());
+            let Self { throttle, table, latest, .. } = self;
+            if !throttle.active(found, || sectors.clone().for_each(|sector| table.note(sector, *latest))) {
+                return Verdict::Throttled;
+            }
+        } else {
+            self.throttle.inactive();
+        }
+        if self.reserve(sectors) { Verdict::Accepted } else { Verdict::Unplaced }
+    }
+
+    /// Sees to it that all of these sectors have an entry, or none of them a new one.
+    pub(super) fn reserve(&mut self, sectors: impl Iterator<Item = u32> + Clone) -> bool {
+        for (i, sector) in sectors.clone().enumerate() {
+            if !self.table.reserve(sector) {
+                sectors.take(i).for_each(|sector| self.table.unreserve(sector));
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The slot of a sector, as a number of the SLC flash.
+    pub(super) fn place_of(&self, sector: u32) -> Option<u32> {
+        if !self.homeless.is_empty()
+            && let Ok(at) = self.homeless.binary_search_by_key(&sector, |(sector, _)| *sector)
+        {
+            return Some(self.homeless[at].1);
+        }
+        self.table.regular(sector)
+    }
+
+    /// A sector was found for which there is no entry. They come in order.
+    pub(super) fn take_homeless(&mut self, sector: u32, unit: u32, place: u32) {
+        self.homeless.push((sector, place));
+        self.held[unit as usize] += 1;
+    }
+
+    /// A sector is in this slot now.
+    pub(super) fn set(&mut self, sector: u32, unit: u32, place: u32) {
+        let new = self.table.regular(sector).is_none();
+        assert!(self.table.set(sector, place), "sector {sector} has lost its entry");
+        self.held[unit as usize] += u8::from(new);
+        self.latest = place;
+    }
+
+    /// A sector is not here any more; `forced` if it had to go.
+    pub(super) fn drop_sector(&mut self, sector: u32, unit: u32, forced: bool) {
+        if let Ok(at) = self.homeless.binary_search_by_key(&sector, |(sector, _)| *sector) {
+            self.homeless.remove(at);
+            self.held[unit as usize] -= 1;
+            return;
+        }
+        match self.table.find(sector) {
+            Some(Found::Regular(_)) if forced => self.table.make_virtual(sector),
+            Some(Found::Regular(_)) => self.table.remove(sector),
+            // What is virtual ends with a write to the MLC flash that was not turned away; what is reserved is being
+            // written.
+            Some(Found::Virtual(_) | Found::Reserved) | None => return,
+        }
+        self.held[unit as usize] -= 1;
+    }
+
+    /// The tail is erased, or bad.
+    pub(super) fn tail_is_gone(&mut self, bad: bool) {
+        let slots = self.geometry.superblock_slots();
+        self.table.forget_virtual(self.log.tail().get() * slots, slots);
+        self.log.tail_is_gone(bad);
+        self.wear.erases += 1;
+        self.wear.blocks -= u32::from(bad);
+    }
+
+    /// The block of a slot.
+    pub(super) fn block_of(&self, place: u32) -> SuperblockId {
+        self.geometry.locate(flash::units::Psn::new(place)).0
+    }
+}

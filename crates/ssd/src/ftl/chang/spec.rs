@@ -1,0 +1,112 @@
+//! The parameters of the hybrid disk's FTL: `[ftl.chang]`.
+
+use flash::fault::Fault;
+use flash::nand::Geometry;
+use flash::units::{Bytes, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::filter::ThresholdBy;
+use super::table::Probing;
+
+/// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010).
+/// Without a table `[slc]` in the device it is that of the paper's conventional SSD, and what is said of the SLC flash
+/// does nothing.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ChangSpec {
+    /// Logical blocks whose pages the mapping cache knows (Sec. 3.5). The paper does not say.
+    pub mapping_cache: u32,
+    /// Whether a look for a logical block's pages goes through its data block as well. That block is in order, and the
+    /// paper's mean of 48 pages (Table 3, n3) is less than one of it.
+    pub scan_data_blocks: bool,
+    /// How the size of a small write is found.
+    pub threshold: ThresholdBy,
+    /// Write requests after which it is found anew.
+    pub recluster_every: u32,
+    /// Entries of the hash table; half the pages of the SLC flash if missing (Sec. 5.4).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash_entries: Option<u32>,
+    /// Where a sector goes whose entry is taken.
+    pub probing: Probing,
+    /// Entries that are looked at for a sector.
+    pub probes: u32,
+    /// Whether the SLC flash is kept from wearing out first (Sec. 3.4).
+    pub throttle: bool,
+    /// Blocks by which the SLC log is shortened and lengthened.
+    pub throttle_step: u32,
+    /// Requests between two such steps.
+    pub throttle_every: u32,
+    /// Whether sectors in the tail whose logical block has no log block go to the head again (Sec. 3.6). All go to the MLC
+    /// flash if not.
+    pub copy_back: bool,
+    /// Whether a fold takes the sectors along that are in the SLC flash.
+    pub fold_assistance: bool,
+    /// Part of its running mean below which the share of updates closes the way back to the head. The paper says
+    /// "notably".
+    pub safety_valve: Ratio,
+}
+
+impl Default for ChangSpec {
+    fn default() -> Self {
+        Self {
+            mapping_cache: 1_024,
+            scan_data_blocks: false,
+            threshold: ThresholdBy::Partition,
+            recluster_every: 1_000,
+            hash_entries: None,
+            probing: Probing::Linear,
+            probes: 8,
+            throttle: true,
+            throttle_step: 100,
+            throttle_every: 1_000,
+            copy_back: true,
+            fold_assistance: true,
+            safety_valve: Ratio::new(0.8),
+        }
+    }
+}
+
+/// Spare blocks that no log block is made of: one for the data block of a fold, and two in its place if it fails.
+pub(crate) const RESERVE: u32 = 3;
+
+impl ChangSpec {
+    /// Units that the host may see at most: besides the data blocks there is a log block, and the reserve.
+    pub(crate) fn most_units(geometry: &Geometry) -> u64 {
+        u64::from(geometry.superblock_count().saturating_sub(RESERVE + 1)) * u64::from(geometry.superblock_slots())
+    }
+
+    /// What is wrong with it on such a flash array.
+    pub(crate) fn faults(&self, geometry: &Geometry, one_shot: u32) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (path, value) in [
+            ("mapping-cache", self.mapping_cache),
+            ("recluster-every", self.recluster_every),
+            ("probes", self.probes),
+            ("throttle-step", self.throttle_step),
+            ("throttle-every", self.throttle_every),
+        ] {
+            if value == 0 {
+                faults.push(Fault::new(format!("ftl.chang.{path}"), "is zero", "there must be at least one"));
+            }
+        }
+        if self.hash_entries.is_some_and(|entries| !(4..1 << 26).contains(&entries)) {
+            let message = format!("{} entries", self.hash_entries.unwrap_or_default());
+            faults.push(Fault::new("ftl.chang.hash-entries", message, "use 4 to 67108863, or leave it out"));
+        }
+        let unit = Bytes::new(u64::from(geometry.sectors) * 512);
+        if geometry.slots > 1 {
+            let message = format!("a page holds {} mapping units of {unit}, and this FTL maps pages", geometry.slots);
+            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or make it a page"));
+        }
+        if geometry.stripe > 1 {
+            let message = format!("{} planes or ganged chips work together, and this FTL maps pages", geometry.stripe);
+            faults.push(Fault::new("flash.multi-plane", message, "set it to false, and flash.gang to 1"));
+        }
+        if one_shot > 1 {
+            let message = format!("one program takes {one_shot} pages, and this FTL maps pages");
+            faults.push(Fault::new("flash.part", message, "choose a part that programs page by page"));
+        }
+        faults
+    }
+}

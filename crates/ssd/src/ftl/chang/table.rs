@@ -1,0 +1,262 @@
+//! The hash table of the SLC flash: which sectors are there, and where (Chang, Sec. 3.3 and 5.4).
+//!
+//! A sector is at one of the first few places that it probes from `sector mod Hd` on, where Hd is the largest prime below
+//! the number of entries. All of these are looked at however many are free, so that removing an entry hides no other.
+//!
+//! An entry can be virtual (Sec. 3.4): the sector is not in the SLC flash, but was written lately, when what is in a
+//! certain slot was. It lasts as long as that slot's block.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Where a sector goes whose place is taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probing {
+    /// To the next entry.
+    #[default]
+    Linear,
+    /// So many entries further as the square of the number of probes.
+    Quadratic,
+}
+
+impl Probing {
+    /// All of them.
+    pub const EVERY: [Self; 2] = [Self::Linear, Self::Quadratic];
+}
+
+/// What the table says of a sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Found {
+    /// It is in this slot.
+    Regular(u32),
+    /// It is not in the SLC flash, and was written when this slot was.
+    Virtual(u32),
+    /// It is on its way there.
+    Reserved,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    sector: u32,
+    place: u32,
+}
+
+const NOBODY: u32 = u32::MAX;
+const EMPTY: Entry = Entry { sector: NOBODY, place: NOBODY };
+/// Set in the place of a virtual entry.
+const VIRTUAL: u32 = 1 << 31;
+const RESERVED: u32 = u32::MAX;
+
+/// Entries by sector.
+#[derive(Clone, Debug)]
+pub(super) struct Table {
+    entries: Vec<Entry>,
+    modulus: u32,
+    probes: u32,
+    probing: Probing,
+}
+
+impl Table {
+    pub(super) fn new(entries: u32, probing: Probing, probes: u32) -> Self {
+        Self { entries: vec![EMPTY; entries as usize], modulus: largest_prime(entries), probes, probing }
+    }
+
+    /// The entries that a sector may be in, in the order of its probes.
+    #[inline]
+    fn places(&self, sector: u32) -> impl Iterator<Item = usize> + use<> {
+        let (first, count, probing) = (u64::from(sector % self.modulus), self.entries.len() as u64, self.probing);
+        (0..u64::from(self.probes)).map(move |i| {
+            let step = if probing == Probing::Linear { i } else { i * i };
+            ((first + step) % count) as usize
+        })
+    }
+
+    #[inline]
+    fn entry(&self, sector: u32) -> Option<usize> {
+        self.places(sector).find(|place| self.entries[*place].sector == sector)
+    }
+
+    /// What is known of a sector.
+    #[inline]
+    pub(super) fn find(&self, sector: u32) -> Option<Found> {
+        let place = self.entries[self.entry(sector)?].place;
+        Some(match place {
+            RESERVED => Found::Reserved,
+            place if place & VIRTUAL != 0 => Found::Virtual(place & !VIRTUAL),
+            place => Found::Regular(place),
+        })
+    }
+
+    /// The slot that a sector is in.
+    #[inline]
+    pub(super) fn regular(&self, sector: u32) -> Option<u32> {
+        match self.find(sector)? {
+            Found::Regular(place) => Some(place),
+            Found::Virtual(_) | Found::Reserved => None,
+        }
+    }
+
+    /// Sees to it that a sector has an entry. False if its probes find none that is free.
+    pub(super) fn reserve(&mut self, sector: u32) -> bool {
+        if let Some(entry) = self.entry(sector) {
+            let entry = &mut self.entries[entry];
+            if entry.place & VIRTUAL != 0 {
+                entry.place = RESERVED;
+            }
+            return true;
+        }
+        self.put(sector, RESERVED)
+    }
+
+    fn put(&mut self, sector: u32, place: u32) -> bool {
+        let Some(free) = self.places(sector).find(|place| self.entries[*place] == EMPTY) else { return false };
+        self.entries[free] = Entry { sector, place };
+        true
+    }
+
+    /// The sector is in this slot now. False if it has no entry and finds none.
+    pub(super) fn set(&mut self, sector: u32, place: u32) -> bool {
+        debug_assert!(place & VIRTUAL == 0);
+        match self.entry(sector) {
+            Some(entry) => self.entries[entry].place = place,
+            None => return self.put(sector, place),
+        }
+        true
+    }
+
+    /// The sector went elsewhere when this slot was written. Nothing happens if it has an entry, or finds none.
+    pub(super) fn note(&mut self, sector: u32, place: u32) {
+        if self.entry(sector).is_none() {
+            self.put(sector, place | VIRTUAL);
+        }
+    }
+
+    /// The sector has been taken out of the SLC flash by force, and may come back.
+    pub(super) fn make_virtual(&mut self, sector: u32) {
+        if let Some(entry) = self.entry(sector) {
+            let entry = &mut self.entries[entry];
+            if entry.place != RESERVED {
+                entry.place |= VIRTUAL;
+            }
+        }
+    }
+
+    /// The sector is not there any more.
+    pub(super) fn remove(&mut self, sector: u32) {
+        if let Some(entry) = self.entry(sector) {
+            self.entries[entry] = EMPTY;
+        }
+    }
+
+    /// Forgets what has no slot: reservations of a write that was given up.
+    pub(super) fn unreserve(&mut self, sector: u32) {
+        if let Some(entry) = self.entry(sector)
+            && self.entries[entry].place == RESERVED
+        {
+            self.entries[entry] = EMPTY;
+        }
+    }
+
+    /// The slots from `first` on are erased: virtual entries that hang on them end.
+    pub(super) fn forget_virtual(&mut self, first: u32, slots: u32) {
+        for entry in &mut self.entries {
+            if *entry != EMPTY && entry.place & VIRTUAL != 0 && (entry.place & !VIRTUAL).wrapping_sub(first) < slots {
+                *entry = EMPTY;
+            }
+        }
+    }
+
+    /// Every sector that is in a slot, and which.
+    pub(super) fn regulars(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.entries.iter().filter(|entry| entry.sector != NOBODY && entry.place & VIRTUAL == 0).map(|entry| (entry.sector, entry.place))
+    }
+}
+
+/// The largest prime below `n`, or 1.
+fn largest_prime(n: u32) -> u32 {
+    let is_prime = |n: &u32| (2..).take_while(|d| d * d <= *n).all(|d| !n.is_multiple_of(d));
+    (2..n).rev().find(is_prime).unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_modulus_is_the_largest_prime_below() {
+        // Sec. 5.4's sizes.
+        for (entries, prime) in [(16_384, 16_381), (32_768, 32_749), (65_536, 65_521)] {
+            assert_eq!(Table::new(entries, Probing::Linear, 8).modulus, prime);
+        }
+        assert_eq!(largest_prime(1), 1);
+    }
+
+    #[test]
+    fn what_finds_no_free_entry_is_refused() {
+        // Modulus 7: 1, 8 and 15 begin at the same entry.
+        let mut table = Table::new(8, Probing::Linear, 2);
+        assert!(table.reserve(1) && table.reserve(8) && !table.reserve(15));
+        let mut table = Table::new(8, Probing::Quadratic, 3);
+        assert!(table.reserve(1) && table.set(1, 3));
+        // Probes of 8: entries 1, 2 and 5.
+        assert!(table.reserve(8) && table.reserve(15) && !table.reserve(22));
+        assert_eq!(table.entries[5].sector, 15);
+    }
+
+    #[test]
+    fn removing_an_entry_hides_no_other() {
+        let mut table = Table::new(8, Probing::Linear, 4);
+        for (sector, place) in [(1, 10), (8, 20), (15, 30)] {
+            assert!(table.set(sector, place));
+        }
+        table.remove(1);
+        assert_eq!((table.regular(8), table.regular(15), table.regular(1)), (Some(20), Some(30), None));
+        // And what is there is not put in a second time.
+        assert!(table.set(15, 31));
+        table.remove(15);
+        assert_eq!(table.find(15), None);
+    }
+
+    #[test]
+    fn virtual_sectors_last_as_long_as_their_slot() {
+        let mut table = Table::new(8, Probing::Linear, 4);
+        table.note(3, 17);
+        assert_eq!((table.find(3), table.regular(3)), (Some(Found::Virtual(17)), None));
+        table.forget_virtual(0, 16);
+        assert!(table.find(3).is_some());
+        assert!(table.set(4, 18));
+        table.make_virtual(4);
+        table.forget_virtual(16, 16);
+        assert_eq!((table.find(3), table.find(4)), (None, None));
+        table.note(5, 1);
+        assert!(table.reserve(5));
+        table.forget_virtual(0, 16);
+        assert_eq!(table.find(5), Some(Found::Reserved));
+        table.unreserve(5);
+        assert_eq!(table.find(5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn it_holds_what_a_map_holds(steps in prop::collection::vec((0..40u32, 0..3u8), 1..200)) {
+            let mut table = Table::new(16, Probing::Linear, 4);
+            let mut model = std::collections::BTreeMap::new();
+            for (i, (sector, what)) in steps.into_iter().enumerate() {
+                if what < 2 {
+                    if table.set(sector, i as u32) {
+                        model.insert(sector, i as u32);
+                    } else {
+                        prop_assert!(!model.contains_key(&sector));
+                    }
+                } else {
+                    table.remove(sector);
+                    model.remove(&sector);
+                }
+                let held: std::collections::BTreeMap<_, _> = table.regulars().collect();
+                prop_assert_eq!(&held, &model);
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The utilisation throttle: the SLC flash is kept from wearing out before the MLC flash (Chang, Sec. 3.4).
+
+/// Sums of erases, blocks and endurance of one kind of flash.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wear {
+    pub(super) erases: u64,
+    pub(super) blocks: u32,
+    pub(super) endurance: u32,
+}
+
+/// True if the SLC flash wears at least as fast as the MLC flash, each erase weighed by what its block endures: rws is the
+/// mean of its erase counts over ds/dm, rwm the mean of theirs.
+pub(super) fn wears_faster(slc: Wear, mlc: Wear) -> bool {
+    let side = |of: Wear, other: Wear| {
+        u128::from(of.erases) * u128::from(other.blocks) * u128::from(other.endurance)
+    };
+    side(slc, mlc) >= side(mlc, slc)
+}
+
+/// Algorithm 2, and the length of the log that it governs.
+#[derive(Clone, Debug)]
+pub(super) struct Throttle {
+    /// Blocks that the log may have; the most it may have.
+    k: u32,
+    initial: u32,
+    step: u32,
+    period: u32,
+    c: u32,
+    /// Requests since `k` last grew, while it is not active.
+    calm: u32,
+}
+
+impl Throttle {
+    pub(super) const fn new(initial: u32, step: u32, period: u32) -> Self {
+        Self { k: initial, initial, step, period, c: 0, calm: 0 }
+    }
+
+    pub(super) const fn k(&self) -> u32 {
+        self.k
+    }
+
+    /// Algorithm 2: whether a write is taken while the throttle is active. `found` says that all its sectors have entries
+    /// in the hash table, virtual ones among them; `insert` gives them virtual ones.
+    pub(super) fn active(&mut self, found: bool, insert: impl FnOnce()) -> bool {
+        self.c += 1;
+        if found {
+            return true;
+        }
+        insert();
+        if self.c >= self.period {
+            // One block is the head.
+            self.k = self.k.saturating_sub(self.step).max(1);
+            self.c = 0;
+        }
+        false
+    }
+
+    /// A request while it is not active: k grows back at the same pace.
+    pub(super) fn inactive(&mut self) {
+        if self.k == self.initial {
+            return;
+        }
+        self.calm += 1;
+        if self.calm >= self.period {
+            self.k = (self.k + self.step).min(self.initial);
+            self.calm = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wear_is_weighed_by_endurance() {
+        // C3: 20 to 1. Ten erases of each SLC block are half an erase of each MLC block.
+        let slc = |erases| Wear { erases, blocks: 2_048, endurance: 100_000 };
+        let mlc = |erases| Wear { erases, blocks: 43_008, endurance: 5_000 };
+        assert!(wears_faster(slc(20_480), mlc(21_504)));
+        assert!(!wears_faster(slc(20_479), mlc(21_504)));
+        assert!(wears_faster(slc(0), mlc(0)));
+    }
+
+    #[test]
+    fn k_falls_with_the_rejection_after_a_thousand_requests() {
+        let mut throttle = Throttle::new(2_047, 100, 1_000);
+        let mut noted = 0;
+        for _ in 0..999 {
+            assert!(!throttle.active(false, || noted += 1));
+        }
+        assert_eq!((throttle.k(), noted), (2_047, 999));
+        // The decrement is behind the acceptance: the thousandth request, a hit, does not reach it.
+        assert!(throttle.active(true, || unreachable!("it is there")));
+        assert_eq!(throttle.k(), 2_047);
+        assert!(!throttle.active(false, || {}));
+        assert_eq!(throttle.k(), 1_947);
+    }
+
+    #[test]
+    fn k_grows_back_as_fast_and_no_further() {
+        let mut throttle = Throttle::new(150, 100, 10);
+        for _ in 0..25 {
+            throttle.active(false, || {});
+        }
+        assert_eq!(throttle.k(), 1);
+        (0..19).for_each(|_| throttle.inactive());
+        assert_eq!(throttle.k(), 101);
+        (0..30).for_each(|_| throttle.inactive());
+        assert_eq!(throttle.k(), 150);
+    }
+}

@@ -1,0 +1,187 @@
+//! A second kind of flash in the description of a device: `[slc]`, and the FTL that has a use for it.
+
+use flash::backend::{Arbitration, Config, Timing, Transfer, Units};
+use flash::nand::{Geometry, Part};
+use flash::units::{Bytes, Rate, SECTOR};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::resolve::Faults;
+use super::{FtlKind, Spec};
+use crate::ftl::chang::ChangSpec;
+use crate::ftl::map_unit::MapSpec;
+
+/// A small flash of another kind in front of the large one (Chang, Sec. 3.1). Its dies work one after another, and it
+/// fails as often as the large one does.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SlcSpec {
+    /// The NAND part, by the name of a preset (see `flashloom devices`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// The NAND part, written out; instead of `part`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_part: Option<Part>,
+    /// Its size, from which the blocks follow; instead of `blocks`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Its blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
+    /// Pages in a block; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<u32>,
+    /// Data rate of its bus; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_rate: Option<Rate>,
+}
+
+/// A second array that can be built.
+#[derive(Clone, Debug)]
+pub struct ResolvedSecond {
+    /// The NAND part with the description's changes.
+    pub part: Part,
+    /// Its shape: a slot is a sector.
+    pub geometry: Geometry,
+    /// Its times.
+    pub backend: Config,
+}
+
+impl ResolvedSecond {
+    /// Its data bytes, all blocks counted.
+    #[must_use]
+    pub fn capacity(&self) -> Bytes {
+        SECTOR * u64::from(self.geometry.slot_count())
+    }
+}
+
+impl Spec {
+    /// What the FTL of a hybrid disk does not go together with.
+    pub(super) fn check_chang(&self, geometry: &Geometry, one_shot: u32, sets: usize, faults: &mut Faults) {
+        let is_chang = self.ftl.kind == FtlKind::Chang;
+        for (path, stands) in [("ftl.chang", self.ftl.chang.is_some()), ("slc", self.slc.is_some())] {
+            if stands && !is_chang {
+                faults.add(path, "this FTL does nothing with it", "leave it out, or say ftl.kind = \"chang\"");
+            }
+        }
+        if !is_chang {
+            return;
+        }
+        let chang = self.ftl.chang.clone().unwrap_or_default();
+        faults.0.extend(chang.faults(geometry, one_shot));
+        if self.ftl.map != MapSpec::default() {
+            faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
+        }
+        if self.flash.units != Units::None && self.flash.units != Units::default() {
+            faults.add("flash.units", "nothing works beside anything else under this FTL", "leave it out");
+        }
+        if self.flash.software_units.is_some() || self.flash.order != Arbitration::default() {
+            faults.add("flash", "under this FTL nothing waits for a unit or a bus", "leave software-units and order out");
+        }
+        if self.flash.transfer != Transfer::default() {
+            faults.add("flash.transfer", "nothing works beside anything else under this FTL", "leave it out");
+        }
+        if sets > 1 {
+            let message = "this FTL confines nobody to dies: its chains mix them";
+            faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
+        }
+    }
+
+    /// Mapping units that the host sees.
+    pub(super) fn chang_units(&self, geometry: &Geometry, path: &str, units: u64, faults: &mut Faults) -> Option<u32> {
+        let most = ChangSpec::most_units(geometry);
+        let sectors = u64::from(geometry.sectors);
+        if units == 0 || units > most || units * sectors >= 1 << 31 {
+            let unit = sectors * SECTOR.get();
+            let message = format!(
+                "the host would see {} of {} blocks, of which four are kept for log blocks and folds",
+                Bytes::new(units * unit),
+                geometry.superblock_count(),
+            );
+            let most = most.min((1 << 31) / sectors - 1);
+            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    /// The second array.
+    pub(super) fn second(&self, faults: &mut Faults) -> Option<ResolvedSecond> {
+        let slc = self.slc.as_ref()?;
+        let mut part = match (&slc.part, &slc.custom_part) {
+            (Some(name), None) => match Part::preset(name) {
+                Some(part) => part.clone(),
+                None => {
+                    let known: Vec<_> = Part::presets().map(|part| part.name.clone()).collect();
+                    let remedy = format!("use one of {}", known.join(", "));
+                    faults.add("slc.part", format!("no part is called `{name}`"), remedy);
+                    return None;
+                }
+            },
+            (None, Some(part)) => part.clone(),
+            (None, None) => {
+                faults.add("slc.part", "no NAND part is named", "name one, e.g. part = \"K9WAG08U1A\"");
+                return None;
+            }
+            (Some(_), Some(_)) => {
+                faults.add("slc.custom-part", "stands beside slc.part", "keep one of the two");
+                return None;
+            }
+        };
+        part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
+        (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
+        part.bus.rate = slc.lane_rate.unwrap_or(part.bus.rate);
+        let block = part.geometry.block().get();
+        part.geometry.blocks_per_plane = match (slc.size, slc.blocks) {
+            (Some(size), None) if size.get().is_multiple_of(block) && size.get() / block <= 1 << 22 => {
+                (size.get() / block) as u32
+            }
+            (Some(size), None) => {
+                let message = format!("{size} is not a whole number of blocks of {}", Bytes::new(block));
+                faults.add("slc.size", message, "use a multiple of a block, at most 4194304 of them");
+                return None;
+            }
+            (None, Some(blocks)) => blocks,
+            (None, None) => {
+                faults.add("slc.size", "the size of the SLC flash is missing", "give it, e.g. size = \"256MiB\"");
+                return None;
+            }
+            (Some(_), Some(_)) => {
+                faults.add("slc.size", "stands beside slc.blocks", "keep one of the two");
+                return None;
+            }
+        };
+        if part.geometry.blocks_per_plane < 2 {
+            faults.add("slc.size", "the log has a head and a tail", "give it two blocks or more");
+            return None;
+        }
+        for error in part.validate() {
+            faults.add("slc.part", error.to_string(), "correct the part's description");
+        }
+        if part.timing.one_shot > 1 || part.geometry.page.get() > 64 * SECTOR.get() {
+            let message = "its pages are no logs of sectors: one is programmed at a time, and holds 64 sectors at most";
+            faults.add("slc.part", message, "choose another part");
+        }
+        if !faults.0.is_empty() {
+            return None;
+        }
+        let shape = &part.geometry;
+        let slots = (shape.page.get() / SECTOR.get()) as u32;
+        let geometry = Geometry::new(1, 1, 1, 1, 1, shape.blocks_per_plane, shape.pages_per_block, slots, 1);
+        let geometry = geometry.map_err(|error| faults.add("slc", error.to_string(), "make it smaller")).ok()?;
+        if geometry.slot_count() >= 1 << 31 {
+            faults.add("slc.size", "it has more than 2^31 sectors", "make it smaller");
+            return None;
+        }
+        let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
+        let backend = Config {
+            timing,
+            units: Units::None,
+            transfer: Transfer::Bus,
+            arbitration: Arbitration::default(),
+            software: None,
+        };
+        Some(ResolvedSecond { part, geometry, backend })
+    }
+}

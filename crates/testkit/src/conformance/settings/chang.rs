@@ -1,0 +1,94 @@
+//! Settings of the hybrid SLC/MLC disk's FTL, and of the conventional disk without SLC flash.
+
+use flash::nand::Part;
+use flash::units::{Bytes, Ratio};
+use ssd::{ChangSpec, FtlKind, FtlSpec, MapSpec, Probing, SlcSpec, Spec, ThresholdBy, WearSpec};
+
+use super::{Setting, base, buffer};
+
+/// Pages of four sectors, blocks of four pages, two channels of twelve blocks; the host sees half of them. The SLC flash
+/// has eight blocks of four pages of two sectors, and a table of sixteen entries.
+fn device(slc: bool) -> Spec {
+    let mut spec = base(FtlKind::Chang, MapSpec::Ram);
+    let part: &mut Part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.geometry.blocks_per_plane = 12;
+    let mut small = part.clone();
+    small.geometry.page = Bytes::new(1024);
+    spec.ftl = FtlSpec {
+        kind: FtlKind::Chang,
+        over_provisioning: Ratio::new(0.5),
+        chang: Some(ChangSpec { mapping_cache: 4, recluster_every: 16, throttle: false, ..ChangSpec::default() }),
+        wear: WearSpec { check_every: 2, ..WearSpec::default() },
+        ..FtlSpec::default()
+    };
+    if slc {
+        let none = SlcSpec { part: None, custom_part: None, size: None, blocks: None, pages: None, lane_rate: None };
+        spec.slc = Some(SlcSpec { custom_part: Some(small), blocks: Some(8), ..none });
+    }
+    spec
+}
+
+fn chang(spec: &mut Spec) -> &mut ChangSpec {
+    spec.ftl.chang.as_mut().expect("its FTL")
+}
+
+fn slc(spec: &mut Spec) -> &mut SlcSpec {
+    spec.slc.as_mut().expect("SLC flash")
+}
+
+pub(super) fn settings() -> Vec<Setting> {
+    let mut settings = Vec::new();
+    let mut add = |name: &str, has_slc: bool, change: &dyn Fn(&mut Spec)| {
+        let mut spec = device(has_slc);
+        change(&mut spec);
+        let name = if has_slc { format!("Chang, {name}") } else { format!("Chang, no SLC, {name}") };
+        settings.push(Setting { name, spec });
+    };
+    for has_slc in [false, true] {
+        add("plain", has_slc, &|_| {});
+        add("the least over-provisioning", has_slc, &|spec| spec.ftl.over_provisioning = Ratio::new(0.25));
+        for dynamic in [true, false] {
+            add(&format!("static wear levelling, dynamic: {dynamic}"), has_slc, &|spec| {
+                spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
+            });
+        }
+        add("buffer", has_slc, &|spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));
+    }
+    add("data blocks are looked at, one mapping", false, &|spec| {
+        (chang(spec).scan_data_blocks, chang(spec).mapping_cache) = (true, 1);
+    });
+    add("blocks of 12 pages", false, &|spec| {
+        spec.flash.blocks = Some(8);
+        spec.flash.pages = Some(12);
+    });
+    add("chopped requests", true, &|spec| (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096))));
+    add("throttled", true, &|spec| {
+        let chang = chang(spec);
+        (chang.throttle, chang.throttle_step, chang.throttle_every) = (true, 2, 8);
+        let part = slc(spec).custom_part.as_mut().expect("a part of its own");
+        part.endurance /= 2;
+    });
+    add("the smallest log", true, &|spec| slc(spec).blocks = Some(2));
+    add("a log that takes everything", true, &|spec| {
+        slc(spec).blocks = Some(24);
+        (chang(spec).hash_entries, chang(spec).probes) = (Some(256), 64);
+        chang(spec).threshold = ThresholdBy::Fixed;
+    });
+    add("four entries", true, &|spec| chang(spec).hash_entries = Some(4));
+    add("a large table", true, &|spec| (chang(spec).hash_entries, chang(spec).probes) = (Some(128), 64));
+    for probing in Probing::EVERY {
+        add(&format!("{probing:?} probing, two probes"), true, &|spec| {
+            (chang(spec).probing, chang(spec).probes) = (probing, 2);
+        });
+    }
+    for threshold in ThresholdBy::EVERY {
+        add(&format!("threshold by {threshold:?}"), true, &|spec| chang(spec).threshold = threshold);
+    }
+    add("nothing is copied back", true, &|spec| chang(spec).copy_back = false);
+    add("no fold assistance", true, &|spec| chang(spec).fold_assistance = false);
+    add("a valve that closes soon", true, &|spec| chang(spec).safety_valve = Ratio::new(1.0));
+    add("SLC pages of eight sectors", true, &|spec| {
+        slc(spec).custom_part.as_mut().expect("a part of its own").geometry.page = Bytes::new(4096);
+    });
+    settings
+}
