@@ -25,3 +25,16 @@ pub(crate) fn prepare<S: Sector>(device: &Device, args: &RunArgs) -> Result<Ssd<
     }
     Ok(drive)
 }
+
+/// A snapshot holds one flash.
+pub(crate) fn check_snapshots(device: &Device, args: &RunArgs) -> Result<(), Failure> {
+    let option = [("--save-snapshot", &args.state.save_snapshot), ("--load-snapshot", &args.state.load_snapshot)];
+    match option.into_iter().find_map(|(name, path)| Some((name, path.as_ref()?))) {
+        Some((name, path)) if device.resolved.second.is_some() => Err(Failure::Input(format!(
+            "{name} {}: a snapshot holds one flash, and {} has two; precondition it instead",
+            path.display(),
+            device.name
+        ))),
+        _ => Ok(()),
+    }
+}

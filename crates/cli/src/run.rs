@@ -20,7 +20,7 @@ use crate::args::RunArgs;
 use crate::device::device;
 use crate::exit::{Failure, print};
 use crate::options::FlowArg;
-use crate::prepare::prepare;
+use crate::prepare::{check_snapshots, prepare};
 use crate::progress::Bar;
 
 /// How long background work may go on after the last request, so that the books can be balanced.
@@ -55,6 +55,7 @@ fn on_disk<S: Sector, P: Payload<S>>(
     workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let about = about(args, device, &workload, &tenants);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
+    check_snapshots(device, args)?;
     let outputs = Outputs::create(args, &about)?;
     let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
     let mut drive: Ssd<S> = prepare(device, args)?;
@@ -173,7 +174,7 @@ where
             About { workload: if several { stage.name.clone() } else { about.workload.clone() }, ..about.clone() };
         let result =
             drive_through(drive, (&mut stage, &mut tenants), done, payload, args, &about, outputs.log.as_mut())?;
-        let energy = drive.energy(&result.counters().flash);
+        let energy = drive.energy(&result.counters());
         let (erase_counts, verified, mut notes) = (drive.erase_counts(), check(payload), stage.source.notes());
         for tenant in &tenants {
             notes.extend(tenant.stage.source.notes().iter().map(|note| format!("{}: {note}", tenant.name)));

@@ -79,6 +79,8 @@ pub struct SecondCounters {
     pub channel_busy: Vec<Span>,
     /// Time each of its dies worked.
     pub die_busy: Vec<Span>,
+    /// The least and the most erases of a block of it.
+    pub erases: [u32; 2],
     /// Its blocks that are bad.
     pub bad_blocks: u64,
 }
@@ -89,6 +91,7 @@ impl SecondCounters {
             flash: second.account(now),
             channel_busy: second.channel_busy(now).collect(),
             die_busy: second.die_busy(now).collect(),
+            erases: second.media().all_erases().fold([u32::MAX, 0], |[least, most], n| [least.min(n), most.max(n)]),
             bad_blocks: second.media().bad_blocks(),
         }
     }

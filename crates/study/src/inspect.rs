@@ -3,15 +3,15 @@
 use flash::backend::{Account, Op};
 use flash::nand::Sector;
 use flash::units::Energy;
-use ssd::Ssd;
+use ssd::{Counters, Ssd};
 
 /// A disk that can be looked into.
 pub trait Inspect {
     /// Erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
-    /// What the commands of an account took, by operation; those that took any.
-    fn energy(&self, account: &Account) -> Vec<(String, Energy)>;
+    /// What the commands that were counted took, by operation and array; those that took any.
+    fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 
 impl<S: Sector> Inspect for Ssd<S> {
@@ -19,12 +19,17 @@ impl<S: Sector> Inspect for Ssd<S> {
         self.erase_counts()
     }
 
-    fn energy(&self, account: &Account) -> Vec<(String, Energy)> {
-        let of = |op: Op| {
+    fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {
+        let alone = |account: &Account, op: Op| {
             let mut alone = Account::default();
             account.rows().filter(|row| row.0 == op).for_each(|(op, cause, tally)| *alone.at(op, cause) = tally);
-            (op.name().to_owned(), self.energy(&alone))
+            alone
         };
-        Op::ALL.into_iter().map(of).filter(|(_, energy)| energy.as_joules() > 0.0).collect()
+        let first = Op::ALL.into_iter().map(|op| (op.name().to_owned(), self.energy(&alone(&counted.flash, op))));
+        let second = counted.second.iter().flat_map(|second| {
+            let of = |op| self.second_energy(&alone(&second.flash, op));
+            Op::ALL.into_iter().map(move |op| (format!("SLC {}", op.name()), of(op)))
+        });
+        first.chain(second).filter(|(_, energy)| energy.as_joules() > 0.0).collect()
     }
 }

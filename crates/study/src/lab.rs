@@ -197,7 +197,7 @@ fn with<S: Sector, P: Payload<S>>(
         workload: stage.name.clone(),
         config,
     };
-    let energy = Inspect::energy(&drive, &result.counters().flash);
+    let energy = Inspect::energy(&drive, &result.counters());
     let report = Report {
         about: &about,
         result: &result,

@@ -2,6 +2,7 @@
 
 mod log;
 mod map;
+mod slc;
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,9 +11,10 @@ use flash::units::{Energy, Rate, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workload::generate::RequestRate;
 
-use crate::report::{KindSummary, Latencies, Summary};
+use crate::report::{FlashRow, KindSummary, Latencies, Summary};
 use log::LogStat;
 use map::MapStat;
+use slc::SlcStat;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,7 +119,7 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 14] = [
+pub const HELP: [&str; 15] = [
     "mean (over all requests)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate",
@@ -134,6 +136,9 @@ pub const HELP: [&str; 14] = [
      time of a question and of a flush)",
     "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
      (copied by each)",
+    "slc.STAT of a hybrid SLC/MLC disk with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
+     alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
+     those of MLC blocks), spread (of the erases of SLC blocks), cost, commands.OP, commands.OP.CAUSE",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "A / B for a quotient",
@@ -152,6 +157,7 @@ enum Name {
     Busy(&'static str),
     Map(MapStat),
     Log(LogStat),
+    Slc(SlcStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
 }
@@ -171,6 +177,13 @@ enum Stat {
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
+/// An operation, and perhaps a cause, by their names.
+fn flash(op: &str, cause: Option<&str>) -> Option<(String, Option<String>)> {
+    let known = flash::backend::Op::ALL.into_iter().any(|other| other.name() == op)
+        && cause.is_none_or(|cause| flash::backend::Cause::ALL.into_iter().any(|other| other.name() == cause));
+    known.then(|| (op.to_owned(), cause.map(ToOwned::to_owned)))
+}
+
 fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
     all.iter().find(|other| **other == name).copied()
 }
@@ -178,11 +191,6 @@ fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
 impl Name {
     fn parse(text: &str) -> Option<Self> {
         let parts: Vec<&str> = text.split('.').collect();
-        let flash = |op: &str, cause: Option<&str>| {
-            let known = flash::backend::Op::ALL.into_iter().any(|other| other.name() == op)
-                && cause.is_none_or(|cause| flash::backend::Cause::ALL.into_iter().any(|other| other.name() == cause));
-            known.then(|| (op.to_owned(), cause.map(ToOwned::to_owned)))
-        };
         match parts[..] {
             ["mean"] => Some(Self::Mean),
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
@@ -194,6 +202,7 @@ impl Name {
             ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
+            ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
@@ -232,6 +241,7 @@ impl Name {
             Self::Busy(_) => Unit::Share,
             Self::Map(stat) => stat.unit(),
             Self::Log(stat) => stat.unit(),
+            Self::Slc(stat) => stat.unit(),
         }
     }
 
@@ -270,14 +280,19 @@ impl Name {
             }
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
+            Self::Slc(stat) => stat.of(summary.hybrid.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
         }
     }
 }
 
-fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&crate::report::FlashRow) -> u64) -> f64 {
-    let rows = summary.flash.iter().filter(|row| row.op == op && cause.is_none_or(|cause| row.cause == cause));
+fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
+    sum_of(&summary.flash, op, cause, of)
+}
+
+fn sum_of(rows: &[FlashRow], op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
+    let rows = rows.iter().filter(|row| row.op == op && cause.is_none_or(|cause| row.cause == cause));
     rows.map(of).sum::<u64>() as f64
 }
 

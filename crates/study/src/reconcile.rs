@@ -161,6 +161,9 @@ impl Book {
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
         self.at_most("busiest unit and the span of the run, in ps", longest(&counted.unit_busy), span);
+        if let Some(second) = &counted.second {
+            self.at_most("SLC flash and the span of the run, in ps", longest(&second.die_busy), span);
+        }
         if let Some(map) = &counted.map {
             self.at_most("busiest part of the map unit and the span of the run, in ps", longest(&map.busy), span);
         }
@@ -184,6 +187,27 @@ impl Book {
             total(&counted.channel_busy),
             all.bus.as_ps(),
         );
+        if let Some(second) = &counted.second {
+            let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
+                sum += second.flash.op(op);
+                sum
+            });
+            self.equal(
+                "time of the SLC flash and array time of its commands, in ps",
+                total(&second.die_busy),
+                all.array.as_ps(),
+            );
+            self.equal(
+                "time of its bus and bus time of its commands, in ps",
+                total(&second.channel_busy),
+                all.bus.as_ps(),
+            );
+        }
+        if let (Some(hybrid), Some(second)) = (&counted.hybrid, &counted.second) {
+            // Where a program fails, its sectors are programmed once more.
+            let programmed = second.flash.of(Op::Program, Cause::Host).slots;
+            self.at_most("sectors taken by the SLC flash, and programmed there", hybrid.slc_sectors, programmed);
+        }
         if let Some(map) = &counted.map {
             // Of a page that was never written there is nothing to be read.
             let read = counted.flash.of(Op::Read, Cause::Map).commands;

@@ -2,6 +2,7 @@
 
 mod chart;
 mod columns;
+mod hybrid;
 mod log;
 mod map;
 mod out;
@@ -14,6 +15,7 @@ mod table;
 pub(crate) use chart::{Axis, COLOURS, Line, Scale, escape, lines};
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
+pub use hybrid::HybridSummary;
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use out::OutDir;

@@ -51,6 +51,24 @@ pub(crate) fn with_log_blocks() -> RunResult {
     Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }
 
+/// The result of 4,000 writes on a small hybrid disk: most of a page each, to few pages, and some of a block.
+pub(crate) fn with_slc() -> RunResult {
+    let text = "name = \"hybrid\"\n\
+                flash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }\n\
+                slc = { part = \"dirik-2009\", blocks = 16, pages = 16 }\n[ftl]\nkind = \"chang\"\n\
+                over-provisioning = \"40%\"\nchang = { throttle = false }\n";
+    let spec: Spec = toml::from_str(text).expect("a description");
+    let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    let io = |i: u64| {
+        let (start, sectors) = if i % 8 == 0 { (i * 619 % 500, 64) } else { (i * 37 % 60 * 10, 4) };
+        Io { kind: IoKind::Write, start: Lba::new(start * 4), sectors: Sectors::new(sectors) }
+    };
+    let arrivals = (0..4_000).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect();
+    let mut source = List::new(arrivals, Pacing::Closed { depth: 1 });
+    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
+}
+
 /// The result of 1,000 writes and as many reads on a small drive with this map, after it was filled and overwritten.
 pub(crate) fn with_map(map: &str) -> RunResult {
     let text = format!(

@@ -5,9 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    Allocation, BufferPolicy, BufferSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec,
-    HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec,
-    Spec, Ssd, Striping, VictimSpec, WearSpec,
+    Allocation, BufferPolicy, BufferSpec, ChangSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec,
+    HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing, ProcessorSpec, QueueArbitration, QueueId,
+    QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -55,6 +55,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         // What came later has a stream of its own, so that a seed draws of the rest what it always did.
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
+        spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
         if spec.resolve().is_ok() {
             return spec;
         }
@@ -201,6 +202,47 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
         erase: pick(rng, &[EraseWhen::Copied, EraseWhen::Read]),
         parallel: 1 + rng.below(3) as u32,
     };
+    spec
+}
+
+/// In a part of the cases the device with block chains, and mostly with SLC flash in front of them.
+fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
+    if spec.ftl.kind != FtlKind::Page || !rng.chance(0.2) {
+        return spec;
+    }
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.timing.one_shot = 1;
+    spec.ftl.map_unit = Some(part.geometry.page);
+    let mut small = part.clone();
+    small.geometry.page = Bytes::new(pick(rng, &[512, 1024, 2048]));
+    small.endurance = part.endurance * pick(rng, &[1, 10]);
+    let flash = &mut spec.flash;
+    (flash.multi_plane, flash.gang, flash.units, flash.software_units) = (Some(false), 1, Units::default(), None);
+    flash.order = Arbitration::default();
+    (spec.ftl.kind, spec.ftl.map) = (FtlKind::Chang, MapSpec::default());
+    spec.ftl.chang = Some(ChangSpec {
+        mapping_cache: 1 + rng.below(4) as u32,
+        scan_data_blocks: rng.chance(0.3),
+        threshold: pick(rng, &ThresholdBy::EVERY),
+        recluster_every: 1 + rng.below(40) as u32,
+        hash_entries: rng.chance(0.5).then_some(4 << rng.below(6)),
+        probing: pick(rng, &Probing::EVERY),
+        probes: 1 + rng.below(12) as u32,
+        throttle: rng.chance(0.5),
+        throttle_step: 1 + rng.below(3) as u32,
+        throttle_every: 1 + rng.below(20) as u32,
+        copy_back: rng.chance(0.8),
+        fold_assistance: rng.chance(0.8),
+        safety_valve: Ratio::new(0.8),
+    });
+    spec.slc = rng.chance(0.8).then(|| SlcSpec {
+        part: None,
+        custom_part: Some(small),
+        size: None,
+        blocks: Some(2 + rng.below(12) as u32),
+        pages: None,
+        lane_rate: None,
+    });
     spec
 }
 

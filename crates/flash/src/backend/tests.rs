@@ -8,6 +8,7 @@ use crate::units::{Lpn, Psn, Rate};
 mod copy_back;
 mod diagrams;
 mod hydra;
+mod in_turn;
 mod lanes;
 mod software;
 

@@ -49,7 +49,7 @@ use read::Wanted;
 use slc::{Slc, Verdict};
 use wear::DualPool;
 
-pub use counters::HybridCounters;
+pub use counters::{ArrayShape, HybridCounters};
 pub use filter::ThresholdBy;
 pub use model::{PageTimes, WriteCost};
 pub use spec::ChangSpec;
@@ -133,6 +133,8 @@ pub(crate) struct ChangFtl {
     /// Pages to be written to the MLC flash, and those that have a place there.
     due: VecDeque<Due>,
     batch: Vec<Placed>,
+    /// Blocks whose spare areas are looked at before the batch is written, and how many pages of each.
+    looks: Vec<(u32, u32)>,
     /// Sectors read from the SLC flash, whose list is kept until they have been used.
     gathered: Option<Handle<List>>,
     /// Nothing is to be gathered, or has been.
@@ -193,7 +195,8 @@ impl ChangFtl {
     }
 
     pub(crate) fn reset_counters(&mut self) {
-        self.counts = HybridCounters::default();
+        let HybridCounters { mlc, slc, table_bytes, .. } = self.counts;
+        self.counts = HybridCounters { mlc, slc, table_bytes, ..HybridCounters::default() };
     }
 
     /// The logical block of a page, and its offset there.
@@ -473,13 +476,13 @@ impl ChangFtl {
     }
 
     /// A block of the MLC flash has been erased, or could not be.
-    fn erased<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, block: u32, failed: bool) {
+    fn erased<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, block: u32, failed: bool) {
         self.erases += 1;
         if let Some(wear) = &mut self.wear {
             wear.erased(block);
         }
         if failed {
-            self.lost(block);
+            self.retire(flash, block);
         } else {
             self.worn_out = false;
             self.chains.put(block, flash.backend.media().erases(SuperblockId::new(block)));
@@ -494,7 +497,7 @@ impl ChangFtl {
         }
     }
 
-    /// A block is given up, because a program failed in it and nothing is left there.
+    /// A block is given up, because a program or an erase failed and nothing is left there.
     fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, block: u32) {
         flash.backend.media_mut().retire(SuperblockId::new(block));
         self.lost(block);

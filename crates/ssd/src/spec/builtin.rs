@@ -3,6 +3,12 @@
 /// One file per device. A new device is a new file and a line here; one in a folder is called after both: `fmmu/16x8.toml`
 /// is `fmmu-16x8`.
 const BUILTIN: &[(&str, &str)] = &[
+    ("chang-c1", include_str!("../../../../devices/chang/c1.toml")),
+    ("chang-c1-noslc", include_str!("../../../../devices/chang/c1-noslc.toml")),
+    ("chang-c2", include_str!("../../../../devices/chang/c2.toml")),
+    ("chang-c2-noslc", include_str!("../../../../devices/chang/c2-noslc.toml")),
+    ("chang-c3", include_str!("../../../../devices/chang/c3.toml")),
+    ("chang-c3-noslc", include_str!("../../../../devices/chang/c3-noslc.toml")),
     ("demo", include_str!("../../../../devices/demo.toml")),
     ("dirik-1x1", include_str!("../../../../devices/dirik/1x1.toml")),
     ("dirik-1x2", include_str!("../../../../devices/dirik/1x2.toml")),

@@ -8,7 +8,8 @@ use serde::Serialize;
 use ssd::{MergeCounters, Status};
 use workload::Pacing;
 
-use super::{LogSummary, MapSummary, Report};
+use super::hybrid::rows;
+use super::{HybridSummary, LogSummary, MapSummary, Report};
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::run::{FlowResult, KindResult};
 
@@ -68,6 +69,9 @@ pub struct Summary {
     /// What was merged, if there are log blocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_merges: Option<LogSummary>,
+    /// What went to SLC and what to MLC flash, on a hybrid disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hybrid: Option<HybridSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
     /// Free blocks at the end.
@@ -368,23 +372,11 @@ impl Summary {
             host_slots: counted.host_slots,
             absorbed_slots: counted.absorbed_slots,
             unmapped_slots: counted.unmapped_slots,
-            flash: counted
-                .flash
-                .rows()
-                .map(|(op, cause, tally)| FlashRow {
-                    op: op.name(),
-                    cause: cause.name(),
-                    commands: tally.commands,
-                    pages: tally.pages,
-                    slots: tally.slots,
-                    bytes: tally.bytes.get(),
-                    array_s: tally.array.as_secs_f64(),
-                    bus_s: tally.bus.as_secs_f64(),
-                })
-                .collect(),
+            flash: rows(&counted.flash),
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
+            hybrid: counted.hybrid.as_ref().map(|hybrid| HybridSummary::new(hybrid, &counted)),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),

@@ -197,6 +197,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(merges) = &summary.log_merges {
         lines.push(log_merges(merges));
     }
+    lines.extend(summary.hybrid.iter().flat_map(super::HybridSummary::lines));
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));

@@ -341,6 +341,14 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     if let (Some(counted), Some(from)) = (&mut counted.log_merges, from.log_merges) {
         *counted = *counted - from;
     }
+    if let (Some(counted), Some(from)) = (&mut counted.hybrid, &from.hybrid) {
+        **counted = **counted - **from;
+    }
+    if let (Some(counted), Some(from)) = (&mut counted.second, &from.second) {
+        counted.flash = counted.flash.since(&from.flash);
+        counted.channel_busy = busy(&counted.channel_busy, &from.channel_busy);
+        counted.die_busy = busy(&counted.die_busy, &from.die_busy);
+    }
     counted.events -= from.events;
     counted
 }

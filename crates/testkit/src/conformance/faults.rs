@@ -2,27 +2,34 @@
 //! fails a little later, and the power goes in between, with torn pages beside the failed ones. Nothing is lost.
 
 use flash::engine::Rng;
+use flash::nand::Faults;
 
 use super::{Trial, Work, script};
-use crate::Host;
 
 pub(super) fn program_failures(trial: &Trial<'_>) -> Work {
-    each(trial, |host, nth| host.ssd_mut().media_mut().faults_mut().fail_program(nth))
+    each(trial, |faults, nth| faults.fail_program(nth))
 }
 
 pub(super) fn erase_failures(trial: &Trial<'_>) -> Work {
-    each(trial, |host, nth| host.ssd_mut().media_mut().faults_mut().fail_erase(nth))
+    each(trial, |faults, nth| faults.fail_erase(nth))
 }
 
-fn each(trial: &Trial<'_>, fail: impl Fn(&mut Host, u64)) -> Work {
+fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
     let mut work = Work::default();
     for nth in 0..trial.effort.failures {
         let seed = trial.seed ^ nth << 32;
         let mut rng = Rng::stream(seed, "conformance.faults");
         // Erases begin at once on a full drive, and what comes first differs on a new one.
         let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
-        fail(&mut host, nth);
-        fail(&mut host, nth + 1 + rng.below(8));
+        let later = nth + 1 + rng.below(8);
+        let ssd = host.ssd_mut();
+        for nth in [nth, later] {
+            fail(ssd.media_mut().faults_mut(), nth);
+            // A second array has its own first operations.
+            if let Some(second) = ssd.second_media_mut() {
+                fail(second.faults_mut(), nth);
+            }
+        }
         let script = script::random(seed, trial.capacity(), trial.effort.cut_requests * 2);
         let (before, after) = script.split_at(rng.below(script.len() as u64) as usize);
         script::play(&mut host, before);

@@ -182,7 +182,11 @@ impl ChangFtl {
         let erase = flash.second().list(list).first().expect("an erase");
         let failed = flash.second().command(erase).failed;
         flash.second().release(list);
-        self.slc.as_mut().expect("it is being cleaned").tail_is_gone(failed);
+        let slc = self.slc.as_mut().expect("it is being cleaned");
+        if failed {
+            flash.second().media_mut().retire(slc.log.tail());
+        }
+        slc.tail_is_gone(failed);
         self.clean = None;
     }
 }

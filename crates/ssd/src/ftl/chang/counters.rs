@@ -2,7 +2,11 @@
 
 use std::ops::Sub;
 
-use super::model::WriteCost;
+use flash::backend::Timing;
+use flash::nand::Geometry;
+use flash::units::{Bytes, SECTOR, Span};
+
+use super::model::{PageTimes, WriteCost};
 
 /// Counts since the counters were last reset or the power came; what is not a sum is as it is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +57,44 @@ pub struct HybridCounters {
     pub threshold: u32,
     /// Blocks that the SLC log may have now.
     pub k: u32,
+    /// The MLC flash.
+    pub mlc: ArrayShape,
+    /// The SLC flash, if there is any.
+    pub slc: Option<ArrayShape>,
+    /// Bytes of RAM of the tables, entries as large as the paper's (Sec. 4.2): two bytes for a block in L2P and in LB, five
+    /// for an entry of the hash table.
+    pub table_bytes: u64,
+}
+
+/// What one of the two arrays is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ArrayShape {
+    /// Its times.
+    pub times: PageTimes,
+    /// Its blocks.
+    pub blocks: u32,
+    /// A page of it.
+    pub page: Bytes,
+}
+
+impl ArrayShape {
+    pub(super) fn new(geometry: &Geometry, timing: &Timing) -> Self {
+        let page = SECTOR * u64::from(geometry.slots * geometry.sectors);
+        let mean = |times: &[Span]| times.iter().copied().sum::<Span>() / times.len() as u64;
+        let times = PageTimes {
+            read: mean(&timing.read),
+            write: mean(&timing.program),
+            erase: timing.erase,
+            pages: geometry.pages,
+        };
+        Self { times, blocks: geometry.superblock_count(), page }
+    }
+
+    /// Its data bytes.
+    #[must_use]
+    pub fn bytes(&self) -> Bytes {
+        self.page * u64::from(self.times.pages) * u64::from(self.blocks)
+    }
 }
 
 /// A mean, or 0 of nothing.
@@ -105,6 +147,9 @@ impl Sub for HybridCounters {
             levelled: since(self.levelled, from.levelled),
             threshold: self.threshold,
             k: self.k,
+            mlc: self.mlc,
+            slc: self.slc,
+            table_bytes: self.table_bytes,
         }
     }
 }

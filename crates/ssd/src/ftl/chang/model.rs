@@ -3,7 +3,7 @@
 use flash::units::Span;
 
 /// Times and pages per block of one kind of flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageTimes {
     /// Page read, and the look at a page's spare area.
     pub read: Span,

@@ -14,7 +14,7 @@ use super::chains::{Chains, NONE};
 use super::log::CircularLog;
 use super::slc::Slc;
 use super::wear::DualPool;
-use super::{ChangFtl, HybridCounters, Step, Work};
+use super::{ArrayShape, ChangFtl, HybridCounters, Step, Work};
 use crate::Resolved;
 use crate::sabotage::Sabotage;
 
@@ -55,6 +55,7 @@ impl ChangFtl {
             small_done: 0,
             due: std::collections::VecDeque::new(),
             batch: Vec::new(),
+            looks: Vec::new(),
             gathered: None,
             is_gathered: false,
             fold: None,
@@ -73,6 +74,12 @@ impl ChangFtl {
         ftl.find_chains(media);
         if let (Some(resolved), Some(second)) = (&resolved.second, second) {
             ftl.find_log(resolved.part.endurance, media, second);
+        }
+        ftl.counts.mlc = ArrayShape::new(media.geometry(), &resolved.backend.timing);
+        ftl.counts.table_bytes = 2 * u64::from(logical + blocks);
+        if let (Some(slc), Some(resolved)) = (&ftl.slc, &resolved.second) {
+            ftl.counts.slc = Some(ArrayShape::new(&resolved.geometry, &resolved.backend.timing));
+            ftl.counts.table_bytes += 5 * slc.table.count();
         }
         let there = (0..units).filter(|lpn| ftl.map[*lpn as usize] != NONE || ftl.holds_sectors(*lpn));
         ftl.found = there.count() as u32;

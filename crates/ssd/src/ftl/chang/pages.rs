@@ -46,6 +46,7 @@ impl ChangFtl {
             && let Some(due) = self.due.front().copied()
         {
             let (lba, offset) = self.split(due.lpn);
+            self.look_up(lba, true);
             let Place::At(block, page) = self.chains.place(lba, offset, RESERVE) else { break };
             self.due.pop_front();
             let unit = self.units_now.get(due.unit as usize).filter(|_| due.unit != NONE);
@@ -83,6 +84,7 @@ impl ChangFtl {
                 page.version = page.version.max(sector.version);
             }
         });
+        self.add_looks(flash, list);
         for page in &mut batch {
             self.add_page(flash, owners, list, page);
         }
@@ -127,8 +129,6 @@ impl ChangFtl {
     ) {
         let Due { lpn, unit, cause } = page.due;
         self.counts.mlc_pages += 1;
-        let missed = self.look_up(flash, list, lpn);
-        self.counts.misses += u64::from(missed);
         let mask = page.host | page.slc;
         let old = self.map[lpn as usize];
         let rest = if old != NONE && mask != full_mask(self.geometry.sectors) {
@@ -162,28 +162,25 @@ impl ChangFtl {
         }
     }
 
-    /// Looks a page's logical block up in the mapping cache. If it is not there, the pages of its chain are looked at, and
-    /// that is true.
-    pub(super) fn look_up<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        list: Handle<List>,
-        lpn: u32,
-    ) -> bool {
-        let (lba, _) = self.split(lpn);
+    /// Looks a logical block up in the mapping cache. If it is not there, the pages of its chain are to be looked at first.
+    pub(super) fn look_up(&mut self, lba: u32, for_write: bool) {
         if self.cache.look_up(lba) {
-            return false;
+            return;
         }
         self.counts.scans += 1;
+        self.counts.misses += u64::from(for_write);
         let skipped = usize::from(!self.spec.scan_data_blocks);
-        for block in self.chains.chain(lba).skip(skipped) {
-            let pages = self.chains.block(block).programmed;
-            if pages > 0 {
-                flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
-                self.counts.scanned += u64::from(pages);
-            }
+        let chain = self.chains.chain(lba).skip(skipped);
+        let looks = chain.map(|block| (block, self.chains.block(block).programmed));
+        self.looks.extend(looks.filter(|(_, pages)| *pages > 0));
+    }
+
+    /// Adds what is to be looked at to a list.
+    pub(super) fn add_looks<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        for (block, pages) in self.looks.drain(..) {
+            flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
+            self.counts.scanned += u64::from(pages);
         }
-        true
     }
 
     /// The pages are there: only now the map leads to them.

@@ -43,7 +43,9 @@ impl ChangFtl {
                 continue;
             }
             let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, 0));
-            self.look_up(flash, list, read.lpn);
+            let (lba, _) = self.split(read.lpn);
+            self.look_up(lba, false);
+            self.add_looks(flash, list);
             let command = flash.backend.add_read(list, Cause::Host, SuperblockId::new(psn / self.pages));
             let (lpn, owner, at) = (Lpn::new(read.lpn), read.owner, read.at);
             let slot = Slot { psn: Psn::new(psn), lpn, owner, at, mask, expected: true, ..Slot::default() };

@@ -32,7 +32,7 @@ impl ChangFtl {
                 if slc.log.used() > 1 && !self.stuck {
                     return self.begin_clean();
                 }
-                self.write_large();
+                self.give_up_small();
             }
             return;
         }
@@ -41,7 +41,7 @@ impl ChangFtl {
         let part = &self.smalls[self.small_done..end];
         // What was virtual may have gone with the tail meanwhile.
         if !slc.reserve(part.iter().map(|(sector, _)| *sector)) {
-            return self.write_large();
+            return self.give_up_small();
         }
         let list = flash.second().open_list(Class::Other, 0);
         let pages = part.chunks(slc.slots as usize);
@@ -67,6 +67,13 @@ impl ChangFtl {
         }
         slc.log.take((part.len() as u32).div_ceil(slc.slots));
         self.submit_second(flash, Step::Small, list);
+    }
+
+    /// The SLC flash cannot take the rest of the write: all of it goes to the MLC flash.
+    fn give_up_small(&mut self) {
+        let slc = self.slc.as_mut().expect("it took the write");
+        self.smalls.iter().for_each(|(sector, _)| slc.table.unreserve(*sector));
+        self.write_large();
     }
 
     /// The pages are there: only now the table leads to them.

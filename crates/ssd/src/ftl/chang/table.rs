@@ -62,6 +62,11 @@ impl Table {
         Self { entries: vec![EMPTY; entries as usize], modulus: largest_prime(entries), probes, probing }
     }
 
+    /// Its entries, whatever is in them.
+    pub(super) const fn count(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
     /// The entries that a sector may be in, in the order of its probes.
     #[inline]
     fn places(&self, sector: u32) -> impl Iterator<Item = usize> + use<> {

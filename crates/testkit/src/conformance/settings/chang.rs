@@ -50,6 +50,8 @@ pub(super) fn settings() -> Vec<Setting> {
         for dynamic in [true, false] {
             add(&format!("static wear levelling, dynamic: {dynamic}"), has_slc, &|spec| {
                 spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
+                // What is hot must come to the MLC flash, or it would never wear.
+                (chang(spec).copy_back, chang(spec).hash_entries) = (false, Some(4));
             });
         }
         add("buffer", has_slc, &|spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));

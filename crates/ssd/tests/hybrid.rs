@@ -1,0 +1,103 @@
+//! A hybrid SLC/MLC disk as a host sees it: what requests take on an idle disk, from the times of Chang's Table 1.
+
+use flash::backend::{Cause, Op};
+use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
+use flash::units::{Lba, Sectors};
+use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
+
+/// Twelve MLC blocks of eight pages, of which the host sees seven; buses that take no time.
+fn drive(slc: &str) -> Ssd<Stamp> {
+    let text = format!(
+        "name = \"hybrid\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 12, pages = 8, \
+         lane-rate = \"1000GB/s\" }}\n{slc}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"224KiB\"\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    let mut ssd = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+    ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    ssd
+}
+
+const SLC: &str = "slc = { part = \"K9WAG08U1A\", blocks = 4, pages = 8, lane-rate = \"1000GB/s\" }";
+
+/// Carries out one request of pages and returns what it took, in microseconds.
+fn one(ssd: &mut Ssd<Stamp>, kind: IoKind, page: u64, pages: u64) -> f64 {
+    let io = Io { kind, start: Lba::new(page * 8), sectors: Sectors::new(pages * 8) };
+    let data = if kind == IoKind::Write { vec![Stamp(page + 1); pages as usize * 8] } else { Vec::new() };
+    ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
+    let mut completions = Vec::new();
+    ssd.drain(&mut completions);
+    assert_eq!(completions.len(), 1);
+    ssd.check();
+    completions[0].latency().as_us_f64()
+}
+
+fn close(got: f64, expected: f64) {
+    assert!((got - expected).abs() < 1.0, "{got} us, expected {expected} us");
+}
+
+#[test]
+fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
+    let mut ssd = drive(SLC);
+    // The throttle is active as long as neither flash has been erased: the second write is taken.
+    close(one(&mut ssd, IoKind::Write, 3, 1), 800.0);
+    close(one(&mut ssd, IoKind::Write, 3, 1), 400.0);
+    close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
+    // Its logical block is known since the first write.
+    close(one(&mut ssd, IoKind::Read, 4, 1), 60.0);
+    let counters = ssd.counters();
+    let hybrid = counters.hybrid.expect("a hybrid disk");
+    assert_eq!((hybrid.accepted, hybrid.throttled, hybrid.slc_sectors), (1, 1, 8));
+    let second = counters.second.expect("two arrays");
+    assert_eq!(second.flash.of(Op::Program, Cause::Host).pages, 2);
+    // 3.3 V, 15 mA: 9.9 uJ a program, 1.24 uJ a read; and the part's 435.6 pJ for each of 2,112 bytes, four times.
+    let energy = ssd.second_energy(&second.flash).as_joules() * 1e6;
+    assert!((energy - (2.0 * 9.9 + 2.0 * 1.2375 + 4.0 * 2_112.0 * 435.6e-6)).abs() < 0.01, "{energy} uJ");
+}
+
+#[test]
+fn large_writes_go_to_the_mlc_flash() {
+    let mut ssd = drive(SLC);
+    close(one(&mut ssd, IoKind::Write, 0, 4), 4.0 * 800.0);
+    assert_eq!(ssd.counters().hybrid.expect("a hybrid disk").slc_sectors, 0);
+}
+
+/// Sec. 4.1: a fold takes gm (trm + twm) + n4 tem, and comes before the write that needs its block.
+#[test]
+fn a_write_that_finds_no_spare_block_waits_for_a_fold() {
+    let mut ssd = drive("");
+    // Five spare blocks, of which three are kept for folds.
+    for page in [0, 8] {
+        close(one(&mut ssd, IoKind::Write, page, 1), 800.0);
+    }
+    close(one(&mut ssd, IoKind::Write, 16, 1), 8.0 * 860.0 + 2.0 * 1_500.0 + 800.0);
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert_eq!((hybrid.folds, hybrid.fold_erases, hybrid.mlc_pages), (1, 2, 3));
+    let cost = hybrid.write_cost();
+    assert!((cost.n4 - 2.0).abs() < 1e-9 && (cost.p2 - 1.0 / 3.0).abs() < 1e-9, "{cost:?}");
+}
+
+#[test]
+fn a_log_block_in_order_is_switched_without_a_copy() {
+    let mut ssd = drive("");
+    close(one(&mut ssd, IoKind::Write, 0, 8), 8.0 * 800.0);
+    close(one(&mut ssd, IoKind::Write, 8, 1), 800.0);
+    // The chain of the first logical block is one erase away from a spare block.
+    close(one(&mut ssd, IoKind::Write, 16, 1), 1_500.0 + 800.0);
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert_eq!((hybrid.folds, hybrid.switches, hybrid.fold_erases), (0, 1, 1));
+}
+
+/// Sec. 3.5: where the mapping cache does not know a logical block, the pages of its log blocks are looked at.
+#[test]
+fn a_logical_block_that_is_not_known_is_looked_for() {
+    let mut ssd = drive("");
+    one(&mut ssd, IoKind::Write, 0, 3);
+    ssd.cut_power();
+    ssd.power_on(ssd.now());
+    ssd.drain(&mut Vec::new());
+    close(one(&mut ssd, IoKind::Read, 0, 1), 3.0 * 60.0 + 60.0);
+    close(one(&mut ssd, IoKind::Read, 1, 1), 60.0);
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert_eq!((hybrid.scans, hybrid.scanned, hybrid.misses), (1, 3, 0));
+}

@@ -1,0 +1,189 @@
+//! A hybrid SLC/MLC disk in numbers: what went where, how both arrays wear, and what the closed form says of it.
+
+use flash::backend::{Account, Op};
+use serde::Serialize;
+use ssd::{Counters, HybridCounters};
+
+use super::FlashRow;
+
+/// Price of SLC flash by the price of as much MLC flash. Inferred from the paper's 4 % for 256 MB beside 21 GB (Chang,
+/// Sec. 5.6); the text says "about three".
+const PRICE: f64 = 3.36;
+
+/// What a hybrid disk, or the conventional one beside it, did during the run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HybridSummary {
+    /// Write requests.
+    pub writes: u64,
+    /// Share of them that were not larger than the threshold.
+    pub small: Option<f64>,
+    /// Share of them that the SLC flash took.
+    pub accepted: Option<f64>,
+    /// Small writes that the throttle turned away.
+    pub throttled: u64,
+    /// Small writes that found no place in the hash table.
+    pub unplaced: u64,
+    /// Share of the accepted writes that were updates.
+    pub updates: Option<f64>,
+    /// The threshold at the end, in sectors.
+    pub threshold: u32,
+    /// Blocks that the SLC log might have at the end.
+    pub k: u32,
+    /// The factors of the closed form (Chang, Table 3).
+    pub alpha: f64,
+    /// Pages with valid data in a tail block.
+    pub n1: f64,
+    /// Pages of these that went to the head.
+    pub n2: f64,
+    /// Pages looked at for a logical block that the mapping cache did not have.
+    pub n3: f64,
+    /// Blocks erased for a chain that was reclaimed.
+    pub n4: f64,
+    /// Share of the pages written whose logical block the mapping cache did not have.
+    pub p1: f64,
+    /// Folds for each page written.
+    pub p2: f64,
+    /// What the closed form expects a page write to take with these factors.
+    pub expected_page_write_us: f64,
+    /// Chains that became a data block without a copy.
+    pub switches: u64,
+    /// Chains moved by wear levelling.
+    pub levelled: u64,
+    /// Sectors that went from the SLC flash to the MLC flash when its tail was cleaned, and with folds.
+    pub written_back: u64,
+    /// Sectors that folds took along.
+    pub assisted: u64,
+    /// Mean erases of an SLC block by those of an MLC block.
+    pub wear_ratio: Option<f64>,
+    /// The least and the most erases of an SLC block.
+    pub slc_erases: Option<[u32; 2]>,
+    /// Price of the flash by that of the MLC flash alone.
+    pub cost: f64,
+    /// Bytes of RAM of the tables.
+    pub table_bytes: u64,
+    /// Commands of the SLC flash by operation and cause.
+    pub slc_flash: Vec<FlashRow>,
+}
+
+fn share(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| part as f64 / of as f64)
+}
+
+/// The rows of an account.
+pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
+    let row = |(op, cause, tally): (Op, flash::backend::Cause, flash::backend::Tally)| FlashRow {
+        op: op.name(),
+        cause: cause.name(),
+        commands: tally.commands,
+        pages: tally.pages,
+        slots: tally.slots,
+        bytes: tally.bytes.get(),
+        array_s: tally.array.as_secs_f64(),
+        bus_s: tally.bus.as_secs_f64(),
+    };
+    account.rows().map(row).collect()
+}
+
+impl HybridSummary {
+    pub(super) fn new(of: &HybridCounters, counted: &Counters) -> Self {
+        let cost = of.write_cost();
+        let second = counted.second.as_ref();
+        let erases = |account: &Account, blocks: u32| account.op(Op::Erase).commands as f64 / f64::from(blocks);
+        let wear = second.zip(of.slc).map(|(second, slc)| {
+            erases(&second.flash, slc.blocks) / erases(&counted.flash, of.mlc.blocks)
+        });
+        let bytes = |array: ssd::ArrayShape| array.bytes().get() as f64;
+        Self {
+            writes: of.writes,
+            small: share(of.small, of.writes),
+            accepted: share(of.accepted, of.writes),
+            throttled: of.throttled,
+            unplaced: of.unplaced,
+            updates: share(of.updates, of.accepted),
+            threshold: of.threshold,
+            k: of.k,
+            alpha: cost.alpha,
+            n1: cost.n1,
+            n2: cost.n2,
+            n3: cost.n3,
+            n4: cost.n4,
+            p1: cost.p1,
+            p2: cost.p2,
+            expected_page_write_us: cost.write(of.slc.map(|slc| slc.times).as_ref(), &of.mlc.times),
+            switches: of.switches,
+            levelled: of.levelled,
+            written_back: of.written_back,
+            assisted: of.assisted,
+            wear_ratio: wear.filter(|ratio| ratio.is_finite()),
+            slc_erases: second.map(|second| second.erases),
+            cost: 1.0 + of.slc.map_or(0.0, |slc| PRICE * bytes(slc) / bytes(of.mlc)),
+            table_bytes: of.table_bytes,
+            slc_flash: second.map_or_else(Vec::new, |second| rows(&second.flash)),
+        }
+    }
+
+    /// Two lines of it.
+    pub(super) fn lines(&self) -> [String; 2] {
+        let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.1}%", share * 100.0));
+        let (accepted, updates) = (percent(self.accepted), percent(self.updates));
+        let (alpha, n, p) = (self.alpha, [self.n1, self.n2, self.n3, self.n4], [self.p1, self.p2]);
+        [
+            format!(
+                "SLC: {accepted} of the writes, {updates} updates, threshold {} sectors, k {}",
+                self.threshold, self.k
+            ),
+            format!(
+                "alpha {alpha:.3}, n {:.1} {:.1} {:.1} {:.2}, p {:.3} {:.4}: {:.0} us a page write",
+                n[0], n[1], n[2], n[3], p[0], p[1], self.expected_page_write_us
+            ),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{About, Report, Summary, table};
+    use crate::metric::Metric;
+    use crate::reconcile::reconcile;
+    use crate::testing::{with_log_blocks, with_slc};
+
+    fn summary(result: &crate::run::RunResult) -> Summary {
+        let about = About::default();
+        Summary::new(&Report { about: &about, result, erase_counts: &[], energy: &[], verified: None, notes: &[] })
+    }
+
+    #[test]
+    fn what_went_where_is_in_every_result() {
+        let result = with_slc();
+        assert_eq!(reconcile(&result), Ok(()));
+        let summary = summary(&result);
+        let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
+        let hybrid = summary.hybrid.clone().expect("a hybrid disk");
+        assert!(hybrid.accepted.is_some_and(|share| share > 0.5), "{hybrid:?}");
+        for (name, value) in [
+            ("slc.accepted", hybrid.accepted),
+            ("slc.alpha", Some(hybrid.alpha)),
+            ("slc.p2", Some(hybrid.p2)),
+            ("slc.wear", hybrid.wear_ratio),
+            ("slc.expected", Some(hybrid.expected_page_write_us)),
+        ] {
+            assert_eq!(of(name), value, "{name}");
+        }
+        // Sixteen blocks of 32 KiB beside 64 of them: 3.36 / 4.
+        assert!((hybrid.cost - 1.84).abs() < 1e-9, "{}", hybrid.cost);
+        let programs: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
+        assert_eq!(of("slc.commands.program"), Some(programs as f64));
+        let text = table(&summary);
+        assert!(text.contains("SLC: ") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        for wrong in ["slc", "slc.all", "slc.commands", "slc.commands.fly"] {
+            assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn another_disk_says_nothing_of_it() {
+        let summary = summary(&with_log_blocks());
+        assert_eq!("slc.alpha".parse::<Metric>().expect("a metric").of(&summary), None);
+        assert!(summary.hybrid.is_none() && !table(&summary).contains("SLC"));
+    }
+}
