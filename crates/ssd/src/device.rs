@@ -103,13 +103,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// A device over flash that has been used before. Its second array, if it has one, is new if none is given.
     #[must_use]
-    pub fn with_media(
-        resolved: &Resolved,
-        seed: u64,
-        media: Media<S>,
-        second: Option<Media<S>>,
-        observer: O,
-    ) -> Self {
+    pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, second: Option<Media<S>>, observer: O) -> Self {
         let second = resolved.second.as_ref().map(|part| {
             let media = second.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, second_seed(seed));

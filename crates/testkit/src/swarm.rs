@@ -6,8 +6,8 @@ use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
     Allocation, BufferPolicy, BufferSpec, ChangSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec,
-    HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing, ProcessorSpec, QueueArbitration, QueueId,
-    QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec, WearSpec,
+    HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing, ProcessorSpec, QueueArbitration,
+    QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};

@@ -429,9 +429,10 @@ impl ChangFtl {
         self.counts.small += u64::from(self.slc.is_some() && verdict != Verdict::Large);
         match verdict {
             Verdict::Accepted => {
-                let update = self.smalls.iter().all(|(sector, _)| {
-                    self.slc.as_ref().is_some_and(|slc| slc.place_of(*sector).is_some())
-                });
+                let update = self
+                    .smalls
+                    .iter()
+                    .all(|(sector, _)| self.slc.as_ref().is_some_and(|slc| slc.place_of(*sector).is_some()));
                 self.counts.accepted += 1;
                 self.counts.updates += u64::from(update);
                 self.counts.slc_sectors += u64::from(count);

@@ -5,7 +5,9 @@ use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
 
-use super::{FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, ResolvedSecond, Spec, spare_transfer};
+use super::{
+    FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, ResolvedSecond, Spec, spare_transfer,
+};
 use crate::ftl::page::{MapPages, RESERVED};
 use crate::sabotage::Planted;
 
@@ -126,7 +128,9 @@ impl Spec {
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
         let (hydra, units) = match self.ftl.kind {
-            FtlKind::Page | FtlKind::Bast | FtlKind::Fast | FtlKind::Chang => (None, self.units(&geometry, &mut faults)),
+            FtlKind::Page | FtlKind::Bast | FtlKind::Fast | FtlKind::Chang => {
+                (None, self.units(&geometry, &mut faults))
+            }
             FtlKind::Hydra => self.hydra(&geometry, &mut faults).unzip(),
         };
         if let (Some(timing), Some(gather)) = (&timing, self.ftl.map_gather) {
@@ -154,7 +158,13 @@ impl Spec {
         spec.flash.size = None;
         if let (Some(slc), Some(second)) = (&mut spec.slc, &second) {
             let blocks = Some(second.geometry.blocks);
-            *slc = super::SlcSpec { part: None, custom_part: Some(second.part.clone()), size: None, blocks, ..slc.clone() };
+            *slc = super::SlcSpec {
+                part: None,
+                custom_part: Some(second.part.clone()),
+                size: None,
+                blocks,
+                ..slc.clone()
+            };
         }
         Ok(Resolved {
             backend: Config {

@@ -76,7 +76,11 @@ impl Spec {
             faults.add("flash.units", "nothing works beside anything else under this FTL", "leave it out");
         }
         if self.flash.software_units.is_some() || self.flash.order != Arbitration::default() {
-            faults.add("flash", "under this FTL nothing waits for a unit or a bus", "leave software-units and order out");
+            faults.add(
+                "flash",
+                "under this FTL nothing waits for a unit or a bus",
+                "leave software-units and order out",
+            );
         }
         if self.flash.transfer != Transfer::default() {
             faults.add("flash.transfer", "nothing works beside anything else under this FTL", "leave it out");

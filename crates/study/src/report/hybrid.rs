@@ -89,9 +89,9 @@ impl HybridSummary {
         let cost = of.write_cost();
         let second = counted.second.as_ref();
         let erases = |account: &Account, blocks: u32| account.op(Op::Erase).commands as f64 / f64::from(blocks);
-        let wear = second.zip(of.slc).map(|(second, slc)| {
-            erases(&second.flash, slc.blocks) / erases(&counted.flash, of.mlc.blocks)
-        });
+        let wear = second
+            .zip(of.slc)
+            .map(|(second, slc)| erases(&second.flash, slc.blocks) / erases(&counted.flash, of.mlc.blocks));
         let bytes = |array: ssd::ArrayShape| array.bytes().get() as f64;
         Self {
             writes: of.writes,

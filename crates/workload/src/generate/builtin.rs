@@ -1,6 +1,8 @@
 //! The workloads that come with Flashloom.
 
 const BUILTIN: &[(&str, &str)] = &[
+    ("chang-we", include_str!("../../../../workloads/chang-we.toml")),
+    ("chang-wn", include_str!("../../../../workloads/chang-wn.toml")),
     ("database.fio", include_str!("../../../../workloads/database.fio")),
     ("dirik-pair", include_str!("../../../../workloads/dirik-pair.toml")),
     ("dirik-single", include_str!("../../../../workloads/dirik-single.toml")),

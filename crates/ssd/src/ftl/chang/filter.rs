@@ -62,10 +62,12 @@ impl Filter {
         self.since = 0;
         let class = match self.by {
             ThresholdBy::Partition => by_partition(&self.counts),
-            ThresholdBy::Alternation => by_alternation(&self.counts),
-            ThresholdBy::Fixed => return,
+            ThresholdBy::Alternation => Some(by_alternation(&self.counts)),
+            ThresholdBy::Fixed => None,
         };
-        self.threshold = 1 << class;
+        if let Some(class) = class {
+            self.threshold = 1 << class;
+        }
     }
 }
 
@@ -94,13 +96,15 @@ fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
     (best(0..p + 1, 0), best(p + 1..SIZES, p))
 }
 
-/// The centre of the smaller sizes in the best of all partitions.
-fn by_partition(counts: &[u64; SIZES]) -> usize {
+/// The centre of the smaller sizes in the best of all partitions. Writes of one size are no two clusters.
+fn by_partition(counts: &[u64; SIZES]) -> Option<usize> {
     let of = |p: usize| {
         let (i, j) = centres(counts, p);
         (cost(counts, i, j, p), i)
     };
-    (0..SIZES - 1).map(of).min().map_or(0, |(_, i)| i)
+    let any = |counts: &[u64]| counts.iter().any(|count| *count > 0);
+    let both = |p: &usize| any(&counts[..=*p]) && any(&counts[p + 1..]);
+    (0..SIZES - 1).filter(both).map(of).min().map(|(_, i)| i)
 }
 
 /// Algorithm 1 to the letter, but for the misprints of f.
@@ -128,7 +132,7 @@ mod tests {
     #[test]
     fn small_writes_of_both_workloads_are_those_of_4_kib() {
         for counts in [NTFS, EXT3] {
-            assert_eq!(1 << by_partition(&counts), 8);
+            assert_eq!(by_partition(&counts), Some(3));
         }
     }
 
@@ -140,8 +144,18 @@ mod tests {
     }
 
     #[test]
+    fn writes_of_one_size_leave_the_threshold_where_it_is() {
+        let mut filter = Filter::new(ThresholdBy::Partition, 1);
+        (0..10).for_each(|_| filter.record(128));
+        assert_eq!(filter.threshold(), 8);
+        filter.record(16);
+        assert_eq!(filter.threshold(), 16);
+    }
+
+    #[test]
     fn sizes_go_to_the_nearest_power_of_two() {
-        let classes = [(0, 0), (1, 0), (2, 1), (3, 2), (5, 2), (6, 3), (8, 3), (11, 3), (12, 4), (1024, 10), (5000, 10)];
+        let classes =
+            [(0, 0), (1, 0), (2, 1), (3, 2), (5, 2), (6, 3), (8, 3), (11, 3), (12, 4), (1024, 10), (5000, 10)];
         for (sectors, class) in classes {
             assert_eq!(size_class(sectors), class, "{sectors}");
         }

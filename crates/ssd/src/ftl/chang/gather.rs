@@ -35,11 +35,11 @@ impl Gatherer {
         let second = flash.second();
         let list = *self.list.get_or_insert_with(|| second.open_list(Class::Other, 0));
         let page = slc.geometry.page_of(Psn::new(place));
-        let command = match self.last.filter(|(last, command)| *last == page && second.command(*command).count() < slc.slots)
-        {
-            Some((_, command)) => command,
-            None => second.add_read(list, cause, slc.block_of(place)),
-        };
+        let command =
+            match self.last.filter(|(last, command)| *last == page && second.command(*command).count() < slc.slots) {
+                Some((_, command)) => command,
+                None => second.add_read(list, cause, slc.block_of(place)),
+            };
         self.last = Some((page, command));
         // Not `expected`: its version is wanted, which is read from the spare area.
         let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, ..Slot::default() };

@@ -67,7 +67,8 @@ mod tests {
         PageTimes { read: us(read), write: us(write), erase: us(1_500), pages }
     }
 
-    const HYBRID: WriteCost = WriteCost { alpha: 0.17, n1: 12.58, n2: 10.29, n3: 44.08, n4: 1.92, p1: 0.011, p2: 0.017 };
+    const HYBRID: WriteCost =
+        WriteCost { alpha: 0.17, n1: 12.58, n2: 10.29, n3: 44.08, n4: 1.92, p1: 0.011, p2: 0.017 };
     const PLAIN: WriteCost = WriteCost { alpha: 0.0, n1: 0.0, n2: 0.0, n3: 48.4, n4: 2.0, p1: 0.034, p2: 0.028 };
 
     /// Table 3 with the times of Table 1 as they can be recovered: 1.746, where the paper prints 1.76 from factors that

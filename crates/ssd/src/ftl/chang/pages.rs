@@ -45,6 +45,11 @@ impl ChangFtl {
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
+            if due.unit == NONE && !self.holds_sectors(due.lpn) {
+                // A fold that made room has taken it along.
+                self.due.pop_front();
+                continue;
+            }
             let (lba, offset) = self.split(due.lpn);
             self.look_up(lba, true);
             let Place::At(block, page) = self.chains.place(lba, offset, RESERVE) else { break };
@@ -53,7 +58,7 @@ impl ChangFtl {
             let (host, version) = unit.map_or((0, 0), |unit| (unit.mask, unit.version));
             self.batch.push(Placed { due, psn: self.slot(block, page), host, slc: 0, version, lost: false, to: None });
         }
-        if !self.batch.is_empty() || self.collect() {
+        if !self.batch.is_empty() || self.due.is_empty() || self.collect() {
             return;
         }
         let Some(due) = self.due.pop_front() else { return };

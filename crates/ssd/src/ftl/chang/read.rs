@@ -25,11 +25,7 @@ pub(super) struct Wanted {
 
 impl ChangFtl {
     /// Takes the next step of the read: first the SLC flash, then the MLC flash.
-    pub(super) fn read_on<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-    ) {
+    pub(super) fn read_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         if !self.is_gathered && self.gather_reads(flash, owners) {
             return;
         }

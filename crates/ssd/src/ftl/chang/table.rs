@@ -174,7 +174,10 @@ impl Table {
 
     /// Every sector that is in a slot, and which.
     pub(super) fn regulars(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.entries.iter().filter(|entry| entry.sector != NOBODY && entry.place & VIRTUAL == 0).map(|entry| (entry.sector, entry.place))
+        self.entries
+            .iter()
+            .filter(|entry| entry.sector != NOBODY && entry.place & VIRTUAL == 0)
+            .map(|entry| (entry.sector, entry.place))
     }
 }
 

@@ -11,9 +11,7 @@ pub(super) struct Wear {
 /// True if the SLC flash wears at least as fast as the MLC flash, each erase weighed by what its block endures: rws is the
 /// mean of its erase counts over ds/dm, rwm the mean of theirs.
 pub(super) fn wears_faster(slc: Wear, mlc: Wear) -> bool {
-    let side = |of: Wear, other: Wear| {
-        u128::from(of.erases) * u128::from(other.blocks) * u128::from(other.endurance)
-    };
+    let side = |of: Wear, other: Wear| u128::from(of.erases) * u128::from(other.blocks) * u128::from(other.endurance);
     side(slc, mlc) >= side(mlc, slc)
 }
 
