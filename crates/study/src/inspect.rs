@@ -27,7 +27,7 @@ impl<S: Sector> Inspect for Ssd<S> {
         };
         let first = Op::ALL.into_iter().map(|op| (op.name().to_owned(), self.energy(&alone(&counted.flash, op))));
         let second = counted.second.iter().flat_map(|second| {
-            let of = |op| self.second_energy(&alone(&second.flash, op));
+            let of = move |op| self.second_energy(&alone(&second.flash, op));
             Op::ALL.into_iter().map(move |op| (format!("SLC {}", op.name()), of(op)))
         });
         first.chain(second).filter(|(_, energy)| energy.as_joules() > 0.0).collect()

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use clap::{Args, FromArgMatches};
-use flash::backend::{Account, Op};
+use flash::backend::Op;
 use flash::io::IoKind;
 use flash::units::{Sectors, Time};
 use ssd::{Completion, Counters, Request};
@@ -41,8 +41,8 @@ impl<S: Copy + Default> Inspect for Disk<S> {
     fn erase_counts(&self) -> Vec<u32> {
         vec![1, 2, 3]
     }
-    fn energy(&self, account: &Account) -> Vec<(String, Energy)> {
-        vec![("program".into(), Energy::from_joules(account.op(Op::Program).commands as f64))]
+    fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {
+        vec![("program".into(), Energy::from_joules(counted.flash.op(Op::Program).commands as f64))]
     }
 }
 

@@ -435,7 +435,6 @@ impl ChangFtl {
                     .all(|(sector, _)| self.slc.as_ref().is_some_and(|slc| slc.place_of(*sector).is_some()));
                 self.counts.accepted += 1;
                 self.counts.updates += u64::from(update);
-                self.counts.slc_sectors += u64::from(count);
                 self.slc.as_mut().expect("it accepts").valve.taken(update);
                 self.small_done = 0;
                 self.work = Work::Small;

@@ -88,6 +88,7 @@ impl ChangFtl {
                     self.smalls.push((sector, unit));
                 } else {
                     slc.set(sector, self.units_now[unit as usize].lpn.get(), psn.get());
+                    self.counts.slc_sectors += 1;
                 }
             }
         }
