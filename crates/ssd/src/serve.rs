@@ -299,6 +299,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if !self.ftl.takes_writes() {
             return false;
         }
+        if self.ftl.discards_in_turn() {
+            // What was discarded on its way goes before what has been written since.
+            self.discard_dropped();
+        }
         let batch = self.backend.slots_per_command();
         let flush = self.flushes.back().map(|(epoch, _)| *epoch);
         let waits = !self.buffer_queue.is_empty();
@@ -328,11 +332,15 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         written > 0
     }
 
-    /// Something left the buffer: flushes may be done, writes may come in.
-    fn buffer_drained(&mut self) {
+    fn discard_dropped(&mut self) {
         while let Some(lpn) = self.clients.dropped.pop() {
             self.ftl.discard(self.now, None, lpn);
         }
+    }
+
+    /// Something left the buffer: flushes may be done, writes may come in.
+    fn buffer_drained(&mut self) {
+        self.discard_dropped();
         while let Some((epoch, handle)) = self.flushes.front().copied() {
             if !self.clients.buffer.as_ref().is_none_or(|buffer| buffer.is_durable(epoch)) {
                 break;

@@ -459,6 +459,7 @@ impl ChangFtl {
         let Some(slc) = &mut self.slc else { return Verdict::Large };
         let sectors = self.geometry.sectors;
         self.smalls.clear();
+        slc.filter.record(count);
         if count <= slc.filter.threshold() {
             for (i, unit) in self.units_now.iter().enumerate() {
                 let covered = (0..sectors).filter(|sector| unit.mask >> sector & 1 != 0);

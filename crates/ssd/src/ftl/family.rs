@@ -211,6 +211,11 @@ impl Ftl {
         }
     }
 
+    /// True if a discard may wait behind writes that were handed over before it.
+    pub(crate) const fn discards_in_turn(&self) -> bool {
+        matches!(self, Self::Chang(_))
+    }
+
     /// A list has finished.
     #[inline]
     pub(crate) fn finished<S: Sector, O: Observer>(

@@ -87,7 +87,8 @@ fn units_of_two(trial: &Trial<'_>, counters: &Counters, hybrid: &HybridCounters)
     };
     let small = &second.flash;
     assert_eq!(small.of(Op::Program, Cause::Host).slots, hybrid.slc_sectors, "sectors written to the SLC flash");
-    let (read, programmed) = (small.of(Op::Read, Cause::Gc).slots, small.of(Op::Program, Cause::Gc).slots);
+    let read: u64 = [Cause::Gc, Cause::Wear].into_iter().map(|cause| small.of(Op::Read, cause).slots).sum();
+    let programmed = small.of(Op::Program, Cause::Gc).slots;
     assert_eq!(programmed + hybrid.assisted, read, "sectors read by cleaning and folding, and where they went");
     assert_eq!(small.of(Op::Program, Cause::Gc).pages, hybrid.copied_back, "pages copied to the head");
     assert_eq!(small.op(Op::Erase).commands, hybrid.cleaned, "tail blocks cleaned");

@@ -77,9 +77,8 @@ impl Slc {
         self.throttle.k().min(self.log.blocks() - 1).max(1)
     }
 
-    /// Decides on a write of so many sectors. If it is accepted, every sector has an entry.
+    /// Decides on a write of so many sectors that the filter has counted. If it is accepted, every sector has an entry.
     pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
-        self.filter.record(count);
         if count > self.filter.threshold() || !self.homeless.is_empty() || self.log.blocks() < 2 {
             return Verdict::Large;
         }
