@@ -22,13 +22,12 @@ pub(super) struct CircularLog {
 }
 
 impl CircularLog {
-    /// A log of blocks of which none has been used. `None` if there are not two that can be.
+    /// A log of blocks of which none has been used; `None` if all are bad. One block takes nothing new, but may hold data.
     pub(super) fn new(bad: Vec<bool>, pages: u32) -> Option<Self> {
         let usable = bad.iter().filter(|bad| !**bad).count() as u32;
         let first = bad.iter().position(|bad| !*bad)? as u32;
         let failing = vec![false; bad.len()];
-        let log = Self { pages, bad, failing, head: first, next: 0, tail: first, used: 1, usable };
-        (usable > 1).then_some(log)
+        Some(Self { pages, bad, failing, head: first, next: 0, tail: first, used: 1, usable })
     }
 
     /// Sets head and tail as they were found: the head is programmed up to page `next`.
@@ -163,7 +162,9 @@ mod tests {
     }
 
     #[test]
-    fn one_block_is_no_log() {
-        assert!(CircularLog::new(vec![false, true], 4).is_none());
+    fn one_block_goes_nowhere() {
+        let mut log = CircularLog::new(vec![false, true], 4).expect("a block");
+        assert!(!log.advance());
+        assert!(CircularLog::new(vec![true, true], 4).is_none());
     }
 }
