@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use flash::units::{Sectors, Span};
 use ssd::Precondition;
+use study::watch::timeline::Window;
 use workload::Pacing;
 use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
 
@@ -24,6 +25,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a workload on a disk and say what came of it
     Run(Box<RunArgs>),
+    /// Run a workload on a disk and say where the time of its requests went
+    Explain {
+        /// Show every leg of this request's way; requests count from zero in the order of their arrival
+        #[arg(long, value_name = "N")]
+        request: Option<u64>,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
     /// Run studies: many runs along axes, and what is expected of them
     Study {
         /// Study files, or names of studies that come with Flashloom
@@ -348,6 +357,15 @@ pub(crate) struct OutputArgs {
     /// Write every request into a Parquet file
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
+
+    /// Write what every die, channel and unit did in a window of the run into a file that Perfetto
+    /// (ui.perfetto.dev) shows
+    #[arg(long, value_name = "FILE")]
+    pub(crate) timeline: Option<PathBuf>,
+
+    /// The window of the timeline, in simulated time since the start of the run [default: 0s..10ms]
+    #[arg(long, value_name = "FROM..UNTIL", requires = "timeline")]
+    pub(crate) window: Option<Window>,
 
     /// Show no progress
     #[arg(long)]

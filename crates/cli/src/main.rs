@@ -8,6 +8,7 @@ mod args;
 mod check;
 mod device;
 mod exit;
+mod explain;
 mod lists;
 mod options;
 mod prepare;
@@ -32,6 +33,7 @@ fn main() -> std::process::ExitCode {
             exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
         }
         Command::Run(args) => run::run(&args, &mut io::stdout()),
+        Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),
         Command::Study { studies, workload, lab } => {
             studies::study(&studies, workload.as_deref(), &lab, &mut io::stdout())
         }

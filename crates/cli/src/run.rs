@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
+use flash::backend::Observer;
 use flash::nand::{Sector, Stamp};
-use flash::units::{Energy, Sectors, Span};
+use flash::units::{Energy, Sectors, Span, Time};
 use ssd::{Drive, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
@@ -13,6 +14,8 @@ use study::reconcile::reconcile;
 use study::report::{About, OutDir, Report, RequestFile, Summary, table};
 use study::run::{Flow, RunResult, Runner};
 use study::snapshot::SnapshotFile;
+use study::watch::Watch;
+use study::watch::timeline::{Timeline, TimelineFile};
 use workload::Pacing;
 use workload::trace::TraceOptions;
 
@@ -28,6 +31,34 @@ const SETTLE: Span = Span::from_secs(60);
 
 /// Does what `flashloom run` is asked.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let Some(path) = &args.output.timeline else { return watched(args, (), |(), _| {}, |()| Ok(()), results) };
+    // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    let file = TimelineFile::create(path)?;
+    let watch = Watch::default().timeline(Timeline::new(args.output.window.unwrap_or_default()));
+    let finish = |watch: &Watch| {
+        let timeline = watch.seen().expect("a timeline was asked for");
+        if timeline.slices().is_empty() {
+            eprintln!("note: nothing happened in flash in the window of the timeline; choose another with --window");
+        }
+        if timeline.dropped() > 0 {
+            let (dropped, kept) = (timeline.dropped(), timeline.slices().len());
+            eprintln!("note: the timeline has the first {kept} slices of its window, {dropped} are left out");
+        }
+        Ok(file.finish(timeline)?)
+    };
+    watched(args, watch, Watch::begin, finish, results)?;
+    eprintln!("timeline: {} (open it in https://ui.perfetto.dev)", path.display());
+    Ok(())
+}
+
+/// Runs with somebody who watches the flash: who is told when the run begins, and has the last word.
+pub(crate) fn watched<O: Observer>(
+    args: &RunArgs,
+    observer: O,
+    begin: fn(&mut O, Time),
+    finish: impl FnOnce(&O) -> Result<(), Failure>,
+    results: &mut dyn Write,
+) -> Result<(), Failure> {
     let device = device(&args.device, &args.set)?;
     let capacity = device.capacity();
     let options = args.trace.options(Some(capacity));
@@ -38,31 +69,38 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         // Preconditioning writes zeros, so that a disk with a past reads like a new one.
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let check = |oracle: &Oracle| Some(oracle.verified());
-        on_disk::<Stamp, _>(&device, workload, &mut Oracle::blank(granularity), check, args, results)
+        let mut oracle = Oracle::blank(granularity);
+        let drive = on_disk::<Stamp, _, _>(&device, workload, &mut oracle, check, args, (observer, begin), results)?;
+        finish(drive.observer())
     } else {
-        on_disk::<(), _>(&device, workload, &mut Blank, |_| None, args, results)
+        let drive = on_disk::<(), _, _>(&device, workload, &mut Blank, |_| None, args, (observer, begin), results)?;
+        finish(drive.observer())
     }
 }
 
-fn on_disk<S: Sector, P: Payload<S>>(
+fn on_disk<S: Sector, P: Payload<S>, O: Observer>(
     device: &Device,
     (workload, tenants): (Workload, Vec<Tenant>),
     payload: &mut P,
     check: fn(&P) -> Option<Verified>,
     args: &RunArgs,
+    (observer, begin): (O, fn(&mut O, Time)),
     results: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result<Ssd<S, O>, Failure> {
     workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let about = about(args, device, &workload, &tenants);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
     let outputs = Outputs::create(args, &about)?;
     let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
-    let mut drive: Ssd<S> = prepare(device, args)?;
+    let mut drive: Ssd<S, O> = prepare(device, args, observer)?;
     if let Some(snapshot) = snapshot {
         snapshot.finish(drive.media())?;
     }
+    let start = drive.now();
+    begin(drive.observer_mut(), start);
     let load = Load { stages: workload.stages, tenants };
-    execute(&mut drive, load, payload, check, (args, &about), outputs, results)
+    execute(&mut drive, load, payload, check, (args, &about), outputs, results)?;
+    Ok(drive)
 }
 
 /// Where results go besides the terminal.

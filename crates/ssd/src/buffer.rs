@@ -418,7 +418,6 @@ impl<S: Sector> Buffer<S> {
     }
 
     /// Units in it.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

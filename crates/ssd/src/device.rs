@@ -166,6 +166,11 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.backend.observer()
     }
 
+    /// Whoever watches its flash, to be asked for what was seen.
+    pub const fn observer_mut(&mut self) -> &mut O {
+        self.backend.observer_mut()
+    }
+
     /// Requests submitted and not completed.
     #[must_use]
     pub fn outstanding(&self) -> usize {
@@ -272,6 +277,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
         self.now = now;
         self.ftl.fetch((request.io.start.get() / u64::from(self.resolved.geometry.sectors)) as usize);
         self.queues.push(now, request);
+        self.tell_levels();
         self.pump();
     }
 

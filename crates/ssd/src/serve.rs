@@ -1,6 +1,6 @@
 //! The life of a request: queue, order, link, buffer or FTL, link, completion.
 
-use flash::backend::{CauseSet, Observer};
+use flash::backend::{CauseSet, Level, Observer, RequestStep};
 use flash::engine::Handle;
 use flash::io::IoKind;
 use flash::nand::Sector;
@@ -69,6 +69,27 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         true
     }
 
+    /// Tells whoever watches what becomes of a request.
+    #[inline]
+    fn tell(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
+        self.backend.observer_mut().request(self.now, handle.number(), step);
+    }
+
+    /// Tells whoever watches how full everything is.
+    #[inline]
+    pub(crate) fn tell_levels(&mut self) {
+        if O::LISTENS {
+            let levels = [
+                (Level::Waiting, self.queues.waiting() as u64),
+                (Level::Active, self.active.len() as u64),
+                (Level::Buffered, self.clients.buffer.as_ref().map_or(0, |buffer| buffer.len() as u64)),
+                (Level::FreeBlocks, self.ftl.free_blocks()),
+            ];
+            let (now, observer) = (self.now, self.backend.observer_mut());
+            levels.into_iter().for_each(|(level, value)| observer.level(now, level, value));
+        }
+    }
+
     fn is_beyond(&self, request: &Request<S>) -> bool {
         let end = request.io.start.get().checked_add(request.io.sectors.get());
         end.is_none_or(|end| end > self.resolved.capacity().get())
@@ -130,6 +151,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             data,
         });
         self.active.push(handle);
+        self.tell(handle, RequestStep::Begun { tag, arrival, io });
+        self.tell_levels();
         if blockers == 0 {
             self.go(handle);
         }
@@ -139,7 +162,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     #[inline]
     fn go(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
+        self.tell(handle, RequestStep::Clear);
         if io.kind == IoKind::Read {
+            self.tell(handle, RequestStep::Here);
             return self.read(handle);
         }
         let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
@@ -151,6 +176,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// The command, and a write's data, is here.
     pub(crate) fn came_in(&mut self, handle: Handle<Active<S>>) {
+        self.tell(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
             IoKind::Read => unreachable!("a read needs no data from the host"),
             IoKind::Write => self.write(handle),
@@ -378,6 +404,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// The device has done its part.
     #[inline]
     fn served(&mut self, handle: Handle<Active<S>>) {
+        self.tell(handle, RequestStep::Served);
         let io = self.clients.requests[handle].io;
         let arrival = match io.kind {
             IoKind::Read => self.link.carry(self.now, Direction::Out, io.sectors.bytes()),
@@ -391,6 +418,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     #[inline]
     pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) {
+        self.tell(handle, RequestStep::Ended);
         let request = &mut self.clients.requests[handle];
         let kind = request.io.kind as usize;
         self.counts.requests[kind] += 1;
@@ -417,6 +445,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             self.clients.requests[*moved].position = position as u32;
         }
         self.clients.requests.remove(handle);
+        self.tell_levels();
         if blocks {
             self.unblock(&extent);
         }

@@ -1,6 +1,6 @@
 //! What a disk tells about itself after a run, besides its counters.
 
-use flash::backend::{Account, Op};
+use flash::backend::{Account, Observer, Op};
 use flash::nand::Sector;
 use flash::units::Energy;
 use ssd::Ssd;
@@ -14,7 +14,7 @@ pub trait Inspect {
     fn energy(&self, account: &Account) -> Vec<(String, Energy)>;
 }
 
-impl<S: Sector> Inspect for Ssd<S> {
+impl<S: Sector, O: Observer> Inspect for Ssd<S, O> {
     fn erase_counts(&self) -> Vec<u32> {
         self.erase_counts()
     }

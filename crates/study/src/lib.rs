@@ -19,6 +19,7 @@ pub mod report;
 pub mod run;
 pub mod series;
 pub mod snapshot;
+pub mod watch;
 
 #[cfg(test)]
 mod testing;

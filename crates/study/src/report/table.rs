@@ -13,7 +13,7 @@ use super::{LogSummary, MapSummary, Summary};
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 
 /// A time given in microseconds, with three digits that count and its natural unit.
-fn time(us: f64) -> String {
+pub(crate) fn duration(us: f64) -> String {
     let (value, unit) = match us {
         us if us <= 0.0 => return "0".into(),
         us if us >= 1e6 => (us * 1e-6, "s"),
@@ -43,12 +43,12 @@ fn count(value: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
 fn of(latencies: &Latencies, key: &str) -> String {
-    latencies.get(key).map_or_else(|| "-".into(), |us| time(*us))
+    latencies.get(key).map_or_else(|| "-".into(), |us| duration(*us))
 }
 
 /// A table whose first column is text and whose others are numbers.
@@ -161,8 +161,8 @@ fn flash(summary: &Summary) -> String {
             count(row.commands as f64),
             count(row.pages as f64),
             Bytes::new(row.bytes).to_string(),
-            time(row.array_s * 1e6),
-            time(row.bus_s * 1e6),
+            duration(row.array_s * 1e6),
+            duration(row.bus_s * 1e6),
         ]
     });
     grid(&["flash", "cause", "commands", "pages", "bytes", "array time", "bus time"], rows, 2)
@@ -242,7 +242,7 @@ fn levels(summary: &Summary) -> Vec<String> {
 
 /// What the map unit was asked, and what it asked of flash.
 fn map(map: &MapSummary) -> [String; 2] {
-    let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", time(us)));
+    let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", duration(us)));
     let hits = |what: &str, share: Option<f64>| {
         share.map_or_else(String::new, |share| format!(", {} in the {what}", percent(share)))
     };
@@ -313,7 +313,10 @@ mod tests {
 
     #[test]
     fn numbers_keep_three_digits_that_count() {
-        assert_eq!([time(0.25), time(12.345), time(999.6), time(1500.0)], ["250ns", "12.3us", "1000us", "1.50ms"]);
+        assert_eq!(
+            [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
+            ["250ns", "12.3us", "1000us", "1.50ms"]
+        );
         assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
     }
 }
