@@ -52,6 +52,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         lab: LabArgs,
     },
+    /// Run a workload on several disks and print them side by side
+    Compare(Box<CompareArgs>),
     /// List the studies that come with Flashloom, or print one
     Studies {
         /// Print this one
@@ -125,6 +127,61 @@ pub(crate) struct RunArgs {
     /// Override a key of the device file, e.g. flash.channels=8
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+}
+
+/// Everything `compare` can be told.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompareArgs {
+    /// A trace, a generator or a fio job; or a workload that comes with Flashloom
+    pub(crate) workload: PathBuf,
+
+    /// Device files, or names of devices that come with Flashloom; the disks of the papers, scaled to one array of
+    /// chips, one capacity and one link, if none is named
+    #[arg(value_name = "DEVICE")]
+    pub(crate) devices: Vec<PathBuf>,
+
+    /// The disks of the papers as each has it, not scaled
+    #[arg(long, conflicts_with = "devices")]
+    pub(crate) as_published: bool,
+
+    /// Bring each disk into a state first, as in `flashloom run`; `none` for new ones
+    #[arg(long, value_name = "STEP", value_delimiter = ',', default_value = "fill")]
+    pub(crate) precondition: Vec<String>,
+
+    /// Keep this many requests outstanding, whatever the workload says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) depth: Option<u32>,
+
+    /// Multiply all times of arrival: 0.5 plays a trace twice as fast
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub(crate) time_scale: Option<f64>,
+
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+
+    /// Leave out so many requests at the beginning of a trace
+    #[arg(long, value_name = "N")]
+    pub(crate) skip: Option<u64>,
+
+    /// What becomes of addresses of a trace beyond the disks: error, wrap or compact
+    #[arg(long, value_name = "RULE", default_value = "compact", value_parser = extent)]
+    pub(crate) extent: ExtentRule,
+
+    /// Only the requests of this volume of a trace
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Option<String>,
+
+    /// What becomes of several volumes of a trace: single, overlay or stride:SIZE
+    #[arg(long, value_name = "RULE", default_value = "overlay")]
+    pub(crate) volumes: String,
+
+    /// Seeds; a result is the mean over them
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0")]
+    pub(crate) seeds: Vec<u64>,
+
+    #[command(flatten)]
+    pub(crate) lab: LabArgs,
 }
 
 /// How studies are run, and what is kept of them.

@@ -6,6 +6,7 @@
 
 mod args;
 mod check;
+mod compare;
 mod device;
 mod exit;
 mod explain;
@@ -38,6 +39,7 @@ fn main() -> std::process::ExitCode {
             studies::study(&studies, workload.as_deref(), &lab, &mut io::stdout())
         }
         Command::Reproduce { paper, lab } => studies::reproduce(&paper, &lab, &mut io::stdout()),
+        Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
         Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),

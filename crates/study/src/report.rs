@@ -24,7 +24,7 @@ pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, Summary, Utilisation};
 pub use table::table;
-pub(crate) use table::{WIDTH, duration, grid, percent, wrapped};
+pub(crate) use table::{WIDTH, count, duration, grid, memory, percent, rate, wrapped};
 
 use flash::units::Energy;
 

@@ -3,6 +3,10 @@
 /// One file per device. A new device is a new file and a line here; one in a folder is called after both: `fmmu/16x8.toml`
 /// is `fmmu-16x8`.
 const BUILTIN: &[(&str, &str)] = &[
+    ("compare-dirik", include_str!("../../../../devices/compare/dirik.toml")),
+    ("compare-fmmu", include_str!("../../../../devices/compare/fmmu.toml")),
+    ("compare-hydra", include_str!("../../../../devices/compare/hydra.toml")),
+    ("compare-sung", include_str!("../../../../devices/compare/sung.toml")),
     ("demo", include_str!("../../../../devices/demo.toml")),
     ("dirik-1x1", include_str!("../../../../devices/dirik/1x1.toml")),
     ("dirik-1x2", include_str!("../../../../devices/dirik/1x2.toml")),
@@ -24,6 +28,10 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu-16x8-v1", include_str!("../../../../devices/fmmu/16x8-v1.toml")),
     ("fmmu-32x8", include_str!("../../../../devices/fmmu/32x8.toml")),
     ("hydra-prototype", include_str!("../../../../devices/hydra/prototype.toml")),
+    ("mix-buffered-fast", include_str!("../../../../devices/mix/buffered-fast.toml")),
+    ("mix-buffered-page", include_str!("../../../../devices/mix/buffered-page.toml")),
+    ("mix-fmmu-priority", include_str!("../../../../devices/mix/fmmu-priority.toml")),
+    ("mix-page-controllers", include_str!("../../../../devices/mix/page-controllers.toml")),
     ("qlc", include_str!("../../../../devices/qlc.toml")),
     ("sung-pmcd", include_str!("../../../../devices/sung/pmcd.toml")),
     ("sung-pmcd-apart", include_str!("../../../../devices/sung/pmcd-apart.toml")),

@@ -76,6 +76,12 @@ pub struct ResolvedHydra {
 }
 
 impl ResolvedHydra {
+    /// Physical superblocks of all superchips.
+    #[must_use]
+    pub const fn superblocks(&self) -> u32 {
+        self.layout.physical()
+    }
+
     /// Blocks of each die, from the first on, that hold data. The others stand in for failing ones, or hold the map.
     #[must_use]
     pub const fn data_blocks(&self) -> u32 {

@@ -33,8 +33,15 @@ fn digits(value: f64) -> String {
     }
 }
 
+/// Bytes of memory, in the units of memory.
+pub(crate) fn memory(bytes: f64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let found = units.into_iter().map(|(bits, unit)| (bytes / f64::from(1_u32 << bits), unit)).find(|(n, _)| *n >= 1.0);
+    found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
+}
+
 /// A count with a prefix once it is long.
-fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     match value {
         value if value >= 1e9 => format!("{}G", digits(value * 1e-9)),
         value if value >= 1e6 => format!("{}M", digits(value * 1e-6)),
@@ -140,7 +147,7 @@ fn flows(summary: &Summary) -> String {
 }
 
 /// Bytes per second with three digits that count.
-fn rate(bytes_per_s: u64) -> String {
+pub(crate) fn rate(bytes_per_s: u64) -> String {
     match bytes_per_s {
         rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
         rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
