@@ -59,6 +59,8 @@ pub struct MergeCounters {
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
+    /// Pages of flushes without merges.
+    pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
 }
@@ -73,6 +75,7 @@ impl std::ops::Sub for MergeCounters {
             given: self.given - from.given,
             log_pages: self.log_pages - from.log_pages,
             maps: self.maps - from.maps,
+            flush_pages: self.flush_pages - from.flush_pages,
             replaced: self.replaced - from.replaced,
         }
     }

@@ -202,14 +202,16 @@ pub struct MergeSummary {
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
+    /// Pages of flushes without merges.
+    pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
 }
 
 impl MergeSummary {
     const fn new(of: MergeCounters) -> Self {
-        let MergeCounters { merges, copied, given, log_pages, maps, replaced } = of;
-        Self { merges, copied, given, log_pages, maps, replaced }
+        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced } = of;
+        Self { merges, copied, given, log_pages, maps, flush_pages, replaced }
     }
 }
 
