@@ -63,6 +63,8 @@ pub struct MergeCounters {
     pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+    /// What recovery would take if the power went now.
+    pub recovery: Span,
 }
 
 impl std::ops::Sub for MergeCounters {
@@ -77,6 +79,7 @@ impl std::ops::Sub for MergeCounters {
             maps: self.maps - from.maps,
             flush_pages: self.flush_pages - from.flush_pages,
             replaced: self.replaced - from.replaced,
+            recovery: self.recovery,
         }
     }
 }

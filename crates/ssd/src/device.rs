@@ -12,7 +12,7 @@ use crate::clients::{Active, Clients};
 use crate::ftl::Flash;
 use crate::ftl::family::Ftl;
 use crate::host::{Filter, Link, Queues};
-use crate::{Completion, Counters, Drive, Request, Resolved};
+use crate::{Completion, Counters, Drive, MergeCounters, Request, Resolved};
 
 /// Something that happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -319,7 +319,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
             map: self.ftl.map_counters(self.now),
-            merges: self.ftl.merge_counters(),
+            merges: self.ftl.merge_counters().map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: self.hash.value(),

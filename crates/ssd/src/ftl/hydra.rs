@@ -70,7 +70,8 @@ pub(crate) struct HydraFtl {
     superblocks: Superblocks,
     /// The physical superblock of each logical one.
     map: Vec<u32>,
-    /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any.
+    /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any; empty
+    /// until anything is discarded.
     forgotten: Vec<Option<Box<[u64]>>>,
     journal: Journal,
     /// If flushes do without merges.
@@ -238,19 +239,25 @@ impl HydraFtl {
         let (logical, row) = self.layout.split(lpn);
         let words = self.layout.rows().div_ceil(64) as usize;
         if self.map[logical as usize] != NONE {
+            if self.forgotten.is_empty() {
+                self.forgotten.resize(self.map.len(), None);
+            }
             let rows = self.forgotten[logical as usize].get_or_insert_with(|| vec![0; words].into());
             rows[row as usize / 64] |= 1 << (row % 64);
         }
     }
 
     fn is_forgotten(&self, logical: u32, row: u32) -> bool {
-        self.forgotten[logical as usize].as_ref().is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
+        self.forgotten
+            .get(logical as usize)
+            .and_then(Option::as_ref)
+            .is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
     }
 
     /// A row has been written again.
     fn remember(&mut self, lpn: Lpn) {
         let (logical, row) = self.layout.split(lpn);
-        if let Some(rows) = &mut self.forgotten[logical as usize] {
+        if let Some(Some(rows)) = self.forgotten.get_mut(logical as usize) {
             rows[row as usize / 64] &= !(1 << (row % 64));
         }
     }

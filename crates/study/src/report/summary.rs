@@ -190,7 +190,7 @@ pub struct Utilisation {
 }
 
 /// What a block-mapped FTL did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct MergeSummary {
     /// Merges, those of wear levelling among them.
     pub merges: u64,
@@ -206,12 +206,15 @@ pub struct MergeSummary {
     pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+    /// What recovery would take, in microseconds, if the power went at the end.
+    pub recovery_us: f64,
 }
 
 impl MergeSummary {
-    const fn new(of: MergeCounters) -> Self {
-        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced } = of;
-        Self { merges, copied, given, log_pages, maps, flush_pages, replaced }
+    fn new(of: MergeCounters) -> Self {
+        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery } = of;
+        let recovery_us = recovery.as_us_f64();
+        Self { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery_us }
     }
 }
 

@@ -12,6 +12,7 @@ use super::superblocks::{NONE, Superblocks};
 use super::{HydraFtl, Kind};
 use crate::Resolved;
 use crate::counters::MergeCounters;
+use crate::sabotage::Sabotage;
 use crate::spec::ResolvedHydra;
 
 fn of(resolved: &Resolved) -> &ResolvedHydra {
@@ -23,12 +24,12 @@ impl HydraFtl {
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Self {
         let hydra = of(resolved);
         let layout = hydra.layout;
-        let (journal, found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
+        let (journal, mut found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
         let mut ftl = Self {
             units: resolved.units,
             superblocks: Superblocks::new(layout, media.geometry()),
             map: vec![NONE; layout.logical as usize],
-            forgotten: vec![None; layout.logical as usize],
+            forgotten: Vec::new(),
             journal,
             flush_log: None,
             saved: Vec::new(),
@@ -50,6 +51,9 @@ impl HydraFtl {
             counts: MergeCounters::default(),
             layout,
         };
+        if resolved.planted.is(Sabotage::LogUnread) {
+            found.records.clear();
+        }
         ftl.replay(&found);
         let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
         ftl.superblocks.take_stock(media, mapped.into_iter());
