@@ -12,6 +12,7 @@ mod clock;
 mod direct;
 mod drives;
 mod histogram;
+mod hydra;
 mod large;
 mod limit;
 mod memory;
@@ -56,6 +57,8 @@ struct Args {
 enum What {
     /// Memory and time of a large drive
     Large,
+    /// Hydra's prototype: time and memory
+    Hydra,
     /// Reading traces
     Traces,
     /// Requests, beside the bare event loop
@@ -72,6 +75,9 @@ fn main() {
     // Memory comes first, while there is none of anything else.
     if wanted(What::Large) {
         rows.extend(large::measure(args.full));
+    }
+    if wanted(What::Hydra) {
+        rows.extend(hydra::measure());
     }
     if wanted(What::Traces) {
         rows.extend(traces::measure(rounds));

@@ -61,8 +61,12 @@ pub struct MergeCounters {
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
+    /// Pages of flushes without merges.
+    pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+    /// What recovery would take if the power went now.
+    pub recovery: Span,
 }
 
 impl std::ops::Sub for MergeCounters {
@@ -75,7 +79,9 @@ impl std::ops::Sub for MergeCounters {
             given: self.given - from.given,
             log_pages: self.log_pages - from.log_pages,
             maps: self.maps - from.maps,
+            flush_pages: self.flush_pages - from.flush_pages,
             replaced: self.replaced - from.replaced,
+            recovery: self.recovery,
         }
     }
 }

@@ -5,9 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    Allocation, BufferPolicy, BufferSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec,
-    HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec,
-    Spec, Ssd, Striping, VictimSpec, WearSpec,
+    Allocation, BufferPolicy, BufferSpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec,
+    HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId,
+    QueueSpec, Spec, Ssd, Striping, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -209,6 +209,9 @@ fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
         buffer.policy = BufferPolicy::Superblock;
         buffer.max_superblocks = Some(1 + rng.below(8) as u32);
         buffer.superblock = (spec.ftl.kind != FtlKind::Hydra).then(|| Bytes::new(8192 << rng.below(3)));
+        if spec.ftl.kind == FtlKind::Hydra && rng.chance(0.4) {
+            buffer.flush = FlushPolicy::Log;
+        }
     }
     spec
 }

@@ -154,7 +154,7 @@ impl Spec {
                 units: self.flash.units,
                 transfer: self.flash.transfer,
                 arbitration: self.flash.order,
-                software: self.flash.software_units,
+                software: self.software(),
             },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },

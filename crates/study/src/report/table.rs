@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use flash::backend::Cause;
-use flash::units::{Bytes, Energy, Rate, Span};
+use flash::units::{Bytes, Energy, Rate, SECTOR, Span};
 
 use super::summary::{Latencies, mean};
 use super::{LogSummary, MapSummary, Summary};
@@ -200,6 +200,10 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(format!(
             "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
         ));
+        lines.push(format!("recovery would take {}", Span::from_us(of.recovery_us.round() as u64)));
+        if of.flush_pages > 0 {
+            lines.push(format!("{} pages of flushes without merges", count(of.flush_pages as f64)));
+        }
     }
     if let Some(merges) = &summary.log_merges {
         lines.push(log_merges(merges));
@@ -224,7 +228,12 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(energy) = &summary.energy {
         let parts: Vec<_> =
             energy.by_name_j.iter().map(|(name, joules)| format!("{name} {}", Energy::from_joules(*joules))).collect();
-        lines.push(format!("energy: {} ({})", Energy::from_joules(energy.total_j), parts.join(", ")));
+        let bytes: u64 = ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum();
+        let sector = match bytes / SECTOR.get() {
+            0 => String::new(),
+            sectors => format!("; {} a sector", Energy::from_joules(energy.total_j / sectors as f64)),
+        };
+        lines.push(format!("energy: {} ({}){sector}", Energy::from_joules(energy.total_j), parts.join(", ")));
     }
     for (name, what) in [
         ("uncorrectable", "could not be read from flash"),
