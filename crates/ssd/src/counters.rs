@@ -61,6 +61,9 @@ pub struct MergeCounters {
     pub maps: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+    /// Erases of the most erased superblock less those of the least erased one: not what happened, but how it is now
+    /// (Seong et al., Fig. 21a).
+    pub erase_spread: u32,
 }
 
 impl std::ops::Sub for MergeCounters {
@@ -74,6 +77,7 @@ impl std::ops::Sub for MergeCounters {
             log_pages: self.log_pages - from.log_pages,
             maps: self.maps - from.maps,
             replaced: self.replaced - from.replaced,
+            erase_spread: self.erase_spread,
         }
     }
 }

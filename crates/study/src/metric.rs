@@ -1,6 +1,7 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
 mod map;
+mod merges;
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,6 +12,7 @@ use workload::generate::RequestRate;
 
 use crate::report::{KindSummary, Latencies, Summary};
 use map::MapStat;
+use merges::MergeStat;
 
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,16 +117,19 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 13] = [
+pub const HELP: [&str; 15] = [
     "mean (over all requests)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
-     wait, service, flash-wait, access, requests, requests-per-s, rate",
+     wait, service, flash-wait, access, requests, requests-per-s, rate, bytes",
     "requests-per-s",
+    "rate (bytes of all requests per second)",
     "simulated",
     "verified (reads that were checked, if `run.verify` is set)",
     "waf",
     "energy",
     "erases.mean, erases.min, erases.max, erases.deviation",
+    "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, replaced, spread (most less \
+     least erased superblock)",
     "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
@@ -140,6 +145,7 @@ enum Name {
     Mean,
     Kind(&'static str, Stat),
     RequestsPerSecond,
+    Rate,
     Simulated,
     Verified,
     Amplification,
@@ -147,6 +153,7 @@ enum Name {
     Erases(&'static str),
     Busy(&'static str),
     Map(MapStat),
+    Merges(MergeStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
 }
@@ -161,6 +168,7 @@ enum Stat {
     Requests,
     RequestsPerSecond,
     Rate,
+    Bytes,
 }
 
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -181,6 +189,7 @@ impl Name {
         match parts[..] {
             ["mean"] => Some(Self::Mean),
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
+            ["rate"] => Some(Self::Rate),
             ["simulated"] => Some(Self::Simulated),
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
@@ -188,6 +197,7 @@ impl Name {
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
             ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
+            ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
@@ -201,6 +211,7 @@ impl Name {
                     "requests" => Stat::Requests,
                     "requests-per-s" => Stat::RequestsPerSecond,
                     "rate" => Stat::Rate,
+                    "bytes" => Stat::Bytes,
                     _ => Stat::Latency(one_of(stat, &LATENCIES)?),
                 };
                 Some(Self::Kind(one_of(kind, &KINDS)?, stat))
@@ -216,11 +227,14 @@ impl Name {
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
                 Unit::Time
             }
-            Self::Verified | Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => {
-                Unit::Count
-            }
+            Self::Verified
+            | Self::Kind(_, Stat::Requests | Stat::Bytes)
+            | Self::Erases(_)
+            | Self::Merges(_)
+            | Self::Commands(..)
+            | Self::Slots(..) => Unit::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
-            Self::Kind(_, Stat::Rate) => Unit::Rate,
+            Self::Rate | Self::Kind(_, Stat::Rate) => Unit::Rate,
             Self::Amplification => Unit::Plain,
             Self::Energy => Unit::Energy,
             Self::Busy(_) => Unit::Share,
@@ -240,6 +254,10 @@ impl Name {
             }
             Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
             Self::RequestsPerSecond => summary.requests_per_s,
+            Self::Rate => {
+                let bytes: u64 = summary.kinds.values().map(|kind| kind.bytes).sum();
+                (summary.simulated_s > 0.0).then(|| bytes as f64 / summary.simulated_s)
+            }
             Self::Simulated => Some(summary.simulated_s * 1e6),
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
@@ -262,6 +280,7 @@ impl Name {
                 }
             }
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
+            Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
         }
@@ -285,6 +304,7 @@ impl Stat {
             Self::Requests => Some(kind.requests as f64),
             Self::RequestsPerSecond => kind.requests_per_s,
             Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),
+            Self::Bytes => Some(kind.bytes as f64),
         }
     }
 }
@@ -390,6 +410,10 @@ mod tests {
             + writes.latency_us["mean"] * writes.requests as f64)
             / (reads.requests + writes.requests) as f64;
         assert!((of("mean").expect("there") - mean).abs() < mean);
+        assert_eq!(of("read.bytes"), Some(reads.bytes as f64));
+        let rate = (reads.bytes + writes.bytes) as f64 / summary.simulated_s;
+        assert!((of("rate").expect("there") / rate - 1.0).abs() < 1e-9);
+        assert_eq!(of("merges.merges"), None, "a drive without them");
     }
 
     #[test]

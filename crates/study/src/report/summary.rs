@@ -204,12 +204,14 @@ pub struct MergeSummary {
     pub maps: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+    /// Erases of the most erased superblock less those of the least erased one, at the end.
+    pub erase_spread: u32,
 }
 
 impl MergeSummary {
     const fn new(of: MergeCounters) -> Self {
-        let MergeCounters { merges, copied, given, log_pages, maps, replaced } = of;
-        Self { merges, copied, given, log_pages, maps, replaced }
+        let MergeCounters { merges, copied, given, log_pages, maps, replaced, erase_spread } = of;
+        Self { merges, copied, given, log_pages, maps, replaced, erase_spread }
     }
 }
 

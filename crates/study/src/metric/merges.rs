@@ -1,0 +1,59 @@
+//! The numbers of a block-mapped FTL by name.
+
+use crate::report::MergeSummary;
+
+/// A number of a block-mapped FTL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MergeStat {
+    Merges,
+    Copied,
+    Given,
+    LogPages,
+    Maps,
+    Replaced,
+    Spread,
+}
+
+impl MergeStat {
+    /// The number that this part of a name, the one behind `merges`, stands for.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        Some(match name {
+            "merges" => Self::Merges,
+            "copied" => Self::Copied,
+            "given" => Self::Given,
+            "log-pages" => Self::LogPages,
+            "maps" => Self::Maps,
+            "replaced" => Self::Replaced,
+            "spread" => Self::Spread,
+            _ => return None,
+        })
+    }
+
+    pub(super) const fn of(self, merges: &MergeSummary) -> f64 {
+        let count = match self {
+            Self::Merges => merges.merges,
+            Self::Copied => merges.copied,
+            Self::Given => merges.given,
+            Self::LogPages => merges.log_pages,
+            Self::Maps => merges.maps,
+            Self::Replaced => merges.replaced,
+            Self::Spread => merges.erase_spread as u64,
+        };
+        count as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_has_a_name_of_its_own() {
+        let merges =
+            MergeSummary { merges: 1, copied: 2, given: 3, log_pages: 4, maps: 5, replaced: 6, erase_spread: 7 };
+        let names = ["merges", "copied", "given", "log-pages", "maps", "replaced", "spread"];
+        let values = names.map(|name| MergeStat::parse(name).expect(name).of(&merges));
+        assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(MergeStat::parse("log_pages"), None);
+    }
+}
