@@ -117,16 +117,17 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 15] = [
+pub const HELP: [&str; 16] = [
     "mean (over all requests)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate, bytes",
     "requests-per-s",
-    "rate (bytes of all requests per second)",
+    "rate (bytes read and written per second)",
     "simulated",
     "verified (reads that were checked, if `run.verify` is set)",
     "waf",
     "energy",
+    "energy-per-sector (of what was read and written)",
     "erases.mean, erases.min, erases.max, erases.deviation",
     "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, replaced, spread (most less \
      least erased superblock)",
@@ -150,6 +151,7 @@ enum Name {
     Verified,
     Amplification,
     Energy,
+    EnergyPerSector,
     Erases(&'static str),
     Busy(&'static str),
     Map(MapStat),
@@ -194,6 +196,7 @@ impl Name {
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
             ["energy"] => Some(Self::Energy),
+            ["energy-per-sector"] => Some(Self::EnergyPerSector),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
             ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
@@ -236,13 +239,16 @@ impl Name {
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
             Self::Rate | Self::Kind(_, Stat::Rate) => Unit::Rate,
             Self::Amplification => Unit::Plain,
-            Self::Energy => Unit::Energy,
+            Self::Energy | Self::EnergyPerSector => Unit::Energy,
             Self::Busy(_) => Unit::Share,
             Self::Map(stat) => stat.unit(),
         }
     }
 
     fn of(&self, summary: &Summary) -> Option<f64> {
+        // Of reads and writes; a discard moves no data.
+        let bytes =
+            || ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum::<u64>() as f64;
         let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
         match self {
             Self::Mean => {
@@ -254,14 +260,15 @@ impl Name {
             }
             Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
             Self::RequestsPerSecond => summary.requests_per_s,
-            Self::Rate => {
-                let bytes: u64 = summary.kinds.values().map(|kind| kind.bytes).sum();
-                (summary.simulated_s > 0.0).then(|| bytes as f64 / summary.simulated_s)
-            }
+            Self::Rate => Some(bytes() / summary.simulated_s).filter(|rate| rate.is_finite()),
             Self::Simulated => Some(summary.simulated_s * 1e6),
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
+            Self::EnergyPerSector => {
+                let energy = summary.energy.as_ref()?.total_j;
+                Some(energy * flash::units::SECTOR.get() as f64 / bytes()).filter(|energy| energy.is_finite())
+            }
             Self::Erases(stat) => summary.erases.as_ref().map(|erases| match *stat {
                 "min" => f64::from(erases.min),
                 "max" => f64::from(erases.max),
@@ -376,6 +383,8 @@ impl schemars::JsonSchema for Metric {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::report::{About, Report};
     use crate::testing::a_result;
@@ -401,7 +410,7 @@ mod tests {
         let summary = summary();
         assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
         assert_eq!(of("erases.mean"), Some(2.0));
-        assert_eq!(of("energy"), None);
+        assert_eq!((of("energy"), of("energy-per-sector")), (None, None));
         assert_eq!(of("read.mean / read.mean"), Some(1.0));
         let programs: u64 = summary.flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("commands.program"), Some(programs as f64));
@@ -414,6 +423,11 @@ mod tests {
         let rate = (reads.bytes + writes.bytes) as f64 / summary.simulated_s;
         assert!((of("rate").expect("there") / rate - 1.0).abs() < 1e-9);
         assert_eq!(of("merges.merges"), None, "a drive without them");
+        let bytes = reads.bytes + writes.bytes;
+        let mut spent = summary;
+        spent.energy = Some(crate::report::Energies { total_j: bytes as f64 * 3e-9, by_name_j: BTreeMap::default() });
+        let energy = "energy-per-sector".parse::<Metric>().expect("a metric").of(&spent);
+        assert!((energy.expect("there") / (512.0 * 3e-9) - 1.0).abs() < 1e-9);
     }
 
     #[test]

@@ -18,6 +18,17 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu/scalability", include_str!("../../../../studies/fmmu/scalability.toml")),
     ("fmmu/synthetic", include_str!("../../../../studies/fmmu/synthetic.toml")),
     ("fmmu/traces", include_str!("../../../../studies/fmmu/traces.toml")),
+    ("hydra/buffer", include_str!("../../../../studies/hydra/buffer.toml")),
+    ("hydra/ceilings", include_str!("../../../../studies/hydra/ceilings.toml")),
+    ("hydra/degrees", include_str!("../../../../studies/hydra/degrees.toml")),
+    ("hydra/energy", include_str!("../../../../studies/hydra/energy.toml")),
+    ("hydra/iometer", include_str!("../../../../studies/hydra/iometer.toml")),
+    ("hydra/priority", include_str!("../../../../studies/hydra/priority.toml")),
+    ("hydra/processor", include_str!("../../../../studies/hydra/processor.toml")),
+    ("hydra/score", include_str!("../../../../studies/hydra/score.toml")),
+    ("hydra/tpcc", include_str!("../../../../studies/hydra/tpcc.toml")),
+    ("hydra/units", include_str!("../../../../studies/hydra/units.toml")),
+    ("hydra/wear", include_str!("../../../../studies/hydra/wear.toml")),
 ];
 
 /// The name and the text of every study under `studies/`, by name.
@@ -44,7 +55,7 @@ mod tests {
             let of = |paper: &str, id: &str| {
                 name.starts_with(paper) && plan.spec.claims.iter().all(|c| c.id.starts_with(id))
             };
-            assert!(of("dirik/", "DJ") || of("fmmu/", "FM"), "{name}: claims of another paper");
+            assert!(of("dirik/", "DJ") || of("fmmu/", "FM") || of("hydra/", "HY"), "{name}: claims of another paper");
         }
         assert!(builtin().is_sorted_by_key(|(name, _)| *name));
     }
