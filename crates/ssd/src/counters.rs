@@ -59,6 +59,8 @@ pub struct MergeCounters {
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
+    /// Pages of flushes without merges.
+    pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
     /// Erases of the most erased superblock less those of the least erased one: not what happened, but how it is now
@@ -76,6 +78,7 @@ impl std::ops::Sub for MergeCounters {
             given: self.given - from.given,
             log_pages: self.log_pages - from.log_pages,
             maps: self.maps - from.maps,
+            flush_pages: self.flush_pages - from.flush_pages,
             replaced: self.replaced - from.replaced,
             erase_spread: self.erase_spread,
         }

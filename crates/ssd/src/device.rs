@@ -7,7 +7,7 @@ use flash::engine::{EventHash, EventQueue, Handle};
 use flash::nand::{Faults, Media, Sector};
 use flash::units::{Energy, Sectors, Time};
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Entry};
 use crate::clients::{Active, Clients};
 use crate::ftl::Flash;
 use crate::ftl::family::Ftl;
@@ -59,6 +59,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
     /// Flushes that wait for the buffer, with the epoch they wait for.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
+    /// What a flush logs at once.
+    pub(crate) logging: Vec<Handle<Entry>>,
     pub(crate) completions: Vec<Completion<S>>,
     /// False while recovery is under way.
     pub(crate) ready: bool,
@@ -105,7 +107,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if !ready {
             events.push(Time::ZERO, Event::Ready);
         }
-        Self {
+        let mut device = Self {
             backend: Backend::new(media, &resolved.backend, observer),
             ftl,
             link: Link::new(resolved.host.link.clone()),
@@ -124,6 +126,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             queues: Queues::new(&resolved.host.queues),
             buffer_queue: VecDeque::new(),
             flushes: VecDeque::new(),
+            logging: Vec::new(),
             completions: Vec::new(),
             ready,
             scanned: ready,
@@ -134,7 +137,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             hash: EventHash::default(),
             seed,
             resolved: resolved.clone(),
-        }
+        };
+        device.restore_saved();
+        device
     }
 
     /// What the device is.

@@ -8,6 +8,7 @@ use flash::units::{Span, Time};
 use crate::buffer::Buffer;
 use crate::device::Event;
 use crate::ftl::family::Ftl;
+use crate::ftl::hydra::Saved;
 use crate::host::Filter;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
@@ -102,6 +103,19 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if !self.ready {
             self.events.push(now + time, Event::Ready);
         }
+        self.restore_saved();
         Recovery { time, translation_pages, units: self.ftl.found() }
+    }
+
+    /// The buffer gets back what flushes had put into a log and no merge has taken since.
+    pub(crate) fn restore_saved(&mut self) {
+        for Saved { lpn, mask, psn, first } in self.ftl.take_saved() {
+            let content = self.backend.media().content(psn);
+            let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
+            buffer.restore(lpn, mask, |i| {
+                let before = mask & ((1 << i) - 1);
+                content.map_or(S::default(), |content| content[first as usize + before.count_ones() as usize])
+            });
+        }
     }
 }

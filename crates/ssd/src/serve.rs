@@ -258,10 +258,48 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.buffer_queue.pop_front();
                 self.served(handle);
             }
-            if !self.write_back() {
+            if !self.log_flush() && !self.write_back() {
                 return;
             }
         }
+    }
+
+    /// Writes what a flush waits for to the log, if flushes are done so and it is time. False if not.
+    fn log_flush(&mut self) -> bool {
+        let Some((epoch, handle)) = self.flushes.back().copied().filter(|(_, handle)| self.is_logged(*handle)) else {
+            return false;
+        };
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
+        let Some(buffer) = &mut self.clients.buffer else { return false };
+        if buffer.is_durable(epoch) || !self.ftl.log_is_ready(&mut flash) {
+            return false;
+        }
+        debug_assert_eq!(self.clients.requests[handle].io.kind, IoKind::Flush);
+        let version = self.ftl.next_version();
+        self.logging.clear();
+        for entry in buffer.unlogged(epoch) {
+            let crate::buffer::Entry { lpn, mask, .. } = *buffer.entry(entry);
+            let mask = mask & full_mask(self.resolved.geometry.sectors);
+            let owner = Clients::<S>::entry_owner(entry);
+            let version = buffer.version_under_way(entry).unwrap_or(version);
+            if !self.ftl.log(Unit { lpn, owner, at: 0, mask, version, rest: Rest::Unasked }) {
+                break;
+            }
+            self.logging.push(entry);
+        }
+        if self.logging.is_empty() {
+            return false;
+        }
+        buffer.begin_log();
+        self.logging.drain(..).for_each(|entry| buffer.log(entry));
+        self.ftl.end_log(&mut flash, &self.clients, version);
+        true
+    }
+
+    /// True if what a flush waits for goes to a log, and not to its place: when the power goes in order, it does.
+    fn is_logged(&self, flush: Handle<Active<S>>) -> bool {
+        let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
+        logs && self.clients.requests[flush].tag != POWER_OFF && !self.ftl.log_is_full()
     }
 
     /// The buffer holds what flash has no room for any more: nothing new is taken or promised.
@@ -297,7 +335,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             return false;
         }
         let batch = self.backend.slots_per_command();
-        let flush = self.flushes.back().map(|(epoch, _)| *epoch);
+        let flush = self.flushes.back().filter(|(_, handle)| !self.is_logged(*handle)).map(|(epoch, _)| *epoch);
         let waits = !self.buffer_queue.is_empty();
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let batch = buffer.batch(batch);
@@ -313,6 +351,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.ftl.begin_write(set);
             }
             written += 1;
+            if let Some(buffer) = &mut self.clients.buffer {
+                buffer.set_version(entry, version);
+            }
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version, rest: Rest::Unasked };
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.events);
@@ -347,6 +388,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let ignored = ignores && self.clients.requests[handle].tag != POWER_OFF;
         if ignored || self.resolved.planted.is(Sabotage::FlushLies) {
             return self.served(handle);
+        }
+        if self.clients.requests[handle].tag == POWER_OFF {
+            buffer.distrust_log();
         }
         let epoch = buffer.begin_flush();
         self.flushes.push_back((epoch, handle));

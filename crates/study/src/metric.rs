@@ -129,8 +129,8 @@ pub const HELP: [&str; 16] = [
     "energy",
     "energy-per-sector (of what was read and written)",
     "erases.mean, erases.min, erases.max, erases.deviation",
-    "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, replaced, spread (most less \
-     least erased superblock)",
+    "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
+     spread (most less least erased superblock)",
     "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \

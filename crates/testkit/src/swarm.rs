@@ -5,9 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, MapSpec,
-    PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec, Ssd,
-    VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec,
+    MapSpec, PlacementSpec, Precondition, ProcessorSpec, QueueArbitration, QueueId, QueueSpec, ResolvedQueues, Spec,
+    Ssd, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -183,6 +183,9 @@ fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
         buffer.policy = BufferPolicy::Superblock;
         buffer.max_superblocks = Some(1 + rng.below(8) as u32);
         buffer.superblock = (spec.ftl.kind != FtlKind::Hydra).then(|| Bytes::new(8192 << rng.below(3)));
+        if spec.ftl.kind == FtlKind::Hydra && rng.chance(0.4) {
+            buffer.flush = FlushPolicy::Log;
+        }
     }
     spec
 }

@@ -165,6 +165,14 @@ impl<S: Sector> Media<S> {
         Spare::unpack(self.spares[psn.index()])
     }
 
+    /// What a slot holds, one `S` for each sector; `None` if that is nothing but defaults, or there is no payload. Like
+    /// the spare area it takes no simulated time by itself.
+    #[must_use]
+    pub fn content(&self, psn: Psn) -> Option<&[S]> {
+        let (block, range) = self.place(psn);
+        Some(&self.payload.get(block.index())?.as_ref()?[range])
+    }
+
     /// True if the data of a slot cannot be read.
     #[must_use]
     #[inline]

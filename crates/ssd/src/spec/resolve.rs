@@ -142,7 +142,7 @@ impl Spec {
                 timing,
                 units: self.flash.units,
                 arbitration: self.flash.order,
-                software: self.flash.software_units,
+                software: self.software(),
             },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },

@@ -10,6 +10,7 @@ pub(super) enum MergeStat {
     Given,
     LogPages,
     Maps,
+    FlushPages,
     Replaced,
     Spread,
 }
@@ -23,6 +24,7 @@ impl MergeStat {
             "given" => Self::Given,
             "log-pages" => Self::LogPages,
             "maps" => Self::Maps,
+            "flush-pages" => Self::FlushPages,
             "replaced" => Self::Replaced,
             "spread" => Self::Spread,
             _ => return None,
@@ -36,6 +38,7 @@ impl MergeStat {
             Self::Given => merges.given,
             Self::LogPages => merges.log_pages,
             Self::Maps => merges.maps,
+            Self::FlushPages => merges.flush_pages,
             Self::Replaced => merges.replaced,
             Self::Spread => merges.erase_spread as u64,
         };
@@ -49,11 +52,19 @@ mod tests {
 
     #[test]
     fn every_number_has_a_name_of_its_own() {
-        let merges =
-            MergeSummary { merges: 1, copied: 2, given: 3, log_pages: 4, maps: 5, replaced: 6, erase_spread: 7 };
-        let names = ["merges", "copied", "given", "log-pages", "maps", "replaced", "spread"];
+        let merges = MergeSummary {
+            merges: 1,
+            copied: 2,
+            given: 3,
+            log_pages: 4,
+            maps: 5,
+            flush_pages: 6,
+            replaced: 7,
+            erase_spread: 8,
+        };
+        let names = ["merges", "copied", "given", "log-pages", "maps", "flush-pages", "replaced", "spread"];
         let values = names.map(|name| MergeStat::parse(name).expect(name).of(&merges));
-        assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]);
+        assert_eq!(values, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]);
         assert_eq!(MergeStat::parse("log_pages"), None);
     }
 }

@@ -202,6 +202,8 @@ pub struct MergeSummary {
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
+    /// Pages of flushes without merges.
+    pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
     /// Erases of the most erased superblock less those of the least erased one, at the end.
@@ -210,8 +212,8 @@ pub struct MergeSummary {
 
 impl MergeSummary {
     const fn new(of: MergeCounters) -> Self {
-        let MergeCounters { merges, copied, given, log_pages, maps, replaced, erase_spread } = of;
-        Self { merges, copied, given, log_pages, maps, replaced, erase_spread }
+        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced, erase_spread } = of;
+        Self { merges, copied, given, log_pages, maps, flush_pages, replaced, erase_spread }
     }
 }
 

@@ -193,6 +193,9 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(format!(
             "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
         ));
+        if of.flush_pages > 0 {
+            lines.push(format!("{} pages of flushes without merges", count(of.flush_pages as f64)));
+        }
     }
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];

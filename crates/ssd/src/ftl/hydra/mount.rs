@@ -6,7 +6,8 @@
 use flash::nand::{Media, Sector, Spare};
 use flash::units::Span;
 
-use super::journal::{Found, Journal, Record};
+use super::flush_log::FlushLog;
+use super::journal::{Areas, Found, Journal, Record};
 use super::superblocks::{NONE, Superblocks};
 use super::{HydraFtl, Kind};
 use crate::Resolved;
@@ -29,6 +30,8 @@ impl HydraFtl {
             map: vec![NONE; layout.logical as usize],
             forgotten: vec![None; layout.logical as usize],
             journal,
+            flush_log: None,
+            saved: Vec::new(),
             version: found.version,
             merges: Vec::new(),
             idle: Vec::new(),
@@ -52,9 +55,21 @@ impl HydraFtl {
         let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
         ftl.superblocks.take_stock(media, mapped.into_iter());
         ftl.log_replacements();
+        ftl.mount_flush_log(&hydra.areas, media);
         ftl.counts = MergeCounters::default();
         ftl.found = ftl.count_rows(media);
         ftl
+    }
+
+    fn mount_flush_log<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) {
+        if areas.strips.is_empty() {
+            return;
+        }
+        let first = areas.places.len() as u32;
+        let merged = |lpn| self.row_version(media, lpn);
+        let (log, saved, newest) = FlushLog::mount(&self.layout, areas, media, first, merged);
+        self.version = self.version.max(newest);
+        (self.flush_log, self.saved) = (Some(log), saved);
     }
 
     /// The map as it was written, and then what the log says.
@@ -100,7 +115,9 @@ impl HydraFtl {
         let (geometry, timing) = (media.geometry(), &resolved.backend.timing);
         let mut array = vec![Span::ZERO; geometry.die_count() as usize];
         let mut bus = vec![Span::ZERO; geometry.channels as usize];
-        for (_, block) in of(resolved).areas.blocks(geometry.blocks) {
+        let areas = &of(resolved).areas;
+        let journal = areas.blocks(geometry.blocks).map(|(_, block)| block);
+        for block in journal.chain(areas.flush_blocks(geometry.blocks)) {
             let die = geometry.die_of(block);
             let holds = |page: &u32| media.spare(geometry.slot(block, *page)) != Spare::Empty;
             let pages = (0..geometry.pages).take_while(holds).count().max(1);
