@@ -22,6 +22,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("hydra/ceilings", include_str!("../../../../studies/hydra/ceilings.toml")),
     ("hydra/degrees", include_str!("../../../../studies/hydra/degrees.toml")),
     ("hydra/energy", include_str!("../../../../studies/hydra/energy.toml")),
+    ("hydra/flush", include_str!("../../../../studies/hydra/flush.toml")),
     ("hydra/iometer", include_str!("../../../../studies/hydra/iometer.toml")),
     ("hydra/priority", include_str!("../../../../studies/hydra/priority.toml")),
     ("hydra/processor", include_str!("../../../../studies/hydra/processor.toml")),
@@ -61,8 +62,9 @@ mod tests {
     }
 
     #[test]
-    fn every_claim_of_the_fmmu_paper_is_in_a_study() {
-        let ids = (1..=11).map(|n| format!("id = \"FM{n}\""));
+    fn every_claim_of_a_paper_is_in_a_study() {
+        let ids = |paper, most| (1..=most).map(move |n| format!("id = \"{paper}{n}\""));
+        let ids = ids("DJ", 17).chain(ids("FM", 11)).chain(ids("HY", 20));
         let missing: Vec<_> = ids.filter(|id| builtin().iter().all(|(_, text)| !text.contains(id))).collect();
         assert_eq!(missing, [""; 0]);
     }
