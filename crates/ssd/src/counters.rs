@@ -67,6 +67,9 @@ pub struct MergeCounters {
     pub replaced: u64,
     /// What recovery would take if the power went now.
     pub recovery: Span,
+    /// Erases of the most erased superblock less those of the least erased one: not what happened, but how it is now
+    /// (Seong et al., Fig. 21a).
+    pub erase_spread: u32,
 }
 
 impl std::ops::Sub for MergeCounters {
@@ -82,6 +85,7 @@ impl std::ops::Sub for MergeCounters {
             flush_pages: self.flush_pages - from.flush_pages,
             replaced: self.replaced - from.replaced,
             recovery: self.recovery,
+            erase_spread: self.erase_spread,
         }
     }
 }

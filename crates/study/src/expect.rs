@@ -29,6 +29,10 @@ pub struct ExpectSpec {
     /// Look at the number divided by the one at the same point with these labels instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
+    /// Look at the geometric mean along this axis instead of at its points: PCMark05's HDD score is 300 times that of
+    /// the rates of its five components (Seong et al., Sec. 4.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub geomean: Option<String>,
     /// What the paper says, short, for the table.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
@@ -44,6 +48,9 @@ pub struct ExpectSpec {
     /// The number rises or falls along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic: Option<Monotonic>,
+    /// The number goes up or down in a straight line along an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear: Option<Linear>,
     /// The number changes up to a point of an axis, and no longer beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturates: Option<Saturates>,
@@ -118,6 +125,18 @@ pub struct Monotonic {
     pub slack: Ratio,
 }
 
+/// `linear`: on the straight line from the first to the last point of an axis, whose labels are numbers.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Linear {
+    /// The axis.
+    pub along: String,
+    /// The way it goes.
+    pub direction: Direction,
+    /// How far a number may be off the line, as a share of the difference between the last number and the first.
+    pub within: Ratio,
+}
+
 /// `saturates`: the number no longer changes beyond a point of an axis.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -173,6 +192,7 @@ pub(crate) enum Condition<'a> {
     Within(&'a Within),
     Ratio(&'a RatioOf),
     Monotonic(&'a Monotonic),
+    Linear(&'a Linear),
     Saturates(&'a Saturates),
     Bounded(&'a Bounded),
     Equal(&'a Equal),
@@ -213,6 +233,7 @@ impl ExpectSpec {
             self.within.as_ref().map(Condition::Within),
             self.ratio.as_ref().map(Condition::Ratio),
             self.monotonic.as_ref().map(Condition::Monotonic),
+            self.linear.as_ref().map(Condition::Linear),
             self.saturates.as_ref().map(Condition::Saturates),
             self.bounded.as_ref().map(Condition::Bounded),
             self.equal.as_ref().map(Condition::Equal),
@@ -240,9 +261,34 @@ impl ExpectSpec {
         all
     }
 
+    /// The axis that its condition goes along.
+    fn along(&self) -> Option<&str> {
+        match self.condition()? {
+            Condition::Monotonic(Monotonic { along, .. })
+            | Condition::Linear(Linear { along, .. })
+            | Condition::Saturates(Saturates { along, .. })
+            | Condition::Equal(Equal { along: Some(along), .. }) => Some(along),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the axis along which the mean is taken.
+    fn mean_fault(&self, axes: &[(String, Vec<Label>)]) -> Option<Fault> {
+        let mean = self.geomean.as_ref()?;
+        if axes.iter().all(|(name, _)| name != mean) {
+            return Some(Fault::new("geomean", format!("there is no axis `{mean}`"), "name one of the study's axes"));
+        }
+        // `where` and `per` come before the mean.
+        let assignments = self.assignments();
+        let mut behind = assignments.iter().filter(|(key, _)| key.starts_with("ratio") || key.starts_with("order"));
+        let named = self.along() == Some(mean) || behind.any(|(_, assignment)| assignment.contains_key(mean));
+        let message = format!("is taken along `{mean}`, whose points the condition names");
+        named.then(|| Fault::new("geomean", message, "choose them in `where`"))
+    }
+
     /// What is wrong with it, apart from unknown labels.
     pub(crate) fn faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
-        let mut faults = Vec::new();
+        let mut faults: Vec<Fault> = self.mean_fault(axes).into_iter().collect();
         let mut axis = |key: &str, name: &str, label: Option<&Label>| {
             let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
                 faults.push(Fault::new(key, format!("there is no axis `{name}`"), "name one of the study's axes"));
@@ -256,10 +302,18 @@ impl ExpectSpec {
         let unit = self.unit();
         match self.condition() {
             None => {
-                let remedy = "give one of within, ratio, monotonic, saturates, bounded, equal, order";
+                let remedy = "give one of within, ratio, monotonic, linear, saturates, bounded, equal, order";
                 faults.push(Fault::new("metric", "there is not exactly one condition for it", remedy));
             }
             Some(Condition::Monotonic(monotonic)) => axis("monotonic.along", &monotonic.along, None),
+            Some(Condition::Linear(linear)) => {
+                axis("linear.along", &linear.along, None);
+                let labels = axes.iter().find(|(name, _)| *name == linear.along).map(|(_, labels)| labels);
+                if let Some(label) = labels.and_then(|labels| labels.iter().find(|label| label.number().is_none())) {
+                    let message = format!("the point `{label}` of `{}` is no number", linear.along);
+                    faults.push(Fault::new("linear.along", message, "name an axis of numbers"));
+                }
+            }
             Some(Condition::Saturates(saturates)) => axis("saturates.from", &saturates.along, Some(&saturates.from)),
             Some(Condition::Equal(Equal { along: Some(along), .. })) => axis("equal.along", along, None),
             Some(Condition::Equal(_)) => {}

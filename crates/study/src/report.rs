@@ -22,7 +22,9 @@ pub use page::page;
 pub(crate) use page::{figure, head};
 pub use requests::RequestFile;
 pub use stage::{StageError, StagedFile, sweep};
-pub use summary::{Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, Summary, Utilisation};
+pub use summary::{
+    Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, MergeSummary, Summary, Utilisation,
+};
 pub use table::table;
 pub(crate) use table::{WIDTH, count, duration, grid, memory, percent, rate, wrapped};
 

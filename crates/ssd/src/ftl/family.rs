@@ -323,7 +323,7 @@ impl Ftl {
     }
 
     /// What merges did, if it is made of them.
-    pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
+    pub(crate) fn merge_counters(&self) -> Option<MergeCounters> {
         match self {
             Self::Page(_) | Self::Hybrid(_) => None,
             Self::Hydra(ftl) => Some(ftl.counters()),

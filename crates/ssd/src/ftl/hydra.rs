@@ -90,6 +90,8 @@ pub(crate) struct HydraFtl {
     gathering: Vec<Unit>,
     /// The list of the read request that is being handed over.
     reading: Option<Handle<List>>,
+    /// The latest command of that list for each place in a superchip.
+    read_chain: Vec<Option<Handle<Command>>>,
     /// The latest command of a list that is being made, for each die of the superchip.
     chain: Vec<Option<Handle<Command>>>,
     /// Records that the log has just got.
@@ -127,13 +129,11 @@ impl HydraFtl {
     }
 
     /// What it did since the power came.
-    pub(crate) const fn counters(&self) -> MergeCounters {
+    pub(crate) fn counters(&self) -> MergeCounters {
         let (log_pages, maps) = self.journal.written();
-        let flush_pages = match &self.flush_log {
-            Some(log) => log.written(),
-            None => 0,
-        };
-        MergeCounters { log_pages, maps, flush_pages, ..self.counts }
+        let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
+        let erase_spread = self.superblocks.erase_spread();
+        MergeCounters { log_pages, maps, flush_pages, erase_spread, ..self.counts }
     }
 
     /// Rows of a superblock: what one merge can write.
@@ -182,6 +182,10 @@ impl HydraFtl {
         let command = flash.backend.add_read(list, Cause::Host, block);
         flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
         flash.backend.set_sectors(command, self.layout.crossing(mask));
+        // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
+        if let Some(before) = self.read_chain[chip as usize].replace(command) {
+            flash.backend.depend(before, command);
+        }
         owners.charge(owner);
         true
     }
@@ -190,6 +194,7 @@ impl HydraFtl {
     #[inline]
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if let Some(list) = self.reading.take() {
+            self.read_chain.fill(None);
             self.think(flash, list, READ);
         }
     }

@@ -27,6 +27,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu-16x8-ram", include_str!("../../../../devices/fmmu/16x8-ram.toml")),
     ("fmmu-16x8-v1", include_str!("../../../../devices/fmmu/16x8-v1.toml")),
     ("fmmu-32x8", include_str!("../../../../devices/fmmu/32x8.toml")),
+    ("hydra-no-buffer", include_str!("../../../../devices/hydra/no-buffer.toml")),
     ("hydra-prototype", include_str!("../../../../devices/hydra/prototype.toml")),
     ("mix-buffered-fast", include_str!("../../../../devices/mix/buffered-fast.toml")),
     ("mix-buffered-page", include_str!("../../../../devices/mix/buffered-page.toml")),

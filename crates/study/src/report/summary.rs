@@ -211,13 +211,16 @@ pub struct MergeSummary {
     pub replaced: u64,
     /// What recovery would take, in microseconds, if the power went at the end.
     pub recovery_us: f64,
+    /// Erases of the most erased superblock less those of the least erased one, at the end.
+    pub erase_spread: u32,
 }
 
 impl MergeSummary {
     fn new(of: MergeCounters) -> Self {
-        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery } = of;
+        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery, erase_spread } =
+            of;
         let recovery_us = recovery.as_us_f64();
-        Self { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery_us }
+        Self { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery_us, erase_spread }
     }
 }
 

@@ -41,6 +41,7 @@ impl HydraFtl {
             at_once: hydra.at_once,
             gathering: Vec::new(),
             reading: None,
+            read_chain: vec![None; layout.chips as usize],
             chain: Vec::new(),
             logged: Vec::new(),
             think: hydra.think,
