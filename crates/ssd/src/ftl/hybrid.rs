@@ -150,7 +150,7 @@ impl HybridFtl {
             blocks: vec![Block::default(); geometry.superblock_count() as usize],
             data: vec![None; address.blocks() as usize],
             holes: Holes::new(address.blocks(), pages),
-            logs: Logs::new(address.blocks(), pages, spec.blocks),
+            logs: Logs::new(address.blocks(), pages, spec.blocks, spec.parallel),
             allocator: Allocator::new(spec.allocation, resolved.ftl.wear.dynamic, resolved.backend.units, &geometry),
             gates: Gates::default(),
             jobs: Vec::new(),
