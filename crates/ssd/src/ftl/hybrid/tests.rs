@@ -87,6 +87,7 @@ fn a_partial_merge_takes_what_the_thesis_says() {
         assert_eq!((counted.partial, counted.partial_pages), (1, n));
         let (with, same) = partial(APART, n);
         near(with, (75.0 * us + 1500.0).max(75.0 + 250.0 * us));
+        near(counted.saving.as_us_f64(), without - with);
         assert_eq!(same, counted, "what is merged does not depend on where it is (SU1)");
     }
 }
@@ -110,6 +111,7 @@ fn a_full_merge_takes_what_the_thesis_says() {
     assert_eq!(counted.flash.of(Op::Erase, Cause::Merge).commands, 2);
     let (with, counted) = full(APART);
     near(with, 1650.0);
+    near(merges.saving.as_us_f64(), without - with);
     assert_eq!(counted.log_merges, Some(merges));
 }
 
