@@ -38,7 +38,7 @@ pub(crate) enum Command {
     },
     /// Run all studies of a paper and print its claims beside what is measured
     Reproduce {
-        /// The paper: dirik or fmmu; see `flashloom studies`
+        /// The paper: dirik, fmmu or sung; see `flashloom studies`
         paper: String,
         #[command(flatten)]
         lab: LabArgs,
