@@ -65,6 +65,8 @@ enum What {
     Requests,
     /// Reads of a drive with one map or another, beside the bare event loop
     Maps,
+    /// Writes of a full drive with log blocks, merges running
+    Merges,
 }
 
 fn main() {
@@ -88,6 +90,9 @@ fn main() {
     if wanted(What::Maps) {
         rows.extend(rounds::run(&mut maps(), rounds));
     }
+    if wanted(What::Merges) {
+        rows.extend(rounds::run(&mut merges(), rounds));
+    }
     if args.json {
         println!("{}", report::json(&rows));
     } else {
@@ -106,6 +111,12 @@ fn maps() -> Vec<Contestant> {
         Contestant::new("4 KiB random reads, table that takes no time", 1_000_000, None, reads(table)),
         Contestant::new("4 KiB random reads, FMMU", 500_000, Some(target), reads(fmmu)),
     ]
+}
+
+fn merges() -> Vec<Contestant> {
+    let target = Target { ratio: 0.0, rate: 0.05e6 };
+    let writes = Direct::new(drives::logged(), IoKind::Write);
+    vec![Contestant::new("4 KiB random writes, FAST, 28 % spare", 100_000, Some(target), writes)]
 }
 
 fn contestants() -> Vec<Contestant> {

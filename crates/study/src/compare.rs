@@ -51,6 +51,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
                 .collect(),
         }],
         only: Vec::new(),
+        baseline: Default::default(),
         metrics: METRICS.iter().map(|name| name.parse().expect("a constant, valid name")).collect(),
         claims: Vec::new(),
     };

@@ -45,6 +45,9 @@ pub struct ExpectSpec {
     /// The number at one point relates so to that at another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioOf>,
+    /// The number at one point exceeds that at another by so much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<DifferenceOf>,
     /// The number rises or falls along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic: Option<Monotonic>,
@@ -100,6 +103,18 @@ pub struct RatioOf {
     pub to: Assignment,
     /// The bounds of the quotient, both included.
     pub between: [f64; 2],
+}
+
+/// `difference`: the number at `at`, less that at `to`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DifferenceOf {
+    /// Of which point.
+    pub at: Assignment,
+    /// To which point.
+    pub to: Assignment,
+    /// The bounds, both included.
+    pub between: [Bound; 2],
 }
 
 /// Which way a number goes.
@@ -191,6 +206,7 @@ pub struct Ascending {
 pub(crate) enum Condition<'a> {
     Within(&'a Within),
     Ratio(&'a RatioOf),
+    Difference(&'a DifferenceOf),
     Monotonic(&'a Monotonic),
     Linear(&'a Linear),
     Saturates(&'a Saturates),
@@ -208,6 +224,14 @@ impl Bound {
             Self::Number(number) => Some(*number),
             Self::Text(text) => unit.parse(text),
         }
+    }
+}
+
+impl DifferenceOf {
+    /// Its bounds where `unit` is counted.
+    pub(crate) fn bounds(&self, unit: Unit) -> Option<(f64, f64)> {
+        let [low, high] = &self.between;
+        Some((low.number(unit)?, high.number(unit)?)).filter(|(low, high)| low <= high)
     }
 }
 
@@ -232,6 +256,7 @@ impl ExpectSpec {
         let all = [
             self.within.as_ref().map(Condition::Within),
             self.ratio.as_ref().map(Condition::Ratio),
+            self.difference.as_ref().map(Condition::Difference),
             self.monotonic.as_ref().map(Condition::Monotonic),
             self.linear.as_ref().map(Condition::Linear),
             self.saturates.as_ref().map(Condition::Saturates),
@@ -254,6 +279,9 @@ impl ExpectSpec {
         all.extend(self.per.iter().map(|per| ("per".to_owned(), per)));
         if let Some(RatioOf { at, to, .. }) = &self.ratio {
             all.extend([("ratio.at".to_owned(), at), ("ratio.to".to_owned(), to)]);
+        }
+        if let Some(DifferenceOf { at, to, .. }) = &self.difference {
+            all.extend([("difference.at".to_owned(), at), ("difference.to".to_owned(), to)]);
         }
         if let Some(order) = &self.order {
             all.extend(order.of.iter().enumerate().map(|(i, of)| (format!("order.of[{i}]"), of)));
@@ -302,7 +330,8 @@ impl ExpectSpec {
         let unit = self.unit();
         match self.condition() {
             None => {
-                let remedy = "give one of within, ratio, monotonic, linear, saturates, bounded, equal, order";
+                let remedy =
+                    "give one of within, ratio, difference, monotonic, linear, saturates, bounded, equal, order";
                 faults.push(Fault::new("metric", "there is not exactly one condition for it", remedy));
             }
             Some(Condition::Monotonic(monotonic)) => axis("monotonic.along", &monotonic.along, None),
@@ -332,10 +361,14 @@ impl ExpectSpec {
             Some(Condition::Ratio(ratio)) if ratio.between[0] > ratio.between[1] => {
                 faults.push(Fault::new("ratio.between", "its first bound is the larger one", "swap them"));
             }
+            Some(Condition::Difference(difference)) if difference.bounds(unit).is_none() => {
+                let remedy = format!("give two, the lower one first, written as {}", unit.example());
+                faults.push(Fault::new("difference.between", "are no bounds of this metric", remedy));
+            }
             Some(Condition::Order(order)) if order.of.len() < 2 => {
                 faults.push(Fault::new("order.of", "there is nothing to compare", "name at least two points"));
             }
-            Some(Condition::Within(_) | Condition::Ratio(_) | Condition::Order(_)) => {}
+            Some(Condition::Within(_) | Condition::Ratio(_) | Condition::Difference(_) | Condition::Order(_)) => {}
         }
         faults
     }

@@ -119,8 +119,9 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 17] = [
+pub const HELP: [&str; 18] = [
     "mean (over all requests)",
+    "accumulated (the response times of all requests together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, requests, requests-per-s, rate, bytes",
     "requests-per-s",
@@ -139,7 +140,8 @@ pub const HELP: [&str; 17] = [
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
      time of a question and of a flush)",
     "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
-     (copied by each)",
+     (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
+     device, if each merge ran on controllers of its own instead of one)",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "A / B for a quotient",
@@ -148,6 +150,7 @@ pub const HELP: [&str; 17] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
     Mean,
+    Accumulated,
     Kind(&'static str, Stat),
     RequestsPerSecond,
     Rate,
@@ -195,6 +198,7 @@ impl Name {
         };
         match parts[..] {
             ["mean"] => Some(Self::Mean),
+            ["accumulated"] => Some(Self::Accumulated),
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
             ["rate"] => Some(Self::Rate),
             ["simulated"] => Some(Self::Simulated),
@@ -232,6 +236,7 @@ impl Name {
     const fn unit(&self) -> Unit {
         match self {
             Self::Mean
+            | Self::Accumulated
             | Self::Simulated
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
                 Unit::Time
@@ -258,13 +263,8 @@ impl Name {
             || ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum::<u64>() as f64;
         let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
         match self {
-            Self::Mean => {
-                let kinds = || summary.kinds.values();
-                let sum: f64 =
-                    kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
-                let requests: u64 = kinds().map(|kind| kind.requests).sum();
-                (requests > 0).then(|| sum / requests as f64)
-            }
+            Self::Mean => accumulated(summary).map(|(sum, requests)| sum / requests as f64),
+            Self::Accumulated => accumulated(summary).map(|(sum, _)| sum),
             Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
             Self::RequestsPerSecond => summary.requests_per_s,
             Self::Rate => Some(bytes() / summary.simulated_s).filter(|rate| rate.is_finite()),
@@ -300,6 +300,14 @@ impl Name {
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
         }
     }
+}
+
+/// The response times of all requests together, and how many there are, if there are any.
+fn accumulated(summary: &Summary) -> Option<(f64, u64)> {
+    let kinds = || summary.kinds.values();
+    let sum = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
+    let requests = kinds().map(|kind| kind.requests).sum();
+    (requests > 0).then_some((sum, requests))
 }
 
 fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&crate::report::FlashRow) -> u64) -> f64 {
@@ -419,6 +427,9 @@ mod tests {
         assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
         assert_eq!(of("erases.mean"), Some(2.0));
         assert_eq!((of("energy"), of("energy-per-sector")), (None, None));
+        let requests: u64 = summary.kinds.values().map(|kind| kind.requests).sum();
+        let accumulated = of("accumulated").expect("requests");
+        assert!((accumulated / requests as f64 - of("mean").expect("requests")).abs() < 1e-9);
         assert_eq!(of("read.mean / read.mean"), Some(1.0));
         let programs: u64 = summary.flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("commands.program"), Some(programs as f64));

@@ -115,6 +115,17 @@ impl ExpectSpec {
                 };
                 over(&groups, || range(groups.iter().map(of), change), holds, show)
             }
+            Condition::Difference(difference) => {
+                let groups = values.tuples(&[&difference.at, &difference.to]);
+                let of = |group: &Group| group.values[0] - group.values[1];
+                let (low, high) = difference.bounds(unit).expect("they were checked");
+                let holds = |group: &Group| (low..=high).contains(&of(group));
+                let show = |group: &Group| {
+                    let [at, to] = [0, 1].map(|i: usize| unit.show(group.values[i]));
+                    format!("{} ({at} less {to})", unit.show(of(group)))
+                };
+                over(&groups, || range(groups.iter().map(of), |v| unit.show(v)), holds, show)
+            }
             Condition::Monotonic(monotonic) => {
                 let groups = values.along(&monotonic.along);
                 let slack = monotonic.slack.get();

@@ -62,6 +62,21 @@ fn a_ratio_is_taken_in_each_of_the_other_combinations() {
 }
 
 #[test]
+fn a_difference_is_taken_in_each_of_the_other_combinations() {
+    holds("difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"6ms\", \"8ms\"] }", "6.00ms to 8.00ms");
+    holds(
+        "per = { banks = 1 }\ndifference = { at = { banks = 1 }, to = { banks = 2 }, between = [0.5, 0.6] }",
+        "0.50 to 0.60",
+    );
+    fails(
+        "difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"0ms\", \"7ms\"] }",
+        &["disk old: 8.00ms (16.0ms less 8.00ms)"],
+    );
+    let wrong = "difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"2ms\", \"1ms\"] }";
+    assert_eq!(parse(wrong).faults(&axes())[0].path, "difference.between");
+}
+
+#[test]
 fn numbers_go_one_way_or_settle() {
     holds(
         "where = { disk = \"old\" }\nmonotonic = { along = \"banks\", direction = \"falls\" }",

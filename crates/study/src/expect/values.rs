@@ -83,6 +83,15 @@ impl<'a> Values<'a> {
         self
     }
 
+    /// The value at a point, and that at the same point with the labels of `to`.
+    pub(crate) fn beside(&self, labels: &[Label], to: &Assignment) -> Option<(f64, f64)> {
+        let pairs = self.axes.iter().zip(labels);
+        let place: Option<Vec<usize>> =
+            pairs.map(|((_, all), label)| all.iter().position(|other| other == label)).collect();
+        let place = place?;
+        Some((*self.at.get(&place)?, *self.at.get(&self.moved(&place, to))?))
+    }
+
     /// All of them.
     pub(crate) fn all(&self) -> impl Iterator<Item = f64> + '_ {
         self.at.values().copied()

@@ -31,6 +31,8 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung-as-ssd", include_str!("../../../../workloads/sung-as-ssd.toml")),
     ("sung-financial1", include_str!("../../../../workloads/sung-financial1.toml")),
     ("sung-financial2", include_str!("../../../../workloads/sung-financial2.toml")),
+    ("sung-four-reads", include_str!("../../../../workloads/sung-four-reads.toml")),
+    ("sung-merge", include_str!("../../../../workloads/sung-merge.toml")),
     ("sung-msnfs", include_str!("../../../../workloads/sung-msnfs.toml")),
     ("sung-pcmark", include_str!("../../../../workloads/sung-pcmark.toml")),
     ("sung-windows-pc", include_str!("../../../../workloads/sung-windows-pc.toml")),

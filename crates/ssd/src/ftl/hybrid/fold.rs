@@ -285,6 +285,9 @@ impl HybridFtl {
         } else {
             self.jobs[i].folds += 1;
             self.merges.full_pages += u64::from(fold.copies);
+            let (copied, logged) = (u64::from(fold.copies), fold.logged.len() as u64);
+            let erased = (old.is_some(), self.logs.log(id).valid == 0);
+            self.merges.saving += self.ideal.saved_by_full((copied - logged.min(copied), logged.min(copied)), erased);
         }
         fold.phase = Phase::Ending;
         for (superblock, failed) in fold.emptied.drain(..) {
@@ -313,6 +316,7 @@ impl HybridFtl {
         } else {
             self.merges.partial += 1;
             self.merges.partial_pages += u64::from(fold.copies);
+            self.merges.saving += self.ideal.saved_by_partial(fold.copies.into());
         }
     }
 }
