@@ -106,7 +106,8 @@ fn a_trace_under_a_study_is_compared_with_its_baseline() {
     // Every second write is an update: 4 KiB each, all over a MiB.
     let line = |i: u64| format!("{}.0 0 {} 8 0\n", i * 5, i * 7 % 128 * 16);
     fs::write(&trace, (0..1_500).map(line).collect::<String>()).expect("written");
-    let output = flashloom(&["study", "sung/traces", "--workload", &trace.display().to_string(), "--quiet", "--verify"]);
+    let output =
+        flashloom(&["study", "sung/traces", "--workload", &trace.display().to_string(), "--quiet", "--verify"]);
     let printed = text(&output.stdout);
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(printed.contains("less by") && !printed.contains("PCMark") && printed.contains("idle"), "{printed}");

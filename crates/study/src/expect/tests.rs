@@ -64,7 +64,10 @@ fn a_ratio_is_taken_in_each_of_the_other_combinations() {
 #[test]
 fn a_difference_is_taken_in_each_of_the_other_combinations() {
     holds("difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"6ms\", \"8ms\"] }", "6.00ms to 8.00ms");
-    holds("per = { banks = 1 }\ndifference = { at = { banks = 1 }, to = { banks = 2 }, between = [0.5, 0.6] }", "0.50 to 0.60");
+    holds(
+        "per = { banks = 1 }\ndifference = { at = { banks = 1 }, to = { banks = 2 }, between = [0.5, 0.6] }",
+        "0.50 to 0.60",
+    );
     fails(
         "difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"0ms\", \"7ms\"] }",
         &["disk old: 8.00ms (16.0ms less 8.00ms)"],
