@@ -155,8 +155,10 @@ impl HybridFtl {
         let fold = &self.jobs[i].fold;
         let here = fold.logged.iter().filter(|(_, place)| self.logs.locate(*place).0 == id).count();
         let last = !fold.converts && here == log.valid as usize;
-        let old = old.filter(|old| !self.blocks[old.index()].failing);
-        let log = Some(log.superblock).filter(|block| last && !self.blocks[block.index()].failing);
+        // A block that the host reads is erased when it no longer does: its reads may be anywhere in their queues.
+        let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
+        let old = old.filter(free);
+        let log = Some(log.superblock).filter(|block| last && free(block));
         self.jobs[i].fold.erased_early = old.is_some();
         self.jobs[i].emptied = log.is_some();
         for superblock in old.into_iter().chain(log) {
