@@ -138,6 +138,10 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Write one page to look at: the claims and the points of each study as charts
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
@@ -344,6 +348,10 @@ pub(crate) struct OutputArgs {
     /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Write one page to look at: charts, numbers and the configuration, in a file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Write every request into a Parquet file
     #[arg(long, value_name = "FILE")]
