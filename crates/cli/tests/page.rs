@@ -174,8 +174,11 @@ fn compare(html: &str, json: &Value) -> usize {
         let shown = number(rest.split_once('<').expect("its end").0);
         let seconds = ["simulated_s", "array_s", "bus_s"].iter().any(|key| pointer.ends_with(key));
         let value = json.pointer(pointer).and_then(Value::as_f64).expect(pointer) * if seconds { 1e6 } else { 1.0 };
-        // Three digits are shown.
-        assert!((shown - value).abs() <= 0.0051 * value.abs(), "{pointer}: {shown} is shown for {value}");
+        // Three digits are shown, of small counts the whole ones.
+        let counted = ["requests_per_s", "requests", "commands", "pages"].iter().any(|key| pointer.ends_with(key));
+        let off = if counted { 0.5 } else { 0.0 };
+        let most = (0.0051 * value.abs()).max(off);
+        assert!((shown - value).abs() <= most, "{pointer}: {shown} is shown for {value}");
         compared += 1;
     }
     compared
@@ -230,7 +233,8 @@ fn dark_pages_and_phones_are_drawn_too() {
     let opened = open(browser, &frame, "", &["--allow-file-access-from-files"]);
     let (_, found) = opened.html.split_once("id=\"found\">").expect("the place");
     let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
-    assert_eq!((found["drawn"].as_str(), found["scroll"].as_u64()), (Some("9"), Some(390)), "{found}");
+    assert_eq!(found["drawn"], "9", "{found}");
+    assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
     let wide = found["wide"].as_array().expect("widths");
     assert!(wide.len() == 9 && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)), "{found}");
     assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");

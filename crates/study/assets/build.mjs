@@ -20,7 +20,7 @@ await build({
   banner: { js: banner },
 });
 
-const text = (name) => readFileSync(`node_modules/${name}`, "utf8").trimEnd();
+const text = (name) => readFileSync(`node_modules/${name}`, "utf8").replace(/\r\n/g, "\n").trimEnd();
 const licences = [
   ["Apache ECharts", ["echarts/NOTICE", "echarts/LICENSE", "echarts/licenses/LICENSE-d3"]],
   ["ZRender, a part of it", ["zrender/LICENSE"]],

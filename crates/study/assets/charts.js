@@ -59,6 +59,8 @@ const charts = (() => {
   // --- how it looks ---
 
   const PALETTE = 8;
+  // Below this width there is no room for all tools, and no mouse to draw a box with.
+  const NARROW = 480;
 
   // The colours of the style sheet as they are now.
   function look(width, printing) {
@@ -204,6 +206,11 @@ const charts = (() => {
   function tools(of, axes) {
     if (of.printing) return { show: false };
     const style = { borderColor: of.soft };
+    const box = {
+      title: { zoom: "zoom into a box", back: "zoom back" },
+      filterMode: "none",
+      brushStyle: { color: of.line, opacity: 0.5 },
+    };
     // Above the edge, because room for the titles of the icons is kept there.
     return {
       right: 0,
@@ -212,19 +219,8 @@ const charts = (() => {
       iconStyle: style,
       emphasis: { iconStyle: { borderColor: of.ink, textFill: of.ink } },
       feature: Object.assign(
-        axes
-          ? {
-              dataZoom: Object.assign(
-                {
-                  title: { zoom: "zoom into a box", back: "zoom back" },
-                  filterMode: "none",
-                  brushStyle: { color: of.line, opacity: 0.5 },
-                },
-                axes,
-              ),
-              restore: { title: "show all" },
-            }
-          : {},
+        axes && of.width >= NARROW ? { dataZoom: Object.assign(box, axes) } : {},
+        axes ? { restore: { title: "show all" } } : {},
         { saveAsImage: { title: "save as SVG", type: "svg", backgroundColor: of.card, name: "flashloom" } },
       ),
     };
@@ -247,7 +243,7 @@ const charts = (() => {
     show: names.length > 1,
     left: 0,
     top: 0,
-    width: of.width - (of.printing ? 0 : 130),
+    width: of.width - (of.printing ? 0 : of.width < NARROW ? 75 : 130),
     itemWidth: 14,
     itemHeight: 10,
     data: names,

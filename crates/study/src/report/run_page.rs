@@ -64,11 +64,11 @@ fn tiles(summary: &Summary, root: &str) -> Vec<Tile> {
         tile("simulated time", time(span.as_us_f64()), "/simulated_s"),
     ];
     tiles.extend(summary.requests_per_s.map(|rate| tile("requests/s", count(rate), "/requests_per_s")));
-    for kind in KINDS {
+    for kind in ["read", "write"] {
         let Some(of) = summary.kinds.get(kind) else { continue };
-        for (key, shown) in [("mean", "mean"), ("p99", "p99")] {
+        for key in ["mean", "p99"] {
             let at = format!("/kinds/{kind}/latency_us/{key}");
-            tiles.extend(of.latency_us.get(key).map(|us| tile(&format!("{kind}, {shown}"), time(*us), &at)));
+            tiles.extend(of.latency_us.get(key).map(|us| tile(&format!("{kind}, {key}"), time(*us), &at)));
         }
     }
     let waf = summary.write_amplification;
