@@ -79,16 +79,16 @@ fn nines(share: f64) -> f64 {
 /// A distribution as a line; `None` of nothing.
 fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line> {
     let count = latency.count() as f64;
-    let least = latency.min()?;
+    let (least, most) = (latency.min()?, latency.max()?);
     // The last request of n is drawn half of it short of all of them, which no axis of nines reaches.
     let last = 1.0 - 0.5 / count;
-    let (wide, high) = (nines(last), (latency.max()?.as_us_f64() / least.as_us_f64().max(1e-6)).log10());
+    let (wide, high) = (nines(last), (most.as_us_f64() / least.as_us_f64().max(1e-6)).log10());
     let (mut seen, mut points): (u64, Vec<[f64; 2]>) = (0, Vec::new());
     let mut bins = latency.bins().peekable();
     while let Some(bin) = bins.next() {
         // A bin holds the requests between the share before it and the share after it. The exact extremes stand for
         // the edges of the bins they are in.
-        let us = bin.up_to.max(least).min(latency.max()?).as_us_f64();
+        let us = if bins.peek().is_none() { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
         let before = seen as f64 / count;
         seen += bin.count;
         let after = (seen as f64 / count).min(last);
