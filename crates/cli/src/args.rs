@@ -165,7 +165,7 @@ pub(crate) struct CompareArgs {
     pub(crate) skip: Option<u64>,
 
     /// What becomes of addresses of a trace beyond the disks: error, wrap or compact
-    #[arg(long, value_name = "RULE", default_value = "compact", value_parser = extent)]
+    #[arg(long, value_name = "RULE", default_value = "wrap", value_parser = extent)]
     pub(crate) extent: ExtentRule,
 
     /// Only the requests of this volume of a trace
@@ -203,6 +203,10 @@ pub(crate) struct LabArgs {
     /// as Parquet
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Write one page to look at: the claims and the points of each study as charts
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Show no progress
     #[arg(long)]
@@ -410,6 +414,10 @@ pub(crate) struct OutputArgs {
     /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Write one page to look at: charts, numbers and the configuration, in a file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Write every request into a Parquet file
     #[arg(long, value_name = "FILE")]

@@ -11,7 +11,7 @@ use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::reconcile::reconcile;
-use study::report::{About, OutDir, Report, RequestFile, Summary, table};
+use study::report::{About, OutDir, PageFile, Report, RequestFile, Summary, page, table};
 use study::run::{Flow, RunResult, Runner};
 use study::snapshot::SnapshotFile;
 use study::watch::Watch;
@@ -21,7 +21,7 @@ use workload::trace::TraceOptions;
 
 use crate::args::RunArgs;
 use crate::device::device;
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, apart, print};
 use crate::options::FlowArg;
 use crate::prepare::prepare;
 use crate::progress::Bar;
@@ -106,15 +106,19 @@ fn on_disk<S: Sector, P: Payload<S>, O: Observer>(
 /// Where results go besides the terminal.
 pub(crate) struct Outputs {
     dir: Option<OutDir>,
+    page: Option<PageFile>,
     log: Option<RequestFile>,
 }
 
 impl Outputs {
     /// Prepares them.
     pub(crate) fn create(args: &RunArgs, about: &About) -> Result<Self, Failure> {
-        let dir = args.output.out.as_deref().map(OutDir::create).transpose()?;
-        let log = args.output.requests.as_deref().map(|path| RequestFile::create(path, about)).transpose()?;
-        Ok(Self { dir, log })
+        let output = &args.output;
+        apart(&[("--out", &output.out), ("--report", &output.report), ("--requests", &output.requests)])?;
+        let dir = output.out.as_deref().map(OutDir::create).transpose()?;
+        let page = output.report.as_deref().map(PageFile::create).transpose()?;
+        let log = output.requests.as_deref().map(|path| RequestFile::create(path, about)).transpose()?;
+        Ok(Self { dir, page, log })
     }
 }
 
@@ -222,14 +226,12 @@ where
     if let Some(log) = outputs.log {
         log.finish().map_err(|error| Failure::Input(format!("the request log cannot be written: {error}")))?;
     }
-    let page = outputs.dir.map(|dir| {
-        let reports: Vec<_> = outcomes.iter().map(Outcome::report).zip(&summaries).collect();
-        dir.finish(&reports)
-    });
-    let page = page.transpose()?;
+    let reports: Vec<_> = outcomes.iter().map(Outcome::report).zip(&summaries).collect();
+    let in_dir = outputs.dir.map(|dir| dir.finish(&reports)).transpose()?;
+    let alone = outputs.page.map(|file| file.finish(&page(&reports))).transpose()?;
     let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };
     print(results, &text)?;
-    if let Some(page) = page {
+    for page in in_dir.iter().chain(&alone) {
         eprintln!("report: {}", page.display());
     }
     Ok(())

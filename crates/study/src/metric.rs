@@ -17,7 +17,8 @@ use map::MapStat;
 use merges::MergeStat;
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Microseconds.
     Time,

@@ -1,26 +1,28 @@
 //! What came of a run, for people and for programs: a table, JSON, Parquet and a page to look at.
 
-mod chart;
 mod columns;
+mod figure;
+mod figures;
 mod log;
 mod map;
 mod out;
 mod page;
 mod requests;
+mod run_page;
 mod stage;
 mod summary;
 mod table;
 
-pub(crate) use chart::{Axis, COLOURS, Line, Scale, escape, lines};
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
+pub use figure::{Axis, COLOURS, Chart, Course, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
-pub use out::OutDir;
 pub(crate) use out::STUDY_MARK;
-pub use page::page;
-pub(crate) use page::{figure, head};
+pub use out::{OutDir, PageFile};
+pub use page::{Block, Cell, Page, Row, Section, Table, Tile};
 pub use requests::RequestFile;
+pub use run_page::page;
 pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{
     Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, MergeSummary, Summary, Utilisation,

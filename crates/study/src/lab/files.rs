@@ -13,7 +13,7 @@ use crate::plan::Label;
 use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-study-1";
+pub(super) const SCHEMA: &str = "flashloom-study-1";
 
 /// What every file of points has, besides the metrics of its study.
 const ALWAYS: [&str; 14] = [
@@ -142,7 +142,7 @@ pub fn write_all(
     let fill = |folder: &Path| -> io::Result<()> {
         fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
         fs::write(folder.join("claims.txt"), claims_table(claims))?;
-        fs::write(folder.join("report.html"), page(program, outcomes, claims))?;
+        fs::write(folder.join("report.html"), page(program, outcomes, claims).html())?;
         for outcome in outcomes {
             let spec = &outcome.plan.spec;
             let name: String = spec.name.chars().map(|c| if c == '/' { '-' } else { c }).collect();
@@ -190,6 +190,11 @@ pub fn claims_table(claims: &[Claim]) -> String {
             said.iter().for_each(|line| fold(&mut notes, "  ", line));
         }
     }
+    format!("{}{}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows), tally(claims))
+}
+
+/// How many claims came out how, in a sentence without its full stop.
+pub(super) fn tally(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict() == verdict).count();
     let several = if claims.len() == 1 { "claim" } else { "claims" };
     let mut tally = format!("{} {several}: {} hold", claims.len(), count(Verdict::Holds));
@@ -202,7 +207,7 @@ pub fn claims_table(claims: &[Claim]) -> String {
             tally.push_str(&format!(", {} {said}", count(verdict)));
         }
     }
-    format!("{}{tally}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows))
+    tally
 }
 
 /// Adds a paragraph with its lines broken at the width of the tables.
