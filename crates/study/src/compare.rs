@@ -327,6 +327,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::float_cmp)] // The very same numbers, not computed twice.
     fn every_column_has_its_best() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], 300);
         let names: Vec<_> = comparison.rows.iter().map(|row| row.device.as_str()).collect();

@@ -223,7 +223,9 @@ pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
         let spec = try_queues(rng, device);
         let Ok(resolved) = spec.resolve() else { continue };
         let queues = &resolved.host.queues;
-        if queues.queues.iter().all(|queue| resolved.room(queue.set) >= u64::from(resolved.units)) {
+        // Only a page-mapped FTL confines anybody.
+        let fits = |set: u32| resolved.ftl.kind != FtlKind::Page || resolved.room(set) >= u64::from(resolved.units);
+        if queues.queues.iter().all(|queue| fits(queue.set)) {
             return spec;
         }
     }

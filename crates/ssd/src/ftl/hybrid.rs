@@ -2,7 +2,7 @@
 //!
 //! A page that has never been written goes to its own offset in the data block of its logical block, as long as nothing
 //! behind it has been programmed there. Any other write goes to a log block; which one, and which is merged when there
-//! is no room, is the [`Policy`]'s to say. A [merge](merge) makes a data block out of a log block, or copies the
+//! is no room, is the [`Policy`]'s to say. A [`merge`] makes a data block out of a log block, or copies the
 //! newest pages of a logical block into a new one.
 //!
 //! What a page of a data block holds is read from its spare area, so there is no state for each page beside that: what

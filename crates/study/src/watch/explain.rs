@@ -96,7 +96,7 @@ pub fn table(explained: &[Explained]) -> String {
     for Explained { kind, bands } in explained {
         let named = |of: fn(&Band) -> &Times| {
             let mut names: Vec<&str> = Vec::new();
-            bands.iter().flat_map(|band| of(band)).for_each(|(name, _)| {
+            bands.iter().flat_map(of).for_each(|(name, _)| {
                 if !names.contains(name) {
                     names.push(name);
                 }
