@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
+use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
 use study::lab::{self, Program};
 use study::plan::RunSpec;
-use study::report::OutDir;
+use study::report::{OutDir, PageFile};
 
 use crate::args::CompareArgs;
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, apart, print};
 use crate::progress::Bar;
 
 /// Does what `flashloom compare` is asked.
@@ -21,7 +21,9 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     };
     let plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    apart(&[("--out", &args.lab.out), ("--report", &args.lab.report)])?;
     let dir = args.lab.out.as_deref().map(OutDir::create).transpose()?;
+    let file = args.lab.report.as_deref().map(PageFile::create).transpose()?;
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
     let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.lab.quiet);
     let outcome = lab::run(plan, &program, args.lab.jobs, &|done, all| bar.step(done, all));
@@ -30,7 +32,12 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     if let Some(dir) = dir {
         lab::write_all(dir, &program, &outcomes, &[])?;
     }
-    print(results, &if args.lab.json { comparison.json() } else { comparison.table() })
+    let report = file.map(|file| file.finish(&page(&program, &comparison))).transpose()?;
+    print(results, &if args.lab.json { comparison.json() } else { comparison.table() })?;
+    if let Some(report) = report {
+        eprintln!("report: {}", report.display());
+    }
+    Ok(())
 }
 
 /// How each disk is run.

@@ -3,7 +3,6 @@
 use std::io::Write;
 use std::path::Path;
 
-use flash::backend::Observer;
 use flash::nand::{Sector, Stamp};
 use flash::units::{Energy, Sectors, Span, Time};
 use ssd::{Drive, QueueId, Ssd};
@@ -14,8 +13,8 @@ use study::reconcile::reconcile;
 use study::report::{About, OutDir, PageFile, Report, RequestFile, Summary, page, table};
 use study::run::{Flow, RunResult, Runner};
 use study::snapshot::SnapshotFile;
-use study::watch::Watch;
 use study::watch::timeline::{Timeline, TimelineFile};
+use study::watch::{Watch, Watcher};
 use workload::Pacing;
 use workload::trace::TraceOptions;
 
@@ -52,7 +51,7 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
 }
 
 /// Runs with somebody who watches the flash: who is told when the run begins, and has the last word.
-pub(crate) fn watched<O: Observer>(
+pub(crate) fn watched<O: Watcher>(
     args: &RunArgs,
     observer: O,
     begin: fn(&mut O, Time),
@@ -78,7 +77,7 @@ pub(crate) fn watched<O: Observer>(
     }
 }
 
-fn on_disk<S: Sector, P: Payload<S>, O: Observer>(
+fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
     device: &Device,
     (workload, tenants): (Workload, Vec<Tenant>),
     payload: &mut P,
@@ -184,9 +183,9 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn report(&self) -> Report<'_> {
+    fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
         let Self { about, result, erase_counts, energy, verified, notes } = self;
-        Report { about, result, erase_counts, energy, verified: *verified, notes }
+        Report { about, result, timeline, erase_counts, energy, verified: *verified, notes }
     }
 }
 
@@ -222,11 +221,14 @@ where
         }
         outcomes.push(Outcome { about, result, erase_counts, energy, verified, notes });
     }
-    let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report())).collect();
+    let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report(None))).collect();
     if let Some(log) = outputs.log {
         log.finish().map_err(|error| Failure::Input(format!("the request log cannot be written: {error}")))?;
     }
-    let reports: Vec<_> = outcomes.iter().map(Outcome::report).zip(&summaries).collect();
+    // The window counts from the start of the run, where the first stage is.
+    let timelines = std::iter::once(drive.timeline()).chain(std::iter::repeat(None));
+    let reports = outcomes.iter().zip(timelines).map(|(outcome, timeline)| outcome.report(timeline));
+    let reports: Vec<_> = reports.zip(&summaries).collect();
     let in_dir = outputs.dir.map(|dir| dir.finish(&reports)).transpose()?;
     let alone = outputs.page.map(|file| file.finish(&page(&reports))).transpose()?;
     let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };

@@ -56,9 +56,40 @@ fn disks_are_compared() {
     assert!(compared.status.success(), "{errors}");
     assert!(table.contains("2 disks under oltp") && table.contains("dirik-1x2"), "{table}");
     assert!(dir.path().join("out/compare.parquet").exists());
-    let (json, _) = said(&flashloom(&[&run[..], &["--json"]].concat()));
+    let page = dir.path().join("page.html").display().to_string();
+    let (json, _) = said(&flashloom(&[&run[..], &["--json", "--report", &page]].concat()));
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["rows"].as_array().expect("rows").len(), 2);
+    // The page has what is printed: the best are marked, and the numbers name their places in the same JSON.
+    let page = fs::read_to_string(&page).expect("written");
+    assert!(page.contains("2 disks under oltp") && page.contains(" class=\"best\" data-of=\"/rows/"), "{}", page.len());
+    let (_, data) = page.split_once("id=\"data\">").expect("the data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    assert_eq!(data["result"], json);
+    assert_eq!(data["figures"].as_array().map(Vec::len), Some(4));
+}
+
+#[test]
+fn a_report_shows_the_window_of_the_timeline() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let (page, trace) = (path("page.html"), path("t.json"));
+    let run = ["run", "dirik-1x2", "random-read-4k", "--limit", "200", "--precondition", "fill", "--quiet"];
+    let run = flashloom(&[&run[..], &["--timeline", &trace, "--window", "0s..5ms", "--report", &page]].concat());
+    assert!(run.status.success(), "{}", said(&run).1);
+    let page = fs::read_to_string(&page).expect("written");
+    let (_, data) = page.split_once("id=\"data\">").expect("the data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
+    let lanes = data["figures"].as_array().expect("figures").iter().find(|figure| figure["chart"] == "lanes");
+    let lanes = lanes.expect("a timeline")["lanes"].as_array().expect("lanes").clone();
+    let names: Vec<_> = lanes.iter().map(|lane| lane["name"].as_str().expect("a name")).collect();
+    assert_eq!(names, ["channel 0", "die 0", "die 1"]);
+    for slice in lanes.iter().flat_map(|lane| lane["slices"].as_array().expect("slices")) {
+        let [from, to] = ["from", "to"].map(|key| slice[key].as_f64().expect("a time"));
+        assert!(from < to && from < 5000.0, "{slice}");
+    }
 }
 
 #[test]

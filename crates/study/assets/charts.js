@@ -428,6 +428,53 @@ const charts = (() => {
       });
     },
 
+    lanes({ x, lanes }, of) {
+      const tall = Math.min(20, Math.max(9, 420 / lanes.length));
+      const cells = lanes.flatMap((lane, i) => lane.slices.map((slice) => [slice.from, slice.to, i, slice.colour]));
+      const names = lanes.flatMap((lane) => lane.slices.map((slice) => slice.name));
+      const edges = cells.flatMap(([from, to]) => [from, to]);
+      const axis = Object.assign(numbers(of, x, edges, 26), { splitLine: { show: false }, interval: undefined });
+      return common(of, {
+        height: Math.round(tall * lanes.length) + (of.printing ? 66 : 88),
+        grid: grid(of, { left: 84, top: 24 }),
+        toolbox: tools(of, { yAxisIndex: "none" }),
+        dataZoom: zoom(of, { xAxisIndex: 0 }),
+        tooltip: tooltip(of, {
+          formatter: ({ dataIndex, value: [from, to, row, number] }) =>
+            tip(lanes[row].name, [
+              [colour(of, number), names[dataIndex], show(x.unit, to - from)],
+              ["", "from", show(x.unit, from)],
+            ]),
+        }),
+        xAxis: Object.assign(axis, { min: Math.min(...edges), max: Math.max(...edges) }),
+        yAxis: category(of, { label: "", names: lanes.map((lane) => lane.name) }, 0, {
+          inverse: true,
+          axisTick: { show: false },
+          axisLabel: { color: of.soft, fontSize: 11, interval: tall >= 11 ? 0 : "auto" },
+        }),
+        series: [
+          {
+            type: "custom",
+            name: "what it did",
+            data: cells,
+            encode: { x: [0, 1], y: 2 },
+            clip: true,
+            renderItem: (_, api) => {
+              const [left, middle] = api.coord([api.value(0), api.value(2)]);
+              const [right] = api.coord([api.value(1), api.value(2)]);
+              const height = api.size([0, 1])[1];
+              // Never so thin that it is not seen.
+              return {
+                type: "rect",
+                shape: { x: left, y: middle - height / 2 + 1, width: Math.max(right - left, 0.6), height: height - 2 },
+                style: { fill: colour(of, api.value(3)) },
+              };
+            },
+          },
+        ],
+      });
+    },
+
     heat({ x, edges, rows }, of) {
       const tall = Math.min(22, Math.max(7, 300 / rows.length));
       const cells = rows.flatMap((row, i) => row.shares.map((share, j) => [edges[j], edges[j + 1], i, share]));

@@ -1,5 +1,7 @@
 //! Several disks under one workload, side by side.
 
+mod page;
+
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -9,6 +11,8 @@ use crate::config::{Document, Faults};
 use crate::lab::Outcome;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
 use crate::report::{Summary, count, duration, grid, memory, rate};
+
+pub use page::page;
 
 /// The disks of the five papers on one array: as many chips of one kind on as many buses, one capacity, one link.
 pub const NORMALISED: [&str; 4] = ["compare-dirik", "compare-hydra", "compare-sung", "compare-fmmu"];

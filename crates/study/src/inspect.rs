@@ -1,12 +1,20 @@
 //! What a disk tells about itself after a run, besides its counters.
 
-use flash::backend::{Account, Observer, Op};
+use flash::backend::{Account, Op};
 use flash::nand::Sector;
 use flash::units::Energy;
 use ssd::Ssd;
 
+use crate::watch::Watcher;
+use crate::watch::timeline::Timeline;
+
 /// A disk that can be looked into.
 pub trait Inspect {
+    /// What happened in a window of the run, if somebody watched.
+    fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
+
     /// Erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
@@ -14,7 +22,11 @@ pub trait Inspect {
     fn energy(&self, account: &Account) -> Vec<(String, Energy)>;
 }
 
-impl<S: Sector, O: Observer> Inspect for Ssd<S, O> {
+impl<S: Sector, O: Watcher> Inspect for Ssd<S, O> {
+    fn timeline(&self) -> Option<&Timeline> {
+        self.observer().timeline()
+    }
+
     fn erase_counts(&self) -> Vec<u32> {
         self.erase_counts()
     }

@@ -411,6 +411,7 @@ mod tests {
         Summary::new(&Report {
             about: &about,
             result: &result,
+            timeline: None,
             erase_counts: &[1, 3],
             energy: &[],
             verified: None,

@@ -15,7 +15,9 @@ mod table;
 
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
-pub use figure::{Axis, COLOURS, Chart, Course, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
+pub use figure::{
+    Axis, COLOURS, Chart, Course, Figure, HeatRow, Lane, LaneSlice, Line, Names, Number, Part, Scale, Stack,
+};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub(crate) use out::STUDY_MARK;
@@ -34,6 +36,7 @@ use flash::units::Energy;
 
 use crate::oracle::Verified;
 use crate::run::RunResult;
+use crate::watch::timeline::Timeline;
 
 /// Where a result comes from; every result file says so.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -59,6 +62,8 @@ pub struct Report<'a> {
     pub about: &'a About,
     /// What came of it.
     pub result: &'a RunResult,
+    /// What happened in a window of the run, if that was watched.
+    pub timeline: Option<&'a Timeline>,
     /// Erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
     /// Energy spent during the run, by name; empty if it is not known.

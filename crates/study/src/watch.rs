@@ -6,6 +6,7 @@
 
 pub mod explain;
 pub mod journey;
+mod lanes;
 mod perfetto;
 pub mod timeline;
 mod track;
@@ -16,9 +17,27 @@ use flash::backend::{Cause, Level, Moment, Observer, Phase, RequestStep, Stop};
 use flash::units::Time;
 use ssd::Tag;
 
+pub use lanes::lanes;
+
 use journey::{Journey, Journeys, Leg};
 use timeline::Timeline;
 use track::Requests;
+
+/// Somebody who watches a disk and may have a timeline of it.
+pub trait Watcher: Observer {
+    /// What happened in a window, if that was to be kept.
+    fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
+}
+
+impl Watcher for () {}
+
+impl Watcher for Watch {
+    fn timeline(&self) -> Option<&Timeline> {
+        self.seen()
+    }
+}
 
 /// Watches a disk.
 #[derive(Clone, Debug, Default)]

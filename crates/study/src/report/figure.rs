@@ -73,6 +73,13 @@ pub enum Chart {
         /// For each row, its columns.
         values: Vec<Vec<Number>>,
     },
+    /// What happened when: a row for each thing that works, a piece for each thing it did.
+    Lanes {
+        /// From left to right.
+        x: Axis,
+        /// From the top.
+        lanes: Vec<Lane>,
+    },
     /// A bar for each range of numbers.
     Bars {
         /// From left to right.
@@ -175,6 +182,28 @@ pub struct HeatRow {
     pub name: String,
     /// A share for each column.
     pub shares: Vec<Number>,
+}
+
+/// One row of a chart of lanes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lane {
+    /// What works.
+    pub name: String,
+    /// What it did.
+    pub slices: Vec<LaneSlice>,
+}
+
+/// Something that took some time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LaneSlice {
+    /// From when.
+    pub from: Number,
+    /// Until when.
+    pub to: Number,
+    /// Number of its colour.
+    pub colour: usize,
+    /// What it was.
+    pub name: String,
 }
 
 /// A number of a chart: six digits, which is more than a screen shows and keeps pages small; `null` in JSON if it is

@@ -12,6 +12,7 @@ use crate::histogram::Histogram;
 use crate::metric::Unit;
 use crate::run::{FlowResult, rate, since, write_amplification};
 use crate::series::Interval;
+use crate::watch::lanes;
 
 /// Rows of a heat map beyond which neighbours are shown together.
 const HEAT_ROWS: usize = 64;
@@ -54,6 +55,12 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         let time = Axis::new("array time", Unit::Time, Scale::Linear);
         let of = |tally: Tally| tally.array.as_us_f64();
         all.push(Figure::new("Array time by cause", "Time the dies worked.", stacked(report, time, of)));
+    }
+    if let Some((chart, left_out)) = report.timeline.and_then(lanes) {
+        let rest =
+            if left_out > 0 { format!(" {left_out} more are in the file of the timeline.") } else { String::new() };
+        let note = format!("What channels and dies did in the window of the timeline, by cause.{rest}");
+        all.push(Figure::new("Timeline", note, chart));
     }
     if let Some(chart) = erases(report.erase_counts) {
         all.push(Figure::new("Erases", "How often each block had been erased at the end.", chart));

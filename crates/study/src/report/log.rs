@@ -54,8 +54,15 @@ mod tests {
         let result = with_log_blocks();
         assert_eq!(reconcile(&result), Ok(()));
         let about = About::default();
-        let report =
-            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result: &result,
+            timeline: None,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
         let merges = summary.log_merges.clone().expect("log blocks");
@@ -89,8 +96,15 @@ mod tests {
     fn a_device_without_log_blocks_says_nothing_of_merges() {
         let result = with_map("{ kind = \"ram\" }");
         let about = About::default();
-        let report =
-            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result: &result,
+            timeline: None,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         assert_eq!("log.full".parse::<Metric>().expect("a metric").of(&summary), None);
         assert!(summary.log_merges.is_none() && !table(&summary).contains("merges"));

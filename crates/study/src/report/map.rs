@@ -84,7 +84,15 @@ mod tests {
 
     fn shown(result: &RunResult) -> (Summary, String, String) {
         let about = About::default();
-        let report = Report { about: &about, result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result,
+            timeline: None,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         let (text, html) = (table(&summary), page(&[(report, &summary)]).html());
         (summary, text, html)

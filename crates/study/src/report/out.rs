@@ -180,6 +180,7 @@ mod tests {
         let report = Report {
             about: &about,
             result: &result,
+            timeline: None,
             erase_counts: &[1, 2, 3],
             energy: &[],
             verified: None,

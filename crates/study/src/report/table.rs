@@ -293,6 +293,7 @@ mod tests {
         let report = Report {
             about: &about,
             result: &a_result(),
+            timeline: None,
             erase_counts: &[1, 3],
             energy: &[],
             verified: None,
@@ -310,8 +311,15 @@ mod tests {
     fn flows_have_rows_of_their_own() {
         let result = crate::testing::two_flows();
         let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
-        let report =
-            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result: &result,
+            timeline: None,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         let text = table(&summary);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");

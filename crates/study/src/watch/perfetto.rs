@@ -36,7 +36,7 @@ fn us(span: Span) -> f64 {
     span.as_ps() as f64 / 1e6
 }
 
-const fn doing(primitive: Primitive) -> &'static str {
+pub(super) const fn doing(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Command => "command",
         Primitive::DataIn => "data in",
