@@ -187,7 +187,7 @@ fn windows_are_read() {
     let window: Window = "1ms..2500us".parse().expect("a window");
     assert_eq!((window.from, window.until), (Span::from_ms(1), Span::from_us(2500)));
     for (text, wanted) in [("5ms", "FROM..UNTIL"), ("2ms..1ms", "is empty"), ("1..2", "unit"), ("x..y", "")] {
-        let error = text.parse::<Window>().expect_err(text);
+        let error = text.parse::<Window>().expect_err(text).to_string();
         assert!(error.contains(wanted), "{text}: {error}");
     }
 }

@@ -1,5 +1,6 @@
 //! What every resource did in a window of time: each command a slice, with why, where and for which request.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -30,16 +31,29 @@ impl Default for Window {
     }
 }
 
-impl std::str::FromStr for Window {
-    type Err = String;
+/// A text that is no window, and what is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseWindowError(String);
 
-    /// `FROM..UNTIL`, e.g. `1s..1.01s`.
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (from, until) = text.split_once("..").ok_or("is no window; write FROM..UNTIL, e.g. 1s..1010ms")?;
-        let parse = |text: &str| text.parse::<Span>().map_err(|error| error.to_string());
+impl fmt::Display for ParseWindowError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for ParseWindowError {}
+
+impl std::str::FromStr for Window {
+    type Err = ParseWindowError;
+
+    /// `FROM..UNTIL`, e.g. `1s..1010ms`.
+    fn from_str(text: &str) -> Result<Self, ParseWindowError> {
+        let none = || ParseWindowError("is no window; write FROM..UNTIL, e.g. 1s..1010ms".into());
+        let (from, until) = text.split_once("..").ok_or_else(none)?;
+        let parse = |text: &str| text.parse::<Span>().map_err(|error| ParseWindowError(error.to_string()));
         let window = Self { from: parse(from)?, until: parse(until)? };
         if window.from >= window.until {
-            return Err(format!("is empty: it ends at {until}, and begins at {from}"));
+            return Err(ParseWindowError(format!("is empty: it ends at {until}, and begins at {from}")));
         }
         Ok(window)
     }
