@@ -19,6 +19,7 @@ demo: ## Run the demonstration disk on a recorded workload and check every byte 
 
 .PHONY: test
 test: ## Run all tests
+	@.ci/chromium
 	$(CARGO) test --workspace
 
 .PHONY: check

@@ -30,6 +30,15 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB" }
 "#;
 
+/// The chips of Sung's thesis, 2 GiB of them. As many log blocks as spare ones, but for those that merges want: how much
+/// a write costs is how many pages of its block are in the log when it is merged.
+const LOGGED: &str = r#"
+name = "logged"
+flash = { part = "K9XXG08", channels = 4, chips = 2, dies = 1, planes = 1, blocks = 1024, units = "per-channel" }
+host = { link = "none", queue-depth = 32 }
+ftl = { kind = "fast", over-provisioning = "28%", log = { blocks = 2200 } }
+"#;
+
 /// 8 GiB to a chip. On 16 channels of 8 chips it is a drive of 1 TB.
 const LARGE: &str = r#"
 name = "large"
@@ -88,6 +97,14 @@ pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
     let mut drive = build(&spec);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
     drive.precondition(Precondition::Steady, &mut |_, _| {});
+    drive
+}
+
+/// A full drive with log blocks, all of them in use: each write that needs another one is behind a merge.
+pub(crate) fn logged() -> Ssd<()> {
+    let mut drive = build(&read(LOGGED));
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
     drive
 }
 

@@ -12,6 +12,7 @@ mod clock;
 mod direct;
 mod drives;
 mod histogram;
+mod hydra;
 mod large;
 mod limit;
 mod memory;
@@ -56,12 +57,16 @@ struct Args {
 enum What {
     /// Memory and time of a large drive
     Large,
+    /// Hydra's prototype: time and memory
+    Hydra,
     /// Reading traces
     Traces,
     /// Requests, beside the bare event loop
     Requests,
     /// Reads of a drive with one map or another, beside the bare event loop
     Maps,
+    /// Writes of a full drive with log blocks, merges running
+    Merges,
 }
 
 fn main() {
@@ -73,6 +78,9 @@ fn main() {
     if wanted(What::Large) {
         rows.extend(large::measure(args.full));
     }
+    if wanted(What::Hydra) {
+        rows.extend(hydra::measure());
+    }
     if wanted(What::Traces) {
         rows.extend(traces::measure(rounds));
     }
@@ -81,6 +89,9 @@ fn main() {
     }
     if wanted(What::Maps) {
         rows.extend(rounds::run(&mut maps(), rounds));
+    }
+    if wanted(What::Merges) {
+        rows.extend(rounds::run(&mut merges(), rounds));
     }
     if args.json {
         println!("{}", report::json(&rows));
@@ -100,6 +111,12 @@ fn maps() -> Vec<Contestant> {
         Contestant::new("4 KiB random reads, table that takes no time", 1_000_000, None, reads(table)),
         Contestant::new("4 KiB random reads, FMMU", 500_000, Some(target), reads(fmmu)),
     ]
+}
+
+fn merges() -> Vec<Contestant> {
+    let target = Target { ratio: 0.0, rate: 0.05e6 };
+    let writes = Direct::new(drives::logged(), IoKind::Write);
+    vec![Contestant::new("4 KiB random writes, FAST, 28 % spare", 100_000, Some(target), writes)]
 }
 
 fn contestants() -> Vec<Contestant> {

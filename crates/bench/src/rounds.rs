@@ -44,9 +44,10 @@ impl Contestant {
 
     fn row(&self) -> Row {
         let (value, ratio) = (Spread::of(&self.rates), Spread::of(&self.ratios));
-        let wanted = |Target { ratio: share, rate }| match rate > 0.0 {
-            true => format!(">= {share} of the loop, >= {} M/s", rate / 1e6),
-            false => format!(">= {share} of the loop"),
+        let wanted = |Target { ratio: share, rate }| match (share > 0.0, rate > 0.0) {
+            (true, true) => format!(">= {share} of the loop, >= {} M/s", rate / 1e6),
+            (false, true) => format!(">= {} M/s", rate / 1e6),
+            (_, false) => format!(">= {share} of the loop"),
         };
         Row {
             name: self.name.to_owned(),

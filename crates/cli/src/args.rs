@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use flash::units::{Sectors, Span};
 use ssd::Precondition;
+use study::watch::timeline::Window;
 use workload::Pacing;
 use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
 
@@ -24,6 +25,14 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a workload on a disk and say what came of it
     Run(Box<RunArgs>),
+    /// Run a workload on a disk and say where the time of its requests went
+    Explain {
+        /// Show every leg of this request's way; requests count from zero in the order of their arrival
+        #[arg(long, value_name = "N")]
+        request: Option<u64>,
+        #[command(flatten)]
+        run: Box<RunArgs>,
+    },
     /// Run studies: many runs along axes, and what is expected of them
     Study {
         /// Study files, or names of studies that come with Flashloom
@@ -38,11 +47,13 @@ pub(crate) enum Command {
     },
     /// Run all studies of a paper and print its claims beside what is measured
     Reproduce {
-        /// The paper: dirik or fmmu; see `flashloom studies`
+        /// The paper: dirik, fmmu, hydra or sung; see `flashloom studies`
         paper: String,
         #[command(flatten)]
         lab: LabArgs,
     },
+    /// Run a workload on several disks and print them side by side
+    Compare(Box<CompareArgs>),
     /// List the studies that come with Flashloom, or print one
     Studies {
         /// Print this one
@@ -118,6 +129,61 @@ pub(crate) struct RunArgs {
     pub(crate) set: Vec<String>,
 }
 
+/// Everything `compare` can be told.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CompareArgs {
+    /// A trace, a generator or a fio job; or a workload that comes with Flashloom
+    pub(crate) workload: PathBuf,
+
+    /// Device files, or names of devices that come with Flashloom; the disks of the papers, scaled to one array of
+    /// chips, one capacity and one link, if none is named
+    #[arg(value_name = "DEVICE")]
+    pub(crate) devices: Vec<PathBuf>,
+
+    /// The disks of the papers as each has it, not scaled
+    #[arg(long, conflicts_with = "devices")]
+    pub(crate) as_published: bool,
+
+    /// Bring each disk into a state first, as in `flashloom run`; `none` for new ones
+    #[arg(long, value_name = "STEP", value_delimiter = ',', default_value = "fill")]
+    pub(crate) precondition: Vec<String>,
+
+    /// Keep this many requests outstanding, whatever the workload says
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) depth: Option<u32>,
+
+    /// Multiply all times of arrival: 0.5 plays a trace twice as fast
+    #[arg(long, value_name = "X", value_parser = positive)]
+    pub(crate) time_scale: Option<f64>,
+
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+
+    /// Leave out so many requests at the beginning of a trace
+    #[arg(long, value_name = "N")]
+    pub(crate) skip: Option<u64>,
+
+    /// What becomes of addresses of a trace beyond the disks: error, wrap or compact
+    #[arg(long, value_name = "RULE", default_value = "wrap", value_parser = extent)]
+    pub(crate) extent: ExtentRule,
+
+    /// Only the requests of this volume of a trace
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Option<String>,
+
+    /// What becomes of several volumes of a trace: single, overlay or stride:SIZE
+    #[arg(long, value_name = "RULE", default_value = "overlay")]
+    pub(crate) volumes: String,
+
+    /// Seeds; a result is the mean over them
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0")]
+    pub(crate) seeds: Vec<u64>,
+
+    #[command(flatten)]
+    pub(crate) lab: LabArgs,
+}
+
 /// How studies are run, and what is kept of them.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct LabArgs {
@@ -137,6 +203,10 @@ pub(crate) struct LabArgs {
     /// as Parquet
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+
+    /// Write one page to look at: the claims and the points of each study as charts
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
 
     /// Show no progress
     #[arg(long)]
@@ -345,9 +415,22 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
+    /// Write one page to look at: charts, numbers and the configuration, in a file that needs nothing else
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+
     /// Write every request into a Parquet file
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
+
+    /// Write what every die, channel and unit did in a window of the run into a file that Perfetto
+    /// (ui.perfetto.dev) shows
+    #[arg(long, value_name = "FILE")]
+    pub(crate) timeline: Option<PathBuf>,
+
+    /// The window of the timeline, in simulated time since the start of the run [default: 0s..10ms]
+    #[arg(long, value_name = "FROM..UNTIL", requires = "timeline")]
+    pub(crate) window: Option<Window>,
 
     /// Show no progress
     #[arg(long)]

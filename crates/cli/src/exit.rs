@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::{ErrorKind, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use study::catalogue::WorkloadError;
@@ -119,6 +120,17 @@ impl Failure {
             Self::Bug { .. } => BUG,
         }
     }
+}
+
+/// Refuses to write two results to one place: the options, and where each writes to.
+pub(crate) fn apart(outputs: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
+    for (i, (name, path)) in outputs.iter().enumerate() {
+        if let (Some(path), Some((other, _))) = (path, outputs[..i].iter().find(|(_, earlier)| earlier == path)) {
+            let path = path.display();
+            return Err(Failure::Input(format!("{path}: {other} and {name} write to one place; give each its own")));
+        }
+    }
+    Ok(())
 }
 
 /// Prints a result.

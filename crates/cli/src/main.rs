@@ -6,8 +6,10 @@
 
 mod args;
 mod check;
+mod compare;
 mod device;
 mod exit;
+mod explain;
 mod lists;
 mod options;
 mod prepare;
@@ -32,10 +34,12 @@ fn main() -> std::process::ExitCode {
             exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
         }
         Command::Run(args) => run::run(&args, &mut io::stdout()),
+        Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),
         Command::Study { studies, workload, lab } => {
             studies::study(&studies, workload.as_deref(), &lab, &mut io::stdout())
         }
         Command::Reproduce { paper, lab } => studies::reproduce(&paper, &lab, &mut io::stdout()),
+        Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
         Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),

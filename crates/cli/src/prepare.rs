@@ -1,5 +1,6 @@
 //! The state a disk is in before the run: new, as it was kept in a file, preconditioned.
 
+use flash::backend::Observer;
 use flash::fault::Fault;
 use flash::nand::Sector;
 use ssd::Ssd;
@@ -11,10 +12,14 @@ use crate::progress::Bar;
 use study::catalogue::Device;
 
 /// Builds the disk and brings it into the state that is asked for.
-pub(crate) fn prepare<S: Sector>(device: &Device, args: &RunArgs) -> Result<Ssd<S>, Failure> {
+pub(crate) fn prepare<S: Sector, O: Observer>(
+    device: &Device,
+    args: &RunArgs,
+    observer: O,
+) -> Result<Ssd<S, O>, Failure> {
     let mut drive = match &args.state.load_snapshot {
-        Some(path) => load(path, &device.resolved, args.seed)?,
-        None => Ssd::new(&device.resolved, args.seed),
+        Some(path) => load(path, &device.resolved, args.seed, observer)?,
+        None => Ssd::observed(&device.resolved, args.seed, observer),
     };
     for step in &args.state.precondition {
         if let Some(Fault { message, remedy, .. }) = step.fault(&device.resolved) {

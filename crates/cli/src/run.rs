@@ -4,21 +4,23 @@ use std::io::Write;
 use std::path::Path;
 
 use flash::nand::{Sector, Stamp};
-use flash::units::{Energy, Sectors, Span};
+use flash::units::{Energy, Sectors, Span, Time};
 use ssd::{Drive, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::reconcile::reconcile;
-use study::report::{About, OutDir, Report, RequestFile, Summary, table};
+use study::report::{About, OutDir, PageFile, Report, RequestFile, Summary, page, table};
 use study::run::{Flow, RunResult, Runner};
 use study::snapshot::SnapshotFile;
+use study::watch::timeline::{Timeline, TimelineFile};
+use study::watch::{Watch, Watcher};
 use workload::Pacing;
 use workload::trace::TraceOptions;
 
 use crate::args::RunArgs;
 use crate::device::device;
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, apart, print};
 use crate::options::FlowArg;
 use crate::prepare::{check_snapshots, prepare};
 use crate::progress::Bar;
@@ -28,6 +30,34 @@ const SETTLE: Span = Span::from_secs(60);
 
 /// Does what `flashloom run` is asked.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let Some(path) = &args.output.timeline else { return watched(args, (), |(), _| {}, |()| Ok(()), results) };
+    // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    let file = TimelineFile::create(path)?;
+    let watch = Watch::default().timeline(Timeline::new(args.output.window.unwrap_or_default()));
+    let finish = |watch: &Watch| {
+        let timeline = watch.seen().expect("a timeline was asked for");
+        if timeline.slices().is_empty() {
+            eprintln!("note: nothing happened in flash in the window of the timeline; choose another with --window");
+        }
+        if timeline.dropped() > 0 {
+            let (dropped, kept) = (timeline.dropped(), timeline.slices().len());
+            eprintln!("note: the timeline has the first {kept} slices of its window, {dropped} are left out");
+        }
+        Ok(file.finish(timeline)?)
+    };
+    watched(args, watch, Watch::begin, finish, results)?;
+    eprintln!("timeline: {} (open it in https://ui.perfetto.dev)", path.display());
+    Ok(())
+}
+
+/// Runs with somebody who watches the flash: who is told when the run begins, and has the last word.
+pub(crate) fn watched<O: Watcher>(
+    args: &RunArgs,
+    observer: O,
+    begin: fn(&mut O, Time),
+    finish: impl FnOnce(&O) -> Result<(), Failure>,
+    results: &mut dyn Write,
+) -> Result<(), Failure> {
     let device = device(&args.device, &args.set)?;
     let capacity = device.capacity();
     let options = args.trace.options(Some(capacity));
@@ -38,46 +68,57 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         // Preconditioning writes zeros, so that a disk with a past reads like a new one.
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let check = |oracle: &Oracle| Some(oracle.verified());
-        on_disk::<Stamp, _>(&device, workload, &mut Oracle::blank(granularity), check, args, results)
+        let mut oracle = Oracle::blank(granularity);
+        let drive = on_disk::<Stamp, _, _>(&device, workload, &mut oracle, check, args, (observer, begin), results)?;
+        finish(drive.observer())
     } else {
-        on_disk::<(), _>(&device, workload, &mut Blank, |_| None, args, results)
+        let drive = on_disk::<(), _, _>(&device, workload, &mut Blank, |_| None, args, (observer, begin), results)?;
+        finish(drive.observer())
     }
 }
 
-fn on_disk<S: Sector, P: Payload<S>>(
+fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
     device: &Device,
     (workload, tenants): (Workload, Vec<Tenant>),
     payload: &mut P,
     check: fn(&P) -> Option<Verified>,
     args: &RunArgs,
+    (observer, begin): (O, fn(&mut O, Time)),
     results: &mut dyn Write,
-) -> Result<(), Failure> {
+) -> Result<Ssd<S, O>, Failure> {
     workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let about = about(args, device, &workload, &tenants);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
     check_snapshots(device, args)?;
     let outputs = Outputs::create(args, &about)?;
     let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
-    let mut drive: Ssd<S> = prepare(device, args)?;
+    let mut drive: Ssd<S, O> = prepare(device, args, observer)?;
     if let Some(snapshot) = snapshot {
         snapshot.finish(drive.media())?;
     }
+    let start = drive.now();
+    begin(drive.observer_mut(), start);
     let load = Load { stages: workload.stages, tenants };
-    execute(&mut drive, load, payload, check, (args, &about), outputs, results)
+    execute(&mut drive, load, payload, check, (args, &about), outputs, results)?;
+    Ok(drive)
 }
 
 /// Where results go besides the terminal.
 pub(crate) struct Outputs {
     dir: Option<OutDir>,
+    page: Option<PageFile>,
     log: Option<RequestFile>,
 }
 
 impl Outputs {
     /// Prepares them.
     pub(crate) fn create(args: &RunArgs, about: &About) -> Result<Self, Failure> {
-        let dir = args.output.out.as_deref().map(OutDir::create).transpose()?;
-        let log = args.output.requests.as_deref().map(|path| RequestFile::create(path, about)).transpose()?;
-        Ok(Self { dir, log })
+        let output = &args.output;
+        apart(&[("--out", &output.out), ("--report", &output.report), ("--requests", &output.requests)])?;
+        let dir = output.out.as_deref().map(OutDir::create).transpose()?;
+        let page = output.report.as_deref().map(PageFile::create).transpose()?;
+        let log = output.requests.as_deref().map(|path| RequestFile::create(path, about)).transpose()?;
+        Ok(Self { dir, page, log })
     }
 }
 
@@ -143,9 +184,9 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn report(&self) -> Report<'_> {
+    fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
         let Self { about, result, erase_counts, energy, verified, notes } = self;
-        Report { about, result, erase_counts, energy, verified: *verified, notes }
+        Report { about, result, timeline, erase_counts, energy, verified: *verified, notes }
     }
 }
 
@@ -181,18 +222,19 @@ where
         }
         outcomes.push(Outcome { about, result, erase_counts, energy, verified, notes });
     }
-    let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report())).collect();
+    let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report(None))).collect();
     if let Some(log) = outputs.log {
         log.finish().map_err(|error| Failure::Input(format!("the request log cannot be written: {error}")))?;
     }
-    let page = outputs.dir.map(|dir| {
-        let reports: Vec<_> = outcomes.iter().map(Outcome::report).zip(&summaries).collect();
-        dir.finish(&reports)
-    });
-    let page = page.transpose()?;
+    // The window counts from the start of the run, where the first stage is.
+    let timelines = std::iter::once(drive.timeline()).chain(std::iter::repeat(None));
+    let reports = outcomes.iter().zip(timelines).map(|(outcome, timeline)| outcome.report(timeline));
+    let reports: Vec<_> = reports.zip(&summaries).collect();
+    let in_dir = outputs.dir.map(|dir| dir.finish(&reports)).transpose()?;
+    let alone = outputs.page.map(|file| file.finish(&page(&reports))).transpose()?;
     let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };
     print(results, &text)?;
-    if let Some(page) = page {
+    for page in in_dir.iter().chain(&alone) {
         eprintln!("report: {}", page.display());
     }
     Ok(())

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use study::config::{Document, Fault, Faults};
 use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
 use study::plan::{Plan, builtin};
-use study::report::OutDir;
+use study::report::{OutDir, PageFile};
 
 use crate::args::LabArgs;
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, apart, print};
 use crate::progress::Bar;
 
 /// Runs some studies, one after another, and prints their points and claims.
@@ -62,7 +62,9 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
         point.run.verify |= args.verify;
     }
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    apart(&[("--out", &args.out), ("--report", &args.report)])?;
     let dir = args.out.as_deref().map(OutDir::create).transpose()?;
+    let page = args.report.as_deref().map(PageFile::create).transpose()?;
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
     let outcomes = plans
         .into_iter()
@@ -76,8 +78,12 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
     if let Some(dir) = dir {
         lab::write_all(dir, &program, &outcomes, &claims)?;
     }
+    let page = page.map(|file| file.finish(&lab::page(&program, &outcomes, &claims))).transpose()?;
     let text = if args.json { lab::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
     print(results, &text)?;
+    if let Some(page) = page {
+        eprintln!("report: {}", page.display());
+    }
     let failed: Vec<&str> =
         claims.iter().filter(|claim| claim.verdict() == Verdict::Fails).map(|claim| claim.id.as_str()).collect();
     if failed.is_empty() {

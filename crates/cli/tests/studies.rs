@@ -38,6 +38,34 @@ const DIRIK: [(&str, &str); 17] = [
 /// which takes minutes; FM9 is judged here by its flushes alone.
 const FMMU: [(&str, &str); 3] = [("FM8", "holds"), ("FM9", "partly"), ("FM11", "holds")];
 
+/// The same of those claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of their
+/// studies.
+const HYDRA: [(&str, &str); 9] = [
+    ("HY1", "holds"),
+    ("HY2", "holds"),
+    ("HY4", "holds"),
+    ("HY7", "partly"),
+    ("HY8", "holds"),
+    ("HY9", "holds"),
+    ("HY11", "partly"),
+    ("HY15", "partly"),
+    ("HY20", "holds"),
+];
+
+/// The same of Sung's thesis.
+const SUNG: [(&str, &str); 10] = [
+    ("SU1", "partly"),
+    ("SU2", "holds"),
+    ("SU3", "holds"),
+    ("SU4", "partly"),
+    ("SU5", "holds"),
+    ("SU6", "holds"),
+    ("SU7", "partly"),
+    ("SU8", "holds"),
+    ("SU9", "holds"),
+    ("SU10", "partly"),
+];
+
 /// The claims of studies, each with its verdict.
 fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
     let output = flashloom(arguments);
@@ -77,6 +105,38 @@ fn the_claims_of_fmmu_come_out_as_they_are_known_to() {
     let known = FMMU.map(|(id, verdict)| (id.to_owned(), verdict));
     let studies = ["study", "fmmu/agreement", "fmmu/flush", "fmmu/scalability", "--json", "--quiet"];
     assert_eq!(verdicts(&studies), known);
+}
+
+#[test]
+fn the_claims_of_hydra_come_out_as_they_are_known_to() {
+    let known = HYDRA.map(|(id, verdict)| (id.to_owned(), verdict));
+    let names = ["ceilings", "energy", "flush", "priority", "score", "units"].map(|name| format!("hydra/{name}"));
+    let mut arguments = vec!["study"];
+    arguments.extend(names.iter().map(String::as_str));
+    arguments.extend(["--json", "--quiet"]);
+    assert_eq!(verdicts(&arguments), known);
+}
+
+#[test]
+fn the_claims_of_sung_come_out_as_they_are_known_to() {
+    let known = SUNG.map(|(id, verdict)| (id.to_owned(), verdict));
+    assert_eq!(verdicts(&["reproduce", "sung", "--json", "--quiet"]), known);
+}
+
+#[test]
+fn a_trace_under_a_study_is_compared_with_its_baseline() {
+    let place = tempfile::tempdir().expect("a directory");
+    let trace = place.path().join("t.trace");
+    // Every second write is an update: 4 KiB each, all over a MiB.
+    let line = |i: u64| format!("{}.0 0 {} 8 0\n", i * 5, i * 7 % 128 * 16);
+    fs::write(&trace, (0..1_500).map(line).collect::<String>()).expect("written");
+    let output =
+        flashloom(&["study", "sung/traces", "--workload", &trace.display().to_string(), "--quiet", "--verify"]);
+    let printed = text(&output.stdout);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(printed.contains("less by") && !printed.contains("PCMark") && printed.contains("idle"), "{printed}");
+    let own = printed.lines().filter(|line| line.contains(" same ") && line.ends_with(" 0.00%"));
+    assert_eq!(own.count(), 2, "what the others are compared with: {printed}");
 }
 
 #[test]
@@ -151,7 +211,7 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
     for (arguments, wanted) in [
         (&["study", "no-such-study"][..], "no-such-study: is neither a file nor a study that comes with Flashloom"),
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),
-        (&["reproduce", "einstein"], "there are no studies of `einstein`; there are some of dirik, fmmu"),
+        (&["reproduce", "einstein"], "there are no studies of `einstein`; there are some of dirik, fmmu, hydra, sung"),
         (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
     ] {
         let output = flashloom(arguments);

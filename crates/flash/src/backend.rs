@@ -25,7 +25,7 @@ pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Transfer, Units};
-pub use observe::{Observer, Phase, Primitive, Resource};
+pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 
 use std::collections::VecDeque;
 
@@ -209,6 +209,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     pub const fn observer(&self) -> &O {
         &self.observer
+    }
+
+    /// Whoever watches, to be told something.
+    #[inline]
+    pub const fn observer_mut(&mut self) -> &mut O {
+        &mut self.observer
+    }
+
+    /// Tells whoever watches where a command is.
+    #[inline]
+    fn tell(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
+        if O::LISTENS {
+            let command = &self.commands[handle];
+            let first = handle.index() * self.slots_per_command as usize;
+            let slots = self.slots.get(first..first + command.count as usize).unwrap_or_default();
+            let (number, list) = (handle.number().get(), command.list.number().get());
+            self.observer.command(Moment { at, stop, number, list, command, slots });
+        }
     }
 
     /// Switches time on or off. With time off a list is finished as soon as it is submitted: the same

@@ -8,6 +8,7 @@
 //! A unit is written back to the NVM set of the request that wrote it last. Each set has a queue of its own, so that
 //! what goes to flash together belongs together. Or all units of a superblock go together ([`superblocks`]).
 
+mod flush;
 mod superblocks;
 
 use std::collections::{HashMap, VecDeque};
@@ -20,6 +21,7 @@ use flash::units::Lpn;
 use crate::ftl::full_mask;
 use crate::spec::ResolvedBuffer;
 
+use flush::Batch;
 use superblocks::Superblocks;
 
 /// Multiplies; the keys are small numbers that nobody chooses to do harm.
@@ -59,9 +61,21 @@ pub(crate) struct Entry {
     epoch: u64,
     /// Epoch of the newer data of an entry that was written again.
     again_epoch: u64,
+    /// A log has it, see [`flush`]: no flush waits for it; and so for the newer data.
+    logged: bool,
+    again_logged: bool,
+    /// What the log wrote it with last.
+    batch: u64,
+    /// The version with which it is on its way.
+    version: u32,
 }
 
 impl Entry {
+    /// True if it has not been freed.
+    const fn is_present(&self) -> bool {
+        self.epoch != u64::MAX
+    }
+
     /// True if what the queue of a set says of it holds.
     const fn is_queued(&self, set: u32, epoch: u64, moves: u32) -> bool {
         self.set == set && self.epoch == epoch && self.moves == moves && !self.flushing
@@ -118,6 +132,9 @@ pub(crate) struct Buffer<S> {
     /// The epoch that entries get now, and how many unwritten entries the epochs before it still have.
     epoch: u64,
     outstanding: VecDeque<u64>,
+    /// What a log is writing, and how often it has.
+    batch: Option<Batch>,
+    batches: u64,
 }
 
 impl<S: Sector> Buffer<S> {
@@ -138,6 +155,8 @@ impl<S: Sector> Buffer<S> {
             draining: false,
             epoch: 0,
             outstanding: VecDeque::from([0]),
+            batch: None,
+            batches: 0,
         }
     }
 
@@ -203,6 +222,10 @@ impl<S: Sector> Buffer<S> {
             dropped: false,
             epoch,
             again_epoch: epoch,
+            logged: false,
+            again_logged: false,
+            batch: 0,
+            version: 0,
         };
         let handle = self.entries.insert(entry);
         if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
@@ -263,12 +286,21 @@ impl<S: Sector> Buffer<S> {
         let entry = &mut self.entries[handle];
         entry.again_set = set;
         if !entry.flushing {
+            if std::mem::take(&mut entry.logged) {
+                entry.epoch = now;
+                *self.count(now) += 1;
+            }
+            let entry = &self.entries[handle];
             if entry.set != set && self.superblocks.is_none() {
                 self.requeue(handle, set);
             }
             return Taken::Absorbed;
         }
         if entry.again {
+            if std::mem::take(&mut entry.again_logged) {
+                entry.again_epoch = now;
+                *self.count(now) += 1;
+            }
             return Taken::Absorbed;
         }
         entry.again = true;
@@ -292,10 +324,12 @@ impl<S: Sector> Buffer<S> {
             entry.dropped = true;
             if std::mem::take(&mut entry.again) {
                 let epoch = entry.again_epoch;
-                self.written(epoch);
+                if !std::mem::take(&mut entry.again_logged) {
+                    self.written(epoch);
+                }
             }
         } else {
-            let Entry { epoch, set, .. } = *entry;
+            let Entry { epoch, set, logged, .. } = *entry;
             match &mut self.superblocks {
                 Some(superblocks) => {
                     superblocks.remove(lpn.get(), handle);
@@ -304,7 +338,9 @@ impl<S: Sector> Buffer<S> {
                 None => self.dequeue(set),
             }
             self.free(handle);
-            self.written(epoch);
+            if !logged {
+                self.written(epoch);
+            }
         }
     }
 
@@ -314,28 +350,6 @@ impl<S: Sector> Buffer<S> {
         // The queue may still name the entry; a number that no queue entry has makes it stale.
         self.entries[handle].epoch = u64::MAX;
         self.entries.remove(handle);
-    }
-
-    fn written(&mut self, epoch: u64) {
-        *self.count(epoch) -= 1;
-        while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
-            self.outstanding.pop_front();
-        }
-    }
-
-    /// A flush comes: the epoch it has to wait for.
-    pub(crate) fn begin_flush(&mut self) -> u64 {
-        self.outstanding.push_back(0);
-        self.epoch += 1;
-        if self.outstanding[0] == 0 {
-            self.outstanding.pop_front();
-        }
-        self.epoch - 1
-    }
-
-    /// True if everything of an epoch and those before it is in flash.
-    pub(crate) fn is_durable(&self, epoch: u64) -> bool {
-        self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }
 
     /// Units to write back at once: so many as one program takes, or all that a superblock has.
@@ -398,7 +412,7 @@ impl<S: Sector> Buffer<S> {
     pub(crate) fn flushed(&mut self, handle: Handle<Entry>) -> Option<Lpn> {
         let entry = &mut self.entries[handle];
         assert!(entry.flushing, "{} comes back from flash but was not on its way", entry.lpn);
-        let epoch = entry.epoch;
+        let (epoch, logged) = (entry.epoch, entry.logged);
         self.flushing -= 1;
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.flushed(entry.lpn.get());
@@ -407,18 +421,22 @@ impl<S: Sector> Buffer<S> {
             entry.flushing = false;
             entry.epoch = entry.again_epoch;
             entry.set = entry.again_set;
+            entry.logged = std::mem::take(&mut entry.again_logged);
             self.enqueue(handle);
-            self.written(epoch);
+            if !logged {
+                self.written(epoch);
+            }
             return None;
         }
         let dropped = std::mem::take(&mut entry.dropped).then_some(entry.lpn);
         self.free(handle);
-        self.written(epoch);
+        if !logged {
+            self.written(epoch);
+        }
         dropped
     }
 
     /// Units in it.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

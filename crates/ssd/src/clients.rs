@@ -119,6 +119,15 @@ impl<S: Sector> Owners<S> for Clients<S> {
         }
     }
 
+    fn pack(&self, unit: &Unit, into: &mut [S], first: usize) {
+        // Only what the buffer has is ever packed.
+        if let (true, Some(Whose::Entry(handle))) = (S::PRESENT, Self::whose(unit.owner)) {
+            let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
+            let sectors = (0..data.len()).filter(|i| unit.mask >> i & 1 != 0);
+            into[first..].iter_mut().zip(sectors).for_each(|(to, i)| *to = data[i]);
+        }
+    }
+
     #[inline]
     fn set(&self, owner: Owner) -> u32 {
         match Self::whose(owner) {
@@ -180,6 +189,11 @@ impl<S: Sector> Owners<S> for Clients<S> {
     }
 
     fn room(&mut self) {
+        self.drained = true;
+    }
+
+    fn logged(&mut self, well: bool) {
+        self.buffer.as_mut().expect("only a buffer is flushed").logged(well);
         self.drained = true;
     }
 

@@ -66,8 +66,15 @@ pub struct MergeCounters {
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
+    /// Pages of flushes without merges.
+    pub flush_pages: u64,
     /// Failing blocks that a spare stands in for.
     pub replaced: u64,
+    /// What recovery would take if the power went now.
+    pub recovery: Span,
+    /// Erases of the most erased superblock less those of the least erased one: not what happened, but how it is now
+    /// (Seong et al., Fig. 21a).
+    pub erase_spread: u32,
 }
 
 /// What the commands of a second array came to.
@@ -107,7 +114,10 @@ impl std::ops::Sub for MergeCounters {
             given: self.given - from.given,
             log_pages: self.log_pages - from.log_pages,
             maps: self.maps - from.maps,
+            flush_pages: self.flush_pages - from.flush_pages,
             replaced: self.replaced - from.replaced,
+            recovery: self.recovery,
+            erase_spread: self.erase_spread,
         }
     }
 }

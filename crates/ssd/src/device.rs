@@ -7,12 +7,12 @@ use flash::engine::{EventHash, EventQueue, Handle};
 use flash::nand::{Faults, Media, Part, Sector};
 use flash::units::{Energy, Sectors, Time};
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Entry};
 use crate::clients::{Active, Clients};
 use crate::ftl::Flash;
 use crate::ftl::family::Ftl;
 use crate::host::{Filter, Link, Queues};
-use crate::{Completion, Counters, Drive, Request, Resolved, SecondCounters};
+use crate::{Completion, Counters, Drive, MergeCounters, Request, Resolved, SecondCounters};
 
 /// Something that happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +65,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
     /// Flushes that wait for the buffer, with the epoch they wait for.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
+    /// What a flush logs at once.
+    pub(crate) logging: Vec<Handle<Entry>>,
     pub(crate) completions: Vec<Completion<S>>,
     /// False while recovery is under way.
     pub(crate) ready: bool,
@@ -118,7 +120,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if !ready {
             events.push(Time::ZERO, Event::Ready);
         }
-        Self {
+        let mut device = Self {
             backend: Backend::new(media, &resolved.backend, observer),
             second,
             ftl,
@@ -138,6 +140,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             queues: Queues::new(&resolved.host.queues),
             buffer_queue: VecDeque::new(),
             flushes: VecDeque::new(),
+            logging: Vec::new(),
             completions: Vec::new(),
             ready,
             scanned: ready,
@@ -148,7 +151,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             hash: EventHash::default(),
             seed,
             resolved: resolved.clone(),
-        }
+        };
+        device.restore_saved();
+        device
     }
 
     /// What the device is.
@@ -189,6 +194,11 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     #[must_use]
     pub const fn observer(&self) -> &O {
         self.backend.observer()
+    }
+
+    /// Whoever watches its flash, to be asked for what was seen.
+    pub const fn observer_mut(&mut self) -> &mut O {
+        self.backend.observer_mut()
     }
 
     /// Requests submitted and not completed.
@@ -322,6 +332,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
         self.now = now;
         self.ftl.fetch((request.io.start.get() / u64::from(self.resolved.geometry.sectors)) as usize);
         self.queues.push(now, request);
+        self.tell_levels();
         self.pump();
     }
 
@@ -364,7 +375,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
             map: self.ftl.map_counters(self.now),
-            merges: self.ftl.merge_counters(),
+            merges: self.ftl.merge_counters().map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
             log_merges: self.ftl.log_merges(),
             second: self.second.as_ref().map(|second| Box::new(SecondCounters::of(second, self.now))),
             hybrid: self.ftl.hybrid_counters(),

@@ -104,6 +104,8 @@ impl Service {
 pub(crate) trait Owners<S> {
     /// Copies the sectors of a unit into a program.
     fn give(&self, unit: &Unit, into: &mut [S]);
+    /// Copies the sectors of a unit behind one another, without gaps, to `first` and what follows.
+    fn pack(&self, unit: &Unit, into: &mut [S], first: usize);
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
     /// A flash command was issued on the owner's behalf.
@@ -122,6 +124,8 @@ pub(crate) trait Owners<S> {
     fn write_refused(&mut self, owner: Owner);
     /// An FTL that did not take writes takes them again.
     fn room(&mut self);
+    /// What was flushed without a merge is on flash, or, not `well`, has to be written again.
+    fn logged(&mut self, well: bool);
 }
 
 /// The sectors of a whole mapping unit.

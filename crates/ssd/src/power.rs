@@ -8,7 +8,9 @@ use flash::units::{Span, Time};
 use crate::buffer::Buffer;
 use crate::device::Event;
 use crate::ftl::family::Ftl;
+use crate::ftl::hydra::Saved;
 use crate::host::Filter;
+use crate::sabotage::Sabotage;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
 /// How a device came back.
@@ -103,13 +105,34 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.now = now;
         self.ftl = Ftl::mount(&self.resolved, self.backend.media(), self.second_media(), self.seed);
         self.powered = true;
-        let time = Ftl::scan_time(&self.resolved, self.backend.media(), self.second_media());
+        let time = self.recovery_time();
         let translation_pages = self.ftl.stale_pages();
         self.scanned = time.is_zero() && translation_pages == 0;
         self.ready = self.scanned;
         if !self.ready {
             self.events.push(now + time, Event::Ready);
         }
+        self.restore_saved();
         Recovery { time, translation_pages, units: self.ftl.found() }
+    }
+
+    /// What recovery reads would take if the power went now.
+    pub(crate) fn recovery_time(&self) -> Span {
+        Ftl::scan_time(&self.resolved, self.backend.media(), self.second_media())
+    }
+
+    /// The buffer gets back what flushes had put into a log and no merge has taken since.
+    pub(crate) fn restore_saved(&mut self) {
+        if self.resolved.planted.is(Sabotage::SavedForgotten) {
+            return;
+        }
+        for Saved { lpn, mask, psn, first } in self.ftl.take_saved() {
+            let content = self.backend.media().content(psn);
+            let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
+            buffer.restore(lpn, mask, |i| {
+                let before = mask & ((1 << i) - 1);
+                content.map_or(S::default(), |content| content[first as usize + before.count_ones() as usize])
+            });
+        }
     }
 }

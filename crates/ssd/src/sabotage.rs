@@ -45,13 +45,17 @@ pub enum Sabotage {
     PlaceUnmarked,
     /// Recovery takes the translation pages for the truth.
     StaleTrusted,
+    /// Recovery of a block map does not read its log.
+    LogUnread,
+    /// Recovery leaves what was flushed without a merge where it is.
+    SavedForgotten,
     /// Something besides the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const EVERY: [Self; 19] = [
+    pub const EVERY: [Self; 21] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -70,6 +74,8 @@ impl Sabotage {
         Self::ErasedUnanswered,
         Self::PlaceUnmarked,
         Self::StaleTrusted,
+        Self::LogUnread,
+        Self::SavedForgotten,
         Self::Undetermined,
     ];
 }

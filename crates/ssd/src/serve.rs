@@ -1,6 +1,6 @@
 //! The life of a request: queue, order, link, buffer or FTL, link, completion.
 
-use flash::backend::{CauseSet, Observer};
+use flash::backend::{CauseSet, Level, Observer, RequestStep};
 use flash::engine::Handle;
 use flash::io::IoKind;
 use flash::nand::Sector;
@@ -72,6 +72,27 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         true
     }
 
+    /// Tells whoever watches what becomes of a request.
+    #[inline]
+    fn tell(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
+        self.backend.observer_mut().request(self.now, handle.number(), step);
+    }
+
+    /// Tells whoever watches how full everything is.
+    #[inline]
+    pub(crate) fn tell_levels(&mut self) {
+        if O::LISTENS {
+            let levels = [
+                (Level::Waiting, self.queues.waiting() as u64),
+                (Level::Active, self.active.len() as u64),
+                (Level::Buffered, self.clients.buffer.as_ref().map_or(0, |buffer| buffer.len() as u64)),
+                (Level::FreeBlocks, self.ftl.free_blocks()),
+            ];
+            let (now, observer) = (self.now, self.backend.observer_mut());
+            levels.into_iter().for_each(|(level, value)| observer.level(now, level, value));
+        }
+    }
+
     fn is_beyond(&self, request: &Request<S>) -> bool {
         let end = request.io.start.get().checked_add(request.io.sectors.get());
         end.is_none_or(|end| end > self.resolved.capacity().get())
@@ -133,6 +154,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             data,
         });
         self.active.push(handle);
+        self.tell(handle, RequestStep::Begun { tag, arrival, io });
+        self.tell_levels();
         if blockers == 0 {
             self.go(handle);
         }
@@ -142,7 +165,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     #[inline]
     fn go(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
+        self.tell(handle, RequestStep::Clear);
         if io.kind == IoKind::Read {
+            self.tell(handle, RequestStep::Here);
             return self.read(handle);
         }
         let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
@@ -154,6 +179,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// The command, and a write's data, is here.
     pub(crate) fn came_in(&mut self, handle: Handle<Active<S>>) {
+        self.tell(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
             IoKind::Read => unreachable!("a read needs no data from the host"),
             IoKind::Write => self.write(handle),
@@ -261,10 +287,48 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.buffer_queue.pop_front();
                 self.served(handle);
             }
-            if !self.write_back() {
+            if !self.log_flush() && !self.write_back() {
                 return;
             }
         }
+    }
+
+    /// Writes what a flush waits for to the log, if flushes are done so and it is time. False if not.
+    fn log_flush(&mut self) -> bool {
+        let Some((epoch, handle)) = self.flushes.back().copied().filter(|(_, handle)| self.is_logged(*handle)) else {
+            return false;
+        };
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+        let Some(buffer) = &mut self.clients.buffer else { return false };
+        if buffer.is_durable(epoch) || !self.ftl.log_is_ready(&mut flash) {
+            return false;
+        }
+        debug_assert_eq!(self.clients.requests[handle].io.kind, IoKind::Flush);
+        let version = self.ftl.next_version();
+        self.logging.clear();
+        for entry in buffer.unlogged(epoch) {
+            let crate::buffer::Entry { lpn, mask, .. } = *buffer.entry(entry);
+            let mask = mask & full_mask(self.resolved.geometry.sectors);
+            let owner = Clients::<S>::entry_owner(entry);
+            let version = buffer.version_under_way(entry).unwrap_or(version);
+            if !self.ftl.log(Unit { lpn, owner, at: 0, mask, version, rest: Rest::Unasked }) {
+                break;
+            }
+            self.logging.push(entry);
+        }
+        if self.logging.is_empty() {
+            return false;
+        }
+        buffer.begin_log();
+        self.logging.drain(..).for_each(|entry| buffer.log(entry));
+        self.ftl.end_log(&mut flash, &self.clients, version);
+        true
+    }
+
+    /// True if what a flush waits for goes to a log, and not to its place: when the power goes in order, it does.
+    fn is_logged(&self, flush: Handle<Active<S>>) -> bool {
+        let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
+        logs && self.clients.requests[flush].tag != POWER_OFF && !self.ftl.log_is_full()
     }
 
     /// The buffer holds what flash has no room for any more: nothing new is taken or promised.
@@ -304,7 +368,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             self.discard_dropped();
         }
         let batch = self.backend.slots_per_command();
-        let flush = self.flushes.back().map(|(epoch, _)| *epoch);
+        let flush = self.flushes.back().filter(|(_, handle)| !self.is_logged(*handle)).map(|(epoch, _)| *epoch);
         let waits = !self.buffer_queue.is_empty();
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let batch = buffer.batch(batch);
@@ -320,6 +384,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 self.ftl.begin_write(set);
             }
             written += 1;
+            if let Some(buffer) = &mut self.clients.buffer {
+                buffer.set_version(entry, version);
+            }
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version, rest: Rest::Unasked };
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
@@ -359,6 +426,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         if ignored || self.resolved.planted.is(Sabotage::FlushLies) {
             return self.served(handle);
         }
+        if self.clients.requests[handle].tag == POWER_OFF {
+            buffer.distrust_log();
+        }
         let epoch = buffer.begin_flush();
         self.flushes.push_back((epoch, handle));
         self.fill_buffer();
@@ -389,6 +459,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// The device has done its part.
     #[inline]
     fn served(&mut self, handle: Handle<Active<S>>) {
+        self.tell(handle, RequestStep::Served);
         let io = self.clients.requests[handle].io;
         let arrival = match io.kind {
             IoKind::Read => self.link.carry(self.now, Direction::Out, io.sectors.bytes()),
@@ -402,6 +473,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     #[inline]
     pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) {
+        self.tell(handle, RequestStep::Ended);
         let request = &mut self.clients.requests[handle];
         let kind = request.io.kind as usize;
         self.counts.requests[kind] += 1;
@@ -428,6 +500,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             self.clients.requests[*moved].position = position as u32;
         }
         self.clients.requests.remove(handle);
+        self.tell_levels();
         if blocks {
             self.unblock(&extent);
         }

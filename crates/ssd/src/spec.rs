@@ -6,6 +6,7 @@ mod hydra;
 mod link;
 mod log;
 mod queue;
+mod ram;
 mod resolve;
 mod slc;
 

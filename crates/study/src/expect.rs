@@ -29,6 +29,10 @@ pub struct ExpectSpec {
     /// Look at the number divided by the one at the same point with these labels instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
+    /// Look at the geometric mean along this axis instead of at its points: PCMark05's HDD score is 300 times that of
+    /// the rates of its five components (Seong et al., Sec. 4.2).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub geomean: Option<String>,
     /// What the paper says, short, for the table.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
@@ -41,9 +45,15 @@ pub struct ExpectSpec {
     /// The number at one point relates so to that at another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioOf>,
+    /// The number at one point exceeds that at another by so much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub difference: Option<DifferenceOf>,
     /// The number rises or falls along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic: Option<Monotonic>,
+    /// The number goes up or down in a straight line along an axis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub linear: Option<Linear>,
     /// The number changes up to a point of an axis, and no longer beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturates: Option<Saturates>,
@@ -95,6 +105,18 @@ pub struct RatioOf {
     pub between: [f64; 2],
 }
 
+/// `difference`: the number at `at`, less that at `to`.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DifferenceOf {
+    /// Of which point.
+    pub at: Assignment,
+    /// To which point.
+    pub to: Assignment,
+    /// The bounds, both included.
+    pub between: [Bound; 2],
+}
+
 /// Which way a number goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -116,6 +138,18 @@ pub struct Monotonic {
     /// How much a step may go the other way.
     #[serde(default)]
     pub slack: Ratio,
+}
+
+/// `linear`: on the straight line from the first to the last point of an axis, whose labels are numbers.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Linear {
+    /// The axis.
+    pub along: String,
+    /// The way it goes.
+    pub direction: Direction,
+    /// How far a number may be off the line, as a share of the difference between the last number and the first.
+    pub within: Ratio,
 }
 
 /// `saturates`: the number no longer changes beyond a point of an axis.
@@ -172,7 +206,9 @@ pub struct Ascending {
 pub(crate) enum Condition<'a> {
     Within(&'a Within),
     Ratio(&'a RatioOf),
+    Difference(&'a DifferenceOf),
     Monotonic(&'a Monotonic),
+    Linear(&'a Linear),
     Saturates(&'a Saturates),
     Bounded(&'a Bounded),
     Equal(&'a Equal),
@@ -188,6 +224,14 @@ impl Bound {
             Self::Number(number) => Some(*number),
             Self::Text(text) => unit.parse(text),
         }
+    }
+}
+
+impl DifferenceOf {
+    /// Its bounds where `unit` is counted.
+    pub(crate) fn bounds(&self, unit: Unit) -> Option<(f64, f64)> {
+        let [low, high] = &self.between;
+        Some((low.number(unit)?, high.number(unit)?)).filter(|(low, high)| low <= high)
     }
 }
 
@@ -212,7 +256,9 @@ impl ExpectSpec {
         let all = [
             self.within.as_ref().map(Condition::Within),
             self.ratio.as_ref().map(Condition::Ratio),
+            self.difference.as_ref().map(Condition::Difference),
             self.monotonic.as_ref().map(Condition::Monotonic),
+            self.linear.as_ref().map(Condition::Linear),
             self.saturates.as_ref().map(Condition::Saturates),
             self.bounded.as_ref().map(Condition::Bounded),
             self.equal.as_ref().map(Condition::Equal),
@@ -234,15 +280,43 @@ impl ExpectSpec {
         if let Some(RatioOf { at, to, .. }) = &self.ratio {
             all.extend([("ratio.at".to_owned(), at), ("ratio.to".to_owned(), to)]);
         }
+        if let Some(DifferenceOf { at, to, .. }) = &self.difference {
+            all.extend([("difference.at".to_owned(), at), ("difference.to".to_owned(), to)]);
+        }
         if let Some(order) = &self.order {
             all.extend(order.of.iter().enumerate().map(|(i, of)| (format!("order.of[{i}]"), of)));
         }
         all
     }
 
+    /// The axis that its condition goes along.
+    fn along(&self) -> Option<&str> {
+        match self.condition()? {
+            Condition::Monotonic(Monotonic { along, .. })
+            | Condition::Linear(Linear { along, .. })
+            | Condition::Saturates(Saturates { along, .. })
+            | Condition::Equal(Equal { along: Some(along), .. }) => Some(along),
+            _ => None,
+        }
+    }
+
+    /// What is wrong with the axis along which the mean is taken.
+    fn mean_fault(&self, axes: &[(String, Vec<Label>)]) -> Option<Fault> {
+        let mean = self.geomean.as_ref()?;
+        if axes.iter().all(|(name, _)| name != mean) {
+            return Some(Fault::new("geomean", format!("there is no axis `{mean}`"), "name one of the study's axes"));
+        }
+        // `where` and `per` come before the mean.
+        let assignments = self.assignments();
+        let mut behind = assignments.iter().filter(|(key, _)| key.starts_with("ratio") || key.starts_with("order"));
+        let named = self.along() == Some(mean) || behind.any(|(_, assignment)| assignment.contains_key(mean));
+        let message = format!("is taken along `{mean}`, whose points the condition names");
+        named.then(|| Fault::new("geomean", message, "choose them in `where`"))
+    }
+
     /// What is wrong with it, apart from unknown labels.
     pub(crate) fn faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
-        let mut faults = Vec::new();
+        let mut faults: Vec<Fault> = self.mean_fault(axes).into_iter().collect();
         let mut axis = |key: &str, name: &str, label: Option<&Label>| {
             let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
                 faults.push(Fault::new(key, format!("there is no axis `{name}`"), "name one of the study's axes"));
@@ -256,10 +330,19 @@ impl ExpectSpec {
         let unit = self.unit();
         match self.condition() {
             None => {
-                let remedy = "give one of within, ratio, monotonic, saturates, bounded, equal, order";
+                let remedy =
+                    "give one of within, ratio, difference, monotonic, linear, saturates, bounded, equal, order";
                 faults.push(Fault::new("metric", "there is not exactly one condition for it", remedy));
             }
             Some(Condition::Monotonic(monotonic)) => axis("monotonic.along", &monotonic.along, None),
+            Some(Condition::Linear(linear)) => {
+                axis("linear.along", &linear.along, None);
+                let labels = axes.iter().find(|(name, _)| *name == linear.along).map(|(_, labels)| labels);
+                if let Some(label) = labels.and_then(|labels| labels.iter().find(|label| label.number().is_none())) {
+                    let message = format!("the point `{label}` of `{}` is no number", linear.along);
+                    faults.push(Fault::new("linear.along", message, "name an axis of numbers"));
+                }
+            }
             Some(Condition::Saturates(saturates)) => axis("saturates.from", &saturates.along, Some(&saturates.from)),
             Some(Condition::Equal(Equal { along: Some(along), .. })) => axis("equal.along", along, None),
             Some(Condition::Equal(_)) => {}
@@ -278,10 +361,14 @@ impl ExpectSpec {
             Some(Condition::Ratio(ratio)) if ratio.between[0] > ratio.between[1] => {
                 faults.push(Fault::new("ratio.between", "its first bound is the larger one", "swap them"));
             }
+            Some(Condition::Difference(difference)) if difference.bounds(unit).is_none() => {
+                let remedy = format!("give two, the lower one first, written as {}", unit.example());
+                faults.push(Fault::new("difference.between", "are no bounds of this metric", remedy));
+            }
             Some(Condition::Order(order)) if order.of.len() < 2 => {
                 faults.push(Fault::new("order.of", "there is nothing to compare", "name at least two points"));
             }
-            Some(Condition::Within(_) | Condition::Ratio(_) | Condition::Order(_)) => {}
+            Some(Condition::Within(_) | Condition::Ratio(_) | Condition::Difference(_) | Condition::Order(_)) => {}
         }
         faults
     }

@@ -5,8 +5,16 @@ use flash::nand::Sector;
 use flash::units::Energy;
 use ssd::{Counters, Ssd};
 
+use crate::watch::Watcher;
+use crate::watch::timeline::Timeline;
+
 /// A disk that can be looked into.
 pub trait Inspect {
+    /// What happened in a window of the run, if somebody watched.
+    fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
+
     /// Erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
@@ -14,7 +22,11 @@ pub trait Inspect {
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 
-impl<S: Sector> Inspect for Ssd<S> {
+impl<S: Sector, O: Watcher> Inspect for Ssd<S, O> {
+    fn timeline(&self) -> Option<&Timeline> {
+        self.observer().timeline()
+    }
+
     fn erase_counts(&self) -> Vec<u32> {
         self.erase_counts()
     }

@@ -201,6 +201,7 @@ fn with<S: Sector, P: Payload<S>>(
     let report = Report {
         about: &about,
         result: &result,
+        timeline: None,
         erase_counts: &drive.erase_counts(),
         energy: &energy,
         verified: check(payload),

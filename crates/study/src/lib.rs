@@ -6,6 +6,7 @@
 //! the files that describe devices and workloads and reports all of their faults at once.
 
 pub mod catalogue;
+pub mod compare;
 pub mod config;
 pub mod expect;
 pub mod histogram;
@@ -19,6 +20,7 @@ pub mod report;
 pub mod run;
 pub mod series;
 pub mod snapshot;
+pub mod watch;
 
 #[cfg(test)]
 mod testing;

@@ -2,6 +2,7 @@
 
 mod log;
 mod map;
+mod merges;
 mod slc;
 
 use std::fmt;
@@ -14,10 +15,12 @@ use workload::generate::RequestRate;
 use crate::report::{FlashRow, KindSummary, Latencies, Summary};
 use log::LogStat;
 use map::MapStat;
+use merges::MergeStat;
 use slc::SlcStat;
 
 /// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Unit {
     /// Microseconds.
     Time,
@@ -119,23 +122,29 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 15] = [
+pub const HELP: [&str; 19] = [
     "mean (over all requests)",
+    "accumulated (the response times of all requests together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
-     wait, service, flash-wait, access, requests, requests-per-s, rate",
+     wait, service, flash-wait, access, requests, requests-per-s, rate, bytes",
     "requests-per-s",
+    "rate (bytes read and written per second)",
     "simulated",
     "verified (reads that were checked, if `run.verify` is set)",
     "waf",
     "energy",
+    "energy-per-sector (of what was read and written)",
     "erases.mean, erases.min, erases.max, erases.deviation",
+    "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
+     spread (most less least erased superblock)",
     "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
      time of a question and of a flush)",
     "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
-     (copied by each)",
+     (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
+     device, if each merge ran on controllers of its own instead of one)",
     "slc.STAT of a hybrid SLC/MLC disk with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
      alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
      those of MLC blocks), spread (of the erases of SLC blocks), cost, commands.OP, commands.OP.CAUSE",
@@ -147,17 +156,21 @@ pub const HELP: [&str; 15] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
     Mean,
+    Accumulated,
     Kind(&'static str, Stat),
     RequestsPerSecond,
+    Rate,
     Simulated,
     Verified,
     Amplification,
     Energy,
+    EnergyPerSector,
     Erases(&'static str),
     Busy(&'static str),
     Map(MapStat),
     Log(LogStat),
     Slc(SlcStat),
+    Merges(MergeStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
 }
@@ -172,6 +185,7 @@ enum Stat {
     Requests,
     RequestsPerSecond,
     Rate,
+    Bytes,
 }
 
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -193,16 +207,20 @@ impl Name {
         let parts: Vec<&str> = text.split('.').collect();
         match parts[..] {
             ["mean"] => Some(Self::Mean),
+            ["accumulated"] => Some(Self::Accumulated),
             ["requests-per-s"] => Some(Self::RequestsPerSecond),
+            ["rate"] => Some(Self::Rate),
             ["simulated"] => Some(Self::Simulated),
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
             ["energy"] => Some(Self::Energy),
+            ["energy-per-sector"] => Some(Self::EnergyPerSector),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
             ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
+            ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             ["slots", op] => flash(op, None).map(|(op, cause)| Self::Slots(op, cause)),
@@ -216,6 +234,7 @@ impl Name {
                     "requests" => Stat::Requests,
                     "requests-per-s" => Stat::RequestsPerSecond,
                     "rate" => Stat::Rate,
+                    "bytes" => Stat::Bytes,
                     _ => Stat::Latency(one_of(stat, &LATENCIES)?),
                 };
                 Some(Self::Kind(one_of(kind, &KINDS)?, stat))
@@ -227,17 +246,21 @@ impl Name {
     const fn unit(&self) -> Unit {
         match self {
             Self::Mean
+            | Self::Accumulated
             | Self::Simulated
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
                 Unit::Time
             }
-            Self::Verified | Self::Kind(_, Stat::Requests) | Self::Erases(_) | Self::Commands(..) | Self::Slots(..) => {
-                Unit::Count
-            }
+            Self::Verified
+            | Self::Kind(_, Stat::Requests | Stat::Bytes)
+            | Self::Erases(_)
+            | Self::Merges(_)
+            | Self::Commands(..)
+            | Self::Slots(..) => Unit::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
-            Self::Kind(_, Stat::Rate) => Unit::Rate,
+            Self::Rate | Self::Kind(_, Stat::Rate) => Unit::Rate,
             Self::Amplification => Unit::Plain,
-            Self::Energy => Unit::Energy,
+            Self::Energy | Self::EnergyPerSector => Unit::Energy,
             Self::Busy(_) => Unit::Share,
             Self::Map(stat) => stat.unit(),
             Self::Log(stat) => stat.unit(),
@@ -246,21 +269,24 @@ impl Name {
     }
 
     fn of(&self, summary: &Summary) -> Option<f64> {
+        // Of reads and writes; a discard moves no data.
+        let bytes =
+            || ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum::<u64>() as f64;
         let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
         match self {
-            Self::Mean => {
-                let kinds = || summary.kinds.values();
-                let sum: f64 =
-                    kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
-                let requests: u64 = kinds().map(|kind| kind.requests).sum();
-                (requests > 0).then(|| sum / requests as f64)
-            }
+            Self::Mean => accumulated(summary).map(|(sum, requests)| sum / requests as f64),
+            Self::Accumulated => accumulated(summary).map(|(sum, _)| sum),
             Self::Kind(kind, stat) => stat.of(summary.kinds.get(kind)?),
             Self::RequestsPerSecond => summary.requests_per_s,
+            Self::Rate => Some(bytes() / summary.simulated_s).filter(|rate| rate.is_finite()),
             Self::Simulated => Some(summary.simulated_s * 1e6),
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
+            Self::EnergyPerSector => {
+                let energy = summary.energy.as_ref()?.total_j;
+                Some(energy * flash::units::SECTOR.get() as f64 / bytes()).filter(|energy| energy.is_finite())
+            }
             Self::Erases(stat) => summary.erases.as_ref().map(|erases| match *stat {
                 "min" => f64::from(erases.min),
                 "max" => f64::from(erases.max),
@@ -281,10 +307,19 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.hybrid.as_ref()?),
+            Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
         }
     }
+}
+
+/// The response times of all requests together, and how many there are, if there are any.
+fn accumulated(summary: &Summary) -> Option<(f64, u64)> {
+    let kinds = || summary.kinds.values();
+    let sum = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
+    let requests = kinds().map(|kind| kind.requests).sum();
+    (requests > 0).then_some((sum, requests))
 }
 
 fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
@@ -308,6 +343,7 @@ impl Stat {
             Self::Requests => Some(kind.requests as f64),
             Self::RequestsPerSecond => kind.requests_per_s,
             Self::Rate => kind.bytes_per_s.map(|rate| rate as f64),
+            Self::Bytes => Some(kind.bytes as f64),
         }
     }
 }
@@ -379,6 +415,8 @@ impl schemars::JsonSchema for Metric {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use crate::report::{About, Report};
     use crate::testing::a_result;
@@ -388,6 +426,7 @@ mod tests {
         Summary::new(&Report {
             about: &about,
             result: &result,
+            timeline: None,
             erase_counts: &[1, 3],
             energy: &[],
             verified: None,
@@ -404,7 +443,10 @@ mod tests {
         let summary = summary();
         assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
         assert_eq!(of("erases.mean"), Some(2.0));
-        assert_eq!(of("energy"), None);
+        assert_eq!((of("energy"), of("energy-per-sector")), (None, None));
+        let requests: u64 = summary.kinds.values().map(|kind| kind.requests).sum();
+        let accumulated = of("accumulated").expect("requests");
+        assert!((accumulated / requests as f64 - of("mean").expect("requests")).abs() < 1e-9);
         assert_eq!(of("read.mean / read.mean"), Some(1.0));
         let programs: u64 = summary.flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("commands.program"), Some(programs as f64));
@@ -413,6 +455,15 @@ mod tests {
             + writes.latency_us["mean"] * writes.requests as f64)
             / (reads.requests + writes.requests) as f64;
         assert!((of("mean").expect("there") - mean).abs() < mean);
+        assert_eq!(of("read.bytes"), Some(reads.bytes as f64));
+        let rate = (reads.bytes + writes.bytes) as f64 / summary.simulated_s;
+        assert!((of("rate").expect("there") / rate - 1.0).abs() < 1e-9);
+        assert_eq!(of("merges.merges"), None, "a drive without them");
+        let bytes = reads.bytes + writes.bytes;
+        let mut spent = summary;
+        spent.energy = Some(crate::report::Energies { total_j: bytes as f64 * 3e-9, by_name_j: BTreeMap::default() });
+        let energy = "energy-per-sector".parse::<Metric>().expect("a metric").of(&spent);
+        assert!((energy.expect("there") / (512.0 * 3e-9) - 1.0).abs() < 1e-9);
     }
 
     #[test]

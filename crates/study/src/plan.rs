@@ -57,6 +57,10 @@ pub struct StudySpec {
     /// What is shown of each point.
     #[serde(default)]
     pub metrics: Vec<Metric>,
+    /// The first of them is compared with that at the same point with these labels: how much less it is, and
+    /// what share of it.
+    #[serde(default, skip_serializing_if = "Assignment::is_empty")]
+    pub baseline: Assignment,
     /// What is claimed.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimSpec>,

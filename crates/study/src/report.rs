@@ -1,37 +1,44 @@
 //! What came of a run, for people and for programs: a table, JSON, Parquet and a page to look at.
 
-mod chart;
 mod columns;
+mod figure;
+mod figures;
 mod hybrid;
 mod log;
 mod map;
 mod out;
 mod page;
 mod requests;
+mod run_page;
 mod stage;
 mod summary;
 mod table;
 
-pub(crate) use chart::{Axis, COLOURS, Line, Scale, escape, lines};
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
+pub use figure::{
+    Axis, COLOURS, Chart, Course, Figure, HeatRow, Lane, LaneSlice, Line, Names, Number, Part, Scale, Stack,
+};
 pub use hybrid::HybridSummary;
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
-pub use out::OutDir;
 pub(crate) use out::STUDY_MARK;
-pub use page::page;
-pub(crate) use page::{figure, head};
+pub use out::{OutDir, PageFile};
+pub use page::{Block, Cell, Page, Row, Section, Table, Tile};
 pub use requests::RequestFile;
+pub use run_page::page;
 pub use stage::{StageError, StagedFile, sweep};
-pub use summary::{Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, Summary, Utilisation};
+pub use summary::{
+    Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, MergeSummary, Summary, Utilisation,
+};
 pub use table::table;
-pub(crate) use table::{WIDTH, grid, wrapped};
+pub(crate) use table::{WIDTH, count, duration, grid, memory, percent, rate, wrapped};
 
 use flash::units::Energy;
 
 use crate::oracle::Verified;
 use crate::run::RunResult;
+use crate::watch::timeline::Timeline;
 
 /// Where a result comes from; every result file says so.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -57,6 +64,8 @@ pub struct Report<'a> {
     pub about: &'a About,
     /// What came of it.
     pub result: &'a RunResult,
+    /// What happened in a window of the run, if that was watched.
+    pub timeline: Option<&'a Timeline>,
     /// Erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
     /// Energy spent during the run, by name; empty if it is not known.

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
+use flash::backend::Observer;
 use flash::nand::{Faults, Media, Sector, SnapshotError};
 use ssd::{Resolved, Ssd};
 
@@ -73,14 +74,19 @@ impl SnapshotFile {
     }
 }
 
-/// A disk in the state that is kept in a file. It starts as after a power cycle: its FTL finds everything
-/// in the flash.
+/// A disk in the state that is kept in a file, whose flash is watched. It starts as after a power cycle: its FTL finds
+/// everything in the flash.
 ///
 /// # Errors
 /// If the file cannot be read, is no snapshot or a damaged one, or is of another device.
-pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
+pub fn load<S: Sector, O: Observer>(
+    path: &Path,
+    resolved: &Resolved,
+    seed: u64,
+    observer: O,
+) -> Result<Ssd<S, O>, LoadError> {
     let media = read(path, resolved, seed).map_err(|reason| LoadError { path: path.to_owned(), reason })?;
-    Ok(Ssd::with_media(resolved, seed, media, None, ()))
+    Ok(Ssd::with_media(resolved, seed, media, None, observer))
 }
 
 fn read<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Media<S>, SnapshotError> {

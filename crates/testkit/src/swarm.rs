@@ -5,9 +5,9 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    Allocation, BufferPolicy, BufferSpec, ChangSpec, Digits, Drive, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec,
-    HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing, ProcessorSpec, QueueArbitration,
-    QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec, WearSpec,
+    Allocation, BufferPolicy, BufferSpec, ChangSpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy, FtlKind,
+    FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing, ProcessorSpec,
+    QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec, WearSpec,
 };
 
 use crate::{Host, requests};
@@ -252,6 +252,9 @@ fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
         buffer.policy = BufferPolicy::Superblock;
         buffer.max_superblocks = Some(1 + rng.below(8) as u32);
         buffer.superblock = (spec.ftl.kind != FtlKind::Hydra).then(|| Bytes::new(8192 << rng.below(3)));
+        if spec.ftl.kind == FtlKind::Hydra && rng.chance(0.4) {
+            buffer.flush = FlushPolicy::Log;
+        }
     }
     spec
 }
@@ -263,7 +266,9 @@ pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
         let spec = try_queues(rng, device);
         let Ok(resolved) = spec.resolve() else { continue };
         let queues = &resolved.host.queues;
-        if queues.queues.iter().all(|queue| resolved.room(queue.set) >= u64::from(resolved.units)) {
+        // Only a page-mapped FTL confines anybody.
+        let fits = |set: u32| resolved.ftl.kind != FtlKind::Page || resolved.room(set) >= u64::from(resolved.units);
+        if queues.queues.iter().all(|queue| fits(queue.set)) {
             return spec;
         }
     }

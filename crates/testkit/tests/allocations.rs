@@ -10,7 +10,7 @@ use flash::backend::{Cause, Op};
 use flash::engine::Rng;
 use flash::io::{Io, IoKind};
 use flash::units::{Lba, Sectors, Time};
-use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
+use ssd::{Completion, Drive, FlushPolicy, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Sectors of a mapping unit of 4 KiB.
 const UNIT: u64 = 8;
@@ -120,6 +120,62 @@ const BUFFERED: &str = r#"}
 /// Caches that hold a small part of the map.
 const FMMU: &str = r#"multi-plane = false }
         ftl = { map-unit = "4KiB", over-provisioning = "45%", map = { kind = "fmmu", cmt = "4KiB", ctp = "32KiB" } }"#;
+
+/// Hydra's prototype with fewer blocks, which merges instead of collecting.
+fn hydra(blocks: u32, change: impl FnOnce(&mut Spec)) -> Ssd<()> {
+    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+    let mut spec: Spec = toml::from_str(text).expect("a device");
+    spec.flash.blocks = Some(blocks);
+    change(&mut spec);
+    let mut drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive
+}
+
+/// Requests of 4 KiB on a few superblocks, most of them reads, with flushes among them.
+fn merged(rng: &mut Rng, _: u64) -> Io {
+    let place = rng.below(16 * 256);
+    match rng.below(64) {
+        0 => Io { kind: IoKind::Flush, start: Lba::new(0), sectors: Sectors::new(0) },
+        n if n < 8 => io(IoKind::Write, place, 1),
+        _ => io(IoKind::Read, place, 1),
+    }
+}
+
+/// Requests after which a drive that merges is warm: each merge is hundreds of commands.
+const FEWER: u64 = 20_000;
+
+#[test]
+fn merges_and_flushes_allocate_nothing() {
+    for flush in [FlushPolicy::WriteBack, FlushPolicy::Log] {
+        let drive = hydra(96, |spec| {
+            spec.ftl.over_provisioning = "50%".parse().expect("a share");
+            spec.buffer.as_mut().expect("a buffer").flush = flush;
+        });
+        let rng = Rng::stream(1, "allocations");
+        let mut warm = Loop { drive, pick: merged, rng, completions: Vec::new(), submitted: 0, outstanding: 0 };
+        warm.run(FEWER, 2 * DEPTH);
+        let stretches = (0..STRETCHES).map(|_| {
+            let counted = allocation_counter::measure(|| warm.run(FEWER, DEPTH));
+            (counted.count_total, counted.bytes_total)
+        });
+        assert_eq!(stretches.min(), Some((0, 0)), "{flush:?}");
+        assert!(warm.drive.counters().merges.expect("an FTL of merges").merges > 0);
+    }
+}
+
+/// Without payload, at most two bytes for each page of 2 KiB: seven for a row of four, and what superblocks take.
+#[test]
+fn hydras_state_is_two_bytes_a_page() {
+    let mut drive = None;
+    let counted = allocation_counter::measure(|| drive = Some(hydra(1024, |_| {})));
+    let resolved = drive.as_ref().expect("it was made").resolved();
+    let pages = u64::from(resolved.geometry.slot_count()) * u64::from(resolved.geometry.sectors) / 4;
+    // What a drive has whatever its size is: above all what the buffer and the commands under way take.
+    let fixed = 1 << 20;
+    let bytes = counted.bytes_current.max(0) as u64;
+    assert!(bytes > pages && bytes < 2 * pages + fixed, "{bytes} bytes for {pages} pages");
+}
 
 #[test]
 fn the_counter_counts() {

@@ -6,8 +6,8 @@ use testkit::conformance::{CHECKS, Effort, Failure, Setting, Trial, settings};
 
 /// Settings that between them have what the bugs need: one plain, one with a buffer, one with static wear
 /// levelling, one whose collection copies much and one that chooses at random; and two behind a map unit, one of which
-/// has translation pages.
-const SETTINGS: [&str; 7] = [
+/// has translation pages; and a block map with all that its recovery reads.
+const SETTINGS: [&str; 8] = [
     "Greedy, PageRoundRobin channel-chip-die-plane",
     "buffer that fills up",
     "static wear levelling, Greedy, dynamic: true",
@@ -15,6 +15,7 @@ const SETTINGS: [&str; 7] = [
     "Random, PageRoundRobin channel-chip-die-plane",
     "map Table, Greedy, RequestRoundRobin channel-chip-die-plane",
     "map Uncached, Greedy, RequestRoundRobin channel-chip-die-plane",
+    "hydra, flushes without merges, 2 superblocks",
 ];
 
 fn chosen() -> Vec<Setting> {
@@ -66,7 +67,11 @@ const fn expected(bug: Sabotage) -> &'static str {
         Sabotage::FailureIgnored => "program failures",
         Sabotage::NeverLevels => "wear",
         Sabotage::Undetermined => "determinism",
-        Sabotage::CopyLooksNewer | Sabotage::OlderRecovered | Sabotage::FlushLies => "power cuts, full",
+        Sabotage::CopyLooksNewer
+        | Sabotage::OlderRecovered
+        | Sabotage::FlushLies
+        | Sabotage::LogUnread
+        | Sabotage::SavedForgotten => "power cuts, full",
         Sabotage::StaleTrusted => "power cuts, new",
         Sabotage::CopyRecovered => "power cuts, one after another",
         Sabotage::LostUpdate

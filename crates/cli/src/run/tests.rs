@@ -114,16 +114,19 @@ fn two_runs_print_the_same() {
 #[test]
 fn files_are_written_whole() {
     let dir = tempfile::tempdir().expect("a directory");
-    let (out, log) = (dir.path().join("out"), dir.path().join("all.parquet"));
-    run(&["--out", &out.to_string_lossy(), "--requests", &log.to_string_lossy()]).expect("it runs");
-    assert_eq!(names(dir.path()), ["all.parquet", "out"]);
+    let [out, log, page] = ["out", "all.parquet", "page.html"].map(|name| dir.path().join(name));
+    let [out, log, shown] = [&out, &log, &page].map(|path| path.to_string_lossy().into_owned());
+    run(&["--out", &out, "--requests", &log, "--report", &shown]).expect("it runs");
+    assert_eq!(names(dir.path()), ["all.parquet", "out", "page.html"]);
+    let text = fs::read_to_string(&page).expect("there");
+    assert_eq!(text, fs::read_to_string(dir.path().join("out/report.html")).expect("there"));
 }
 
 #[test]
 fn a_run_that_fails_leaves_nothing_and_says_whose_fault_it_is() {
     let dir = tempfile::tempdir().expect("a directory");
-    let out = dir.path().join("out").to_string_lossy().into_owned();
-    let arguments = ["--verify", "--seed", "9", "--out", &out];
+    let [out, page] = ["out", "page.html"].map(|name| dir.path().join(name).to_string_lossy().into_owned());
+    let arguments = ["--verify", "--seed", "9", "--out", &out, "--report", &page];
 
     let failure = verified(disk().with(Bug::Forgets(400)), &arguments, 1).expect_err("it forgets");
     assert_eq!(failure.code(), 101);
@@ -154,6 +157,10 @@ fn stages_are_told_apart() {
     assert_eq!((&json[0]["workload"], &json[1]["workload"]), (&"part 1".into(), &"part 2".into()));
     assert_eq!(json[1]["requests"], json[0]["requests"]);
     assert_eq!(names(&out), ["stage-1", "stage-2", "summary.json"]);
+    let page = dir.path().join("page.html");
+    verified(disk(), &["--report", &page.to_string_lossy()], 2).expect("sound");
+    let html = fs::read_to_string(&page).expect("there");
+    assert!(html.contains("<h2>Stage 1: part 1</h2>") && html.contains("data-of=\"/1/kinds/read/latency_us/p99\""));
     // The first stage is exactly as long as all that is asked for.
     let json: serde_json::Value =
         serde_json::from_str(&verified(disk(), &["--limit", "2000", "--json"], 2).expect("sound")).expect("JSON");
@@ -168,6 +175,11 @@ fn stages_are_told_apart() {
 fn a_place_that_cannot_be_written_is_known_before_the_run() {
     let failure = run(&["--out", "no/such/place/out"]).expect_err("no such place");
     assert!(failure.code() == 2 && failure.to_string().contains("cannot be written"), "{failure}");
-    let failure = run(&["--requests", "no/such/place/log"]).expect_err("no such place");
+    for option in ["--requests", "--report"] {
+        let failure = run(&[option, "no/such/place/file"]).expect_err("no such place");
+        assert_eq!(failure.code(), 2);
+    }
+    let failure = run(&["--out", "one", "--report", "one"]).expect_err("one place for two results");
     assert_eq!(failure.code(), 2);
+    assert_eq!(failure.to_string(), "error: one: --out and --report write to one place; give each its own");
 }

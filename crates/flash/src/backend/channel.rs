@@ -109,6 +109,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             primitive: command.stage.primitive(),
             op: command.op,
             cause: command.cause,
+            command: handle.number().get(),
+            ready: command.ready,
             from: now,
             until,
         });
@@ -140,6 +142,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             primitive: Primitive::Hold,
             op: command.op,
             cause: command.cause,
+            command: handle.number().get(),
+            ready: from,
             from,
             until,
         });

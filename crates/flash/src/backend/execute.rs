@@ -6,7 +6,7 @@ use crate::units::{Span, Time};
 
 use super::queue::CLASSES;
 use super::{
-    Backend, Class, Command, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Transfer, Units,
+    Backend, Class, Command, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop, Transfer, Units,
 };
 
 /// The unit of host reads, where there is one.
@@ -42,6 +42,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut next = Some(first);
         while let Some(command) = next {
             self.dies[self.commands[command].die.index()].unfinished += 1;
+            self.tell(now, command, Stop::Submitted);
             next = self.commands[command].sibling;
         }
         let class = self.lists[list].class.under(self.arbitration.commands);
@@ -110,6 +111,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let taker = &mut self.units[unit as usize];
         taker.list = Some(list);
         taker.since = now;
+        if O::LISTENS {
+            let cause = self.lists[list].first.map(|first| self.commands[first].cause);
+            let cause = cause.expect("a list of at least one command");
+            self.observer.unit(now, unit, Some((list.number().get(), cause)));
+        }
         let waiting = &mut self.lists[list];
         waiting.unit = Some(unit);
         if now > waiting.submitted {
@@ -149,6 +155,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let class = command.class.under(self.arbitration.commands);
         let die = command.die.index();
         self.dies[die].queue.push(&mut self.commands, class, handle);
+        self.tell(now, handle, Stop::Ready);
     }
 
     /// Lets an idle die begin what waits for it.
@@ -228,6 +235,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             primitive,
             op: command.op,
             cause: command.cause,
+            command: handle.number().get(),
+            ready: now,
             from: now,
             until,
         });
@@ -432,6 +441,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn finish<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         self.count(handle);
+        self.tell(now, handle, Stop::Finished);
         let command = &mut self.commands[handle];
         command.done = true;
         let (list, wait, then) = (command.list, command.wait, command.then);
@@ -468,6 +478,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let left = leaver.list.take();
         leaver.last = Some(cause);
         leaver.busy += now - leaver.since;
+        self.observer.unit(now, unit, None);
         if self.transfer == Transfer::Unit && matches!(self.units_kind, Units::Shared(_)) {
             self.hold(left.expect("a unit that leaves has a list"), false);
             return self.assign(now, events);

@@ -1,8 +1,11 @@
 //! Who watches the backend. Nobody by default, at no cost.
 
+use std::num::NonZeroU32;
+
+use crate::io::Io;
 use crate::units::Time;
 
-use super::{Cause, Op};
+use super::{Cause, Command, Op, Slot};
 
 /// What was busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,19 +50,103 @@ pub struct Phase {
     pub op: Op,
     /// Why.
     pub cause: Cause,
+    /// The number of the command; another may have it later.
+    pub command: u32,
+    /// Since when the command has asked for it.
+    pub ready: Time,
     /// From when.
     pub from: Time,
     /// Until when.
     pub until: Time,
 }
 
-/// Hears of every phase as it begins.
+/// A point in the life of a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Stop {
+    /// Its list was handed in.
+    Submitted,
+    /// Its unit has it, and everything that it depends on is done: it waits for its die.
+    Ready,
+    /// It is done.
+    Finished,
+}
+
+/// A command that has come to such a point.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment<'a> {
+    /// When.
+    pub at: Time,
+    /// Where it is.
+    pub stop: Stop,
+    /// The number of the command; another may have it later.
+    pub number: u32,
+    /// The number of its list.
+    pub list: u32,
+    /// The command.
+    pub command: &'a Command,
+    /// What it carries.
+    pub slots: &'a [Slot],
+}
+
+/// What becomes of a host request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RequestStep {
+    /// The device takes it out of its queue.
+    Begun {
+        /// The host's number for it.
+        tag: u64,
+        /// When it came into the queue.
+        arrival: Time,
+        /// What is asked.
+        io: Io,
+    },
+    /// No request before it is in its way any more: its command and what it writes begin to cross the host link.
+    Clear,
+    /// They have.
+    Here,
+    /// The device has done its part: what was read is still to cross the link.
+    Served,
+    /// It is complete.
+    Ended,
+}
+
+/// Something that goes up and down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// Requests in submission queues.
+    Waiting,
+    /// Requests that the device works on.
+    Active,
+    /// Units in the write buffer.
+    Buffered,
+    /// Free blocks of the FTL.
+    FreeBlocks,
+}
+
+/// Hears of every phase as it begins, and of more if it likes.
 pub trait Observer {
+    /// False if nobody listens, so that what is only to be told need not be known.
+    const LISTENS: bool = true;
+
     /// A phase begins.
     fn phase(&mut self, phase: Phase);
+
+    /// A command has come to a new point of its life.
+    fn command(&mut self, _moment: Moment<'_>) {}
+
+    /// A unit takes a list (its number, and the cause of its first command), or has done it.
+    fn unit(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
+
+    /// Something becomes of the request whose data has this owner.
+    fn request(&mut self, _at: Time, _owner: NonZeroU32, _step: RequestStep) {}
+
+    /// Something has gone up or down.
+    fn level(&mut self, _at: Time, _level: Level, _value: u64) {}
 }
 
 impl Observer for () {
+    const LISTENS: bool = false;
+
     #[inline]
     fn phase(&mut self, _: Phase) {}
 }

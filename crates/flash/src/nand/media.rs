@@ -8,9 +8,11 @@ use super::{Faults, Geometry, Sector, Spare};
 
 mod images;
 mod snapshot;
+mod spares;
 
 use images::Images;
 pub use snapshot::SnapshotError;
+use spares::Spares;
 
 /// Which stream of writes a superblock was opened for; written into its first spare area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,11 +45,19 @@ pub struct Target {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Block {
-    birth: BlockBirth,
+    /// When it was opened and for what: apart, because together they take eight bytes more.
+    opened: u64,
+    stream: Stream,
     /// The next page that may be programmed; the number of pages if none may before an erase.
     next_page: u32,
     erases: u32,
     bad: bool,
+}
+
+impl Block {
+    const fn birth(&self) -> BlockBirth {
+        BlockBirth { order: self.opened, stream: self.stream }
+    }
 }
 
 /// A flash array: what is programmed, worn, broken, and, if `S` is anything, what it holds.
@@ -57,7 +67,7 @@ pub struct Media<S> {
     endurance: u32,
     one_shot: u32,
     blocks: Vec<Block>,
-    spares: Vec<u64>,
+    spares: Spares,
     payload: Vec<Option<Box<[S]>>>,
     /// What translation pages hold.
     images: Images,
@@ -89,7 +99,7 @@ impl<S: Sector> Media<S> {
             endurance,
             one_shot,
             bad: blocks.iter().filter(|block| block.bad).count() as u64,
-            spares: vec![0; geometry.slot_count() as usize],
+            spares: Spares::new(&geometry),
             blocks,
             payload,
             images: Images::default(),
@@ -154,7 +164,7 @@ impl<S: Sector> Media<S> {
     /// When and for what a superblock was opened; meaningless if it is erased.
     #[must_use]
     pub fn birth(&self, superblock: SuperblockId) -> BlockBirth {
-        self.planes(superblock).iter().map(|block| block.birth).max().unwrap_or_default()
+        self.planes(superblock).iter().map(Block::birth).max().unwrap_or_default()
     }
 
     /// What the spare area of a slot says. This is how recovery and wear-out tools look at flash; it
@@ -162,7 +172,15 @@ impl<S: Sector> Media<S> {
     #[must_use]
     #[inline]
     pub fn spare(&self, psn: Psn) -> Spare {
-        Spare::unpack(self.spares[psn.index()])
+        self.spares.get(psn.index())
+    }
+
+    /// What a slot holds, one `S` for each sector; `None` if that is nothing but defaults, or there is no payload. Like
+    /// the spare area it takes no simulated time by itself.
+    #[must_use]
+    pub fn content(&self, psn: Psn) -> Option<&[S]> {
+        let (block, range) = self.place(psn);
+        Some(&self.payload.get(block.index())?.as_ref()?[range])
     }
 
     /// True if the data of a slot cannot be read.
@@ -279,7 +297,7 @@ impl<S: Sector> Media<S> {
         let mut all_well = true;
         for first in (0..count).step_by(slots as usize) {
             let (page, plane) = self.geometry.page_and_plane(target.offset + first);
-            let birth = BlockBirth { order: self.births, stream };
+            let opened = self.births;
             let block = self.block_mut(target.superblock, plane);
             assert!(!block.bad, "program of a bad block: page {page}, plane {plane} of {}", target.superblock);
             assert!(
@@ -289,7 +307,7 @@ impl<S: Sector> Media<S> {
                 block.next_page
             );
             if block.next_page == 0 {
-                block.birth = birth;
+                (block.opened, block.stream) = (opened, stream);
                 self.births += 1;
             }
             self.block_mut(target.superblock, plane).next_page = page + 1;
@@ -298,7 +316,7 @@ impl<S: Sector> Media<S> {
             for i in first..(first + slots).min(count) {
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
                 let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };
-                self.spares[psn.index()] = spare.pack();
+                self.spares.set(psn.index(), spare);
                 if lost {
                     self.unreadable.insert(psn.get());
                 }
@@ -332,7 +350,7 @@ impl<S: Sector> Media<S> {
             let block = self.block_mut(superblock, plane);
             block.erases += 1;
             block.next_page = 0;
-            block.birth = BlockBirth::default();
+            (block.opened, block.stream) = (0, Stream::default());
             if S::PRESENT {
                 let block = self.geometry.block(superblock, plane);
                 self.payload[block.index()] = None;
@@ -348,7 +366,7 @@ impl<S: Sector> Media<S> {
     fn fill_spares(&mut self, superblock: SuperblockId, spare: Spare) {
         let first = self.geometry.slot(superblock, 0).get();
         let slots = first..first + self.geometry.superblock_slots();
-        self.spares[slots.start as usize..slots.end as usize].fill(spare.pack());
+        self.spares.fill(slots.start as usize..slots.end as usize, spare);
         if !self.unreadable.is_empty() {
             let gone: Vec<u32> = self.unreadable.range(slots).copied().collect();
             for slot in gone {
@@ -365,7 +383,7 @@ impl<S: Sector> Media<S> {
             }
             for i in first..(first + self.geometry.slots).min(count) {
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
-                self.spares[psn.index()] = Spare::Torn.pack();
+                self.spares.set(psn.index(), Spare::Torn);
             }
         }
     }

@@ -75,6 +75,12 @@ impl Superblocks {
         group.dirty.push(entry);
     }
 
+    /// A flush of this epoch waits for a dirty unit.
+    pub(super) fn urge(&mut self, unit: u32, epoch: u64) {
+        let group = self.groups.get_mut(&self.of(unit)).expect("a dirty unit has a superblock");
+        group.epoch = group.epoch.min(epoch);
+    }
+
     /// A dirty unit is gone.
     pub(super) fn remove(&mut self, unit: u32, entry: Handle<Entry>) {
         let superblock = self.of(unit);

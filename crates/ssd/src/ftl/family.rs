@@ -10,7 +10,7 @@ use flash::units::{Lpn, Span, Time};
 
 use super::chang::{ChangFtl, HybridCounters};
 use super::hybrid::{HybridFtl, LogMerges};
-use super::hydra::HydraFtl;
+use super::hydra::{HydraFtl, Saved};
 use super::map_unit::Counters;
 use super::page::PageFtl;
 use super::{Flash, Owner, Owners, Unit};
@@ -95,6 +95,50 @@ impl Ftl {
         match self {
             Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => true,
             Self::Hydra(ftl) => ftl.takes_writes(),
+        }
+    }
+
+    /// True if a flush had better write everything back: its log has no room, or there is none.
+    pub(crate) fn log_is_full(&self) -> bool {
+        match self {
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => true,
+            Self::Hydra(ftl) => ftl.log_is_full(),
+        }
+    }
+
+    /// True if the log of flushes can be written now, or some of it.
+    pub(crate) fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        match self {
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => false,
+            Self::Hydra(ftl) => ftl.log_is_ready(flash),
+        }
+    }
+
+    /// A unit of the buffer that is to be logged as it is now. False if there is no room for it yet.
+    pub(crate) fn log(&mut self, unit: Unit) -> bool {
+        match self {
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => false,
+            Self::Hydra(ftl) => ftl.log(unit),
+        }
+    }
+
+    /// All units that are to be logged at once have been handed over: [`Owners::logged`] follows.
+    pub(crate) fn end_log<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        version: u32,
+    ) {
+        if let Self::Hydra(ftl) = self {
+            ftl.end_log(flash, owners, version);
+        }
+    }
+
+    /// What recovery found in the log of flushes and not in its place: the buffer gets it back.
+    pub(crate) fn take_saved(&mut self) -> Vec<Saved> {
+        match self {
+            Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => Vec::new(),
+            Self::Hydra(ftl) => ftl.take_saved(),
         }
     }
 
@@ -305,7 +349,7 @@ impl Ftl {
     }
 
     /// What merges did, if it is made of them.
-    pub(crate) const fn merge_counters(&self) -> Option<MergeCounters> {
+    pub(crate) fn merge_counters(&self) -> Option<MergeCounters> {
         match self {
             Self::Page(_) | Self::Hybrid(_) | Self::Chang(_) => None,
             Self::Hydra(ftl) => Some(ftl.counters()),

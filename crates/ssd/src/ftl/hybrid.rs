@@ -2,7 +2,7 @@
 //!
 //! A page that has never been written goes to its own offset in the data block of its logical block, as long as nothing
 //! behind it has been programmed there. Any other write goes to a log block; which one, and which is merged when there
-//! is no room, is the [`Policy`]'s to say. A [merge](merge) makes a data block out of a log block, or copies the
+//! is no room, is the [`Policy`]'s to say. A [`merge`] makes a data block out of a log block, or copies the
 //! newest pages of a logical block into a new one.
 //!
 //! What a page of a data block holds is read from its spare area, so there is no state for each page beside that: what
@@ -18,6 +18,7 @@ mod fast;
 mod finish;
 mod fold;
 mod holes;
+mod ideal;
 mod logs;
 mod merge;
 mod mount;
@@ -44,6 +45,7 @@ use allocate::{Allocator, Use};
 use blocks::Block;
 use fold::Lists;
 use holes::Holes;
+use ideal::Ideal;
 use logs::{Gates, LogId, Logs};
 use merge::Job;
 use policy::Policy;
@@ -131,6 +133,7 @@ pub(crate) struct HybridFtl {
     /// The lists of the merge that is being put together.
     lists: Lists,
     merges: LogMerges,
+    ideal: Ideal,
     planted: Planted,
 }
 
@@ -150,7 +153,7 @@ impl HybridFtl {
             blocks: vec![Block::default(); geometry.superblock_count() as usize],
             data: vec![None; address.blocks() as usize],
             holes: Holes::new(address.blocks(), pages),
-            logs: Logs::new(address.blocks(), pages, spec.blocks),
+            logs: Logs::new(address.blocks(), pages, spec.blocks, spec.parallel),
             allocator: Allocator::new(spec.allocation, resolved.ftl.wear.dynamic, resolved.backend.units, &geometry),
             gates: Gates::default(),
             jobs: Vec::new(),
@@ -172,6 +175,7 @@ impl HybridFtl {
             sources: vec![None; pages as usize],
             lists: Lists::default(),
             merges: LogMerges::default(),
+            ideal: Ideal::new(&resolved.backend.timing),
             planted: resolved.planted,
             geometry,
             spec,

@@ -7,6 +7,7 @@
 mod address;
 mod area;
 mod check;
+mod flush_log;
 mod journal;
 mod merge;
 mod mount;
@@ -17,19 +18,21 @@ use std::collections::VecDeque;
 
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
 use flash::engine::Handle;
-use flash::nand::{Sector, Spare};
+use flash::nand::{Media, Sector, Spare};
 use flash::units::{Lpn, Span};
 
 use super::{Flash, Owner, Owners, Service, Unit};
 use crate::counters::MergeCounters;
 use crate::spec::WearSpec;
 
+use flush_log::FlushLog;
 use journal::{Journal, Record};
 use merge::Merge;
 use superblocks::{NONE, Superblocks};
 use wear::Look;
 
 pub(crate) use address::Layout;
+pub(crate) use flush_log::Saved;
 pub(crate) use journal::Areas;
 
 /// What a list of the FTL is for; with a number it is the list's tag in the backend.
@@ -40,7 +43,7 @@ enum Kind {
     Erase,
     /// Of a merge.
     Copy,
-    /// Of a reserved area.
+    /// Of a reserved area: those of the log and the map, and then those for flushes.
     Area,
 }
 
@@ -67,9 +70,13 @@ pub(crate) struct HydraFtl {
     superblocks: Superblocks,
     /// The physical superblock of each logical one.
     map: Vec<u32>,
-    /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any.
+    /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any; empty
+    /// until anything is discarded.
     forgotten: Vec<Option<Box<[u64]>>>,
     journal: Journal,
+    /// If flushes do without merges.
+    flush_log: Option<FlushLog>,
+    saved: Vec<Saved>,
     /// The version of the latest write.
     version: u32,
     merges: Vec<Merge>,
@@ -83,6 +90,8 @@ pub(crate) struct HydraFtl {
     gathering: Vec<Unit>,
     /// The list of the read request that is being handed over.
     reading: Option<Handle<List>>,
+    /// The latest command of that list for each place in a superchip.
+    read_chain: Vec<Option<Handle<Command>>>,
     /// The latest command of a list that is being made, for each die of the superchip.
     chain: Vec<Option<Handle<Command>>>,
     /// Records that the log has just got.
@@ -120,9 +129,11 @@ impl HydraFtl {
     }
 
     /// What it did since the power came.
-    pub(crate) const fn counters(&self) -> MergeCounters {
+    pub(crate) fn counters(&self) -> MergeCounters {
         let (log_pages, maps) = self.journal.written();
-        MergeCounters { log_pages, maps, ..self.counts }
+        let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
+        let erase_spread = self.superblocks.erase_spread();
+        MergeCounters { log_pages, maps, flush_pages, erase_spread, ..self.counts }
     }
 
     /// Rows of a superblock: what one merge can write.
@@ -171,6 +182,10 @@ impl HydraFtl {
         let command = flash.backend.add_read(list, Cause::Host, block);
         flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
         flash.backend.set_sectors(command, self.layout.crossing(mask));
+        // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
+        if let Some(before) = self.read_chain[chip as usize].replace(command) {
+            flash.backend.depend(before, command);
+        }
         owners.charge(owner);
         true
     }
@@ -179,6 +194,7 @@ impl HydraFtl {
     #[inline]
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if let Some(list) = self.reading.take() {
+            self.read_chain.fill(None);
             self.think(flash, list, READ);
         }
     }
@@ -222,22 +238,31 @@ impl HydraFtl {
 
     /// Forgets a row: it reads as zeros, and is not copied any more. After a power cut it may be there again.
     pub(crate) fn discard(&mut self, lpn: Lpn) {
+        if let Some(log) = &mut self.flush_log {
+            log.forget(lpn);
+        }
         let (logical, row) = self.layout.split(lpn);
         let words = self.layout.rows().div_ceil(64) as usize;
         if self.map[logical as usize] != NONE {
+            if self.forgotten.is_empty() {
+                self.forgotten.resize(self.map.len(), None);
+            }
             let rows = self.forgotten[logical as usize].get_or_insert_with(|| vec![0; words].into());
             rows[row as usize / 64] |= 1 << (row % 64);
         }
     }
 
     fn is_forgotten(&self, logical: u32, row: u32) -> bool {
-        self.forgotten[logical as usize].as_ref().is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
+        self.forgotten
+            .get(logical as usize)
+            .and_then(Option::as_ref)
+            .is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
     }
 
     /// A row has been written again.
     fn remember(&mut self, lpn: Lpn) {
         let (logical, row) = self.layout.split(lpn);
-        if let Some(rows) = &mut self.forgotten[logical as usize] {
+        if let Some(Some(rows)) = self.forgotten.get_mut(logical as usize) {
             rows[row as usize / 64] &= !(1 << (row % 64));
         }
     }
@@ -253,6 +278,7 @@ impl HydraFtl {
             (Kind::Read, _) => self.read_finished(flash, owners, list),
             (Kind::Erase, number) => self.erase_finished(flash, owners, number, list),
             (Kind::Copy, number) => self.copy_finished(flash, owners, number, list),
+            (Kind::Area, area) if !self.journal.has(area) => self.log_finished(flash, owners, area, list),
             (Kind::Area, area) => {
                 let mut logged = std::mem::take(&mut self.logged);
                 self.journal.finished(flash, area, list, &mut logged);
@@ -262,6 +288,9 @@ impl HydraFtl {
                     }
                 }
                 self.logged = logged;
+                if let Some(log) = &mut self.flush_log {
+                    log.release(flash.backend.media());
+                }
                 self.write_journal(flash);
                 self.start(flash, owners);
             }
@@ -289,6 +318,70 @@ impl HydraFtl {
         if freed {
             self.start(flash, owners);
         }
+    }
+
+    /// True if a flush had better write everything back.
+    pub(crate) fn log_is_full(&self) -> bool {
+        self.flush_log.as_ref().is_none_or(FlushLog::is_full)
+    }
+
+    /// True if a flush can be logged now, or some of it.
+    pub(crate) fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
+        log.prepare(flash);
+        log.room() > 0
+    }
+
+    /// A unit that is to be logged.
+    pub(crate) fn log(&mut self, unit: Unit) -> bool {
+        self.flush_log.as_mut().is_some_and(|log| log.take(unit))
+    }
+
+    /// All of them have been handed over.
+    pub(crate) fn end_log<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        version: u32,
+    ) {
+        if let Some(log) = &mut self.flush_log {
+            log.write(flash, owners, version);
+        }
+    }
+
+    fn log_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        area: u32,
+        list: Handle<List>,
+    ) {
+        let mut log = self.flush_log.take().expect("a list of the log");
+        match log.finished(flash, area, list, |media, lpn| self.row_version(media, lpn)) {
+            Some(well) => owners.logged(well),
+            None => owners.room(),
+        }
+        self.flush_log = Some(log);
+        self.start(flash, owners);
+    }
+
+    /// The version of a row where the map leads.
+    fn row_version<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<u32> {
+        let (logical, row) = self.layout.split(lpn);
+        let superblock = self.map[logical as usize];
+        if superblock == NONE {
+            return None;
+        }
+        let (chip, page) = self.layout.chip_and_page(row);
+        match media.spare(media.geometry().slot(self.superblocks.block(superblock, chip), page)) {
+            Spare::Data { version, .. } => Some(version),
+            Spare::Empty | Spare::Torn => None,
+        }
+    }
+
+    /// What recovery found in the log of flushes.
+    pub(crate) fn take_saved(&mut self) -> Vec<Saved> {
+        std::mem::take(&mut self.saved)
     }
 
     /// Writes the log and the map as far as there is something to write.

@@ -71,6 +71,10 @@ pub enum FlushPolicy {
     /// Everything that is in the buffer is written back first.
     #[default]
     WriteBack,
+    /// Everything that is in the buffer is written to a reserved area of flash, one sector behind the other, and stays in
+    /// the buffer; it is merged when it would have been merged without the flush (Seong et al., Sec. 4.2.2, Fig. 16).
+    /// Only with Hydra's FTL and the superblock policy.
+    Log,
     /// Nothing: what was acknowledged may be lost with the power (Seong et al., Sec. 4.2.2, Fig. 14b).
     Ignore,
 }
@@ -126,6 +130,10 @@ impl Spec {
         if buffer.high.get() > 1.0 || (buffer.low > buffer.high && !whole) {
             let message = format!("writes back from {} down to {}", buffer.high, buffer.low);
             faults.add("buffer.high", message, "use low <= high <= 100%");
+        }
+        if buffer.flush == FlushPolicy::Log && !(whole && hydra.is_some()) {
+            let message = "is \"log\", which only Hydra's FTL has, for a buffer of superblocks";
+            faults.add("buffer.flush", message, "say ftl.kind = \"hydra\" and buffer.policy = \"superblock\"");
         }
         let share = |ratio: Ratio| (units as f64 * ratio.get()).floor() as u32;
         Some(ResolvedBuffer {

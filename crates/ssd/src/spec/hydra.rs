@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resolve::Faults;
-use super::{FtlKind, FtlSpec, Spec};
+use super::{FlushPolicy, FtlKind, FtlSpec, Spec};
 use crate::MapSpec;
 use crate::ftl::hydra::{Areas, Layout};
 
@@ -48,11 +48,15 @@ pub struct ProcessorSpec {
     pub read_cycles: u32,
     /// Cycles to prepare a merge: choice of the superblock and the list of descriptors. Assumed.
     pub merge_cycles: u32,
+    /// Cycles that a command of a background unit takes if the units are software (Fig. 17); hardware units if
+    /// missing. `flash.software-units` says the same as a time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit_cycles: Option<u32>,
 }
 
 impl Default for ProcessorSpec {
     fn default() -> Self {
-        Self { mhz: 200, synthesizer: true, read_cycles: 1000, merge_cycles: 20_000 }
+        Self { mhz: 200, synthesizer: true, read_cycles: 1000, merge_cycles: 20_000, unit_cycles: None }
     }
 }
 
@@ -76,6 +80,12 @@ pub struct ResolvedHydra {
 }
 
 impl ResolvedHydra {
+    /// Physical superblocks of all superchips.
+    #[must_use]
+    pub const fn superblocks(&self) -> u32 {
+        self.layout.physical()
+    }
+
     /// Blocks of each die, from the first on, that hold data. The others stand in for failing ones, or hold the map.
     #[must_use]
     pub const fn data_blocks(&self) -> u32 {
@@ -148,6 +158,15 @@ impl Spec {
         if hydra.processor.is_some_and(|processor| processor.mhz == 0) {
             faults.add("ftl.hydra.processor.mhz", "is zero: nothing would ever be done", "use e.g. 200");
         }
+        if let Some(cycles) = hydra.processor.and_then(|processor| processor.unit_cycles) {
+            let path = "ftl.hydra.processor.unit-cycles";
+            if cycles == 0 {
+                faults.add(path, "is zero", "leave it out: the units are then hardware, which takes no time");
+            }
+            if self.flash.software_units.is_some() {
+                faults.add(path, "stands beside flash.software-units, which says the same", "leave one of them out");
+            }
+        }
         if self.confines() {
             faults.add(
                 "host.queue",
@@ -155,6 +174,13 @@ impl Spec {
                 "leave channels and dies out",
             );
         }
+    }
+
+    /// Time of the processor for each command of a background unit, if the units are software.
+    pub(super) fn software(&self) -> Option<Span> {
+        let processor = self.ftl.hydra.as_ref().and_then(|hydra| hydra.processor);
+        let cycles = processor.and_then(|processor| Some(processor.time(processor.unit_cycles?)));
+        self.flash.software_units.or(cycles)
     }
 
     /// True if a queue's writes are confined to some dies.
@@ -176,7 +202,10 @@ impl Spec {
             spares,
             logical: 0,
         };
-        let areas = Areas::new(&layout, hydra.replicate);
+        let flushes = self.buffer.as_ref().filter(|buffer| buffer.flush == FlushPolicy::Log);
+        let row = u64::from(geometry.sectors) * SECTOR.get();
+        let rows = flushes.map(|buffer| u32::try_from(buffer.size.get() / row).unwrap_or(u32::MAX));
+        let areas = Areas::new(&layout, hydra.replicate, rows);
         let reserved = spares.saturating_add(areas.most_blocks());
         // One superblock of each superchip is free to merge into.
         if geometry.blocks < reserved.saturating_add(2) {
@@ -302,6 +331,14 @@ mod tests {
             (FLASH, FTL, "[ftl.hydra]\nchips = 0".into(), "ftl.hydra.chips: is zero"),
             (FLASH, FTL, "[ftl.hydra]\nspare-blocks = 60".into(), "flash.blocks: 64 blocks in a die: 60 are spare"),
             (FLASH, FTL, "[ftl.hydra.processor]\nmhz = 0".into(), "ftl.hydra.processor.mhz: is zero"),
+            (FLASH, FTL, "[ftl.hydra.processor]\nunit-cycles = 0".into(), "ftl.hydra.processor.unit-cycles: is zero"),
+            (
+                "chips = 8\ngang = 4\nwidth = 32\nsoftware-units = \"5us\"",
+                FTL,
+                "[ftl.hydra.processor]\nunit-cycles = 9".into(),
+                "ftl.hydra.processor.unit-cycles: stands beside",
+            ),
+            (FLASH, FTL, format!("{buffer}flush = \"log\""), "buffer.flush: is \"log\", which only Hydra's FTL has"),
             (FLASH, "over-provisioning = \"1%\"", String::new(), "ftl.over-provisioning: the host would see"),
             (FLASH, "capacity = \"1000KiB\"", "[ftl.map]\nkind = \"table\"".into(), "ftl.map: has no meaning"),
             (FLASH, "capacity = \"1004KiB\"", String::new(), "ftl.capacity: is not a whole number of rows of 8192B"),

@@ -172,7 +172,7 @@ impl Spec {
                 units: self.flash.units,
                 transfer: self.flash.transfer,
                 arbitration: self.flash.order,
-                software: self.flash.software_units,
+                software: self.software(),
             },
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
@@ -295,6 +295,8 @@ impl Spec {
         let flash = &self.flash;
         part.geometry.pages_per_block = flash.pages.unwrap_or(part.geometry.pages_per_block);
         part.geometry.planes_per_die = flash.planes.unwrap_or(part.geometry.planes_per_die);
+        // A die of which one plane is used has no other to command along with it.
+        part.features.multi_plane &= flash.planes != Some(1);
         part.geometry.dies_per_chip = flash.dies.unwrap_or(part.geometry.dies_per_chip);
         part.geometry.blocks_per_plane = match flash.size {
             Some(size) => self.blocks_of(size, &part, faults)?,

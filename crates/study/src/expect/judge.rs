@@ -56,6 +56,24 @@ fn over(
     Judgement { holds: offenders.is_empty(), measured: measured(), offenders }
 }
 
+impl Group {
+    /// The first value and the last; `None` if there are fewer than three, which are always on a line.
+    fn ends(&self) -> Option<(f64, f64)> {
+        self.values.first().copied().zip(self.values.last().copied()).filter(|_| self.values.len() > 2)
+    }
+
+    /// How far a value is off the line between the first and the last at most, as a share of their difference; `None`
+    /// if a label is no number, or there is no line.
+    fn bend(&self) -> Option<f64> {
+        let (first, last) = self.ends()?;
+        let at: Vec<f64> = self.labels.iter().map(crate::plan::Label::number).collect::<Option<_>>()?;
+        let (from, to) = (*at.first()?, *at.last()?);
+        let line = |at: f64| first + (last - first) * (at - from) / (to - from);
+        let off = at.iter().zip(&self.values).map(|(at, value)| ((value - line(*at)) / (last - first)).abs());
+        Some(off.fold(0.0, f64::max)).filter(|off| off.is_finite())
+    }
+}
+
 fn list(group: &Group, unit: Unit) -> String {
     group.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(", ")
 }
@@ -67,7 +85,10 @@ impl ExpectSpec {
     /// If it was not checked before: see [`Plan::new`](crate::plan::Plan::new).
     #[must_use]
     pub fn judge(&self, values: &Values<'_>) -> Judgement {
-        let values = values.select(&self.filter, self.per.as_ref());
+        let mut values = values.select(&self.filter, self.per.as_ref());
+        if let Some(axis) = &self.geomean {
+            values = values.geometric_mean(axis);
+        }
         let unit = values.unit();
         match self.condition().expect("it was checked to have one") {
             Condition::Within(within) => {
@@ -94,6 +115,17 @@ impl ExpectSpec {
                 };
                 over(&groups, || range(groups.iter().map(of), change), holds, show)
             }
+            Condition::Difference(difference) => {
+                let groups = values.tuples(&[&difference.at, &difference.to]);
+                let of = |group: &Group| group.values[0] - group.values[1];
+                let (low, high) = difference.bounds(unit).expect("they were checked");
+                let holds = |group: &Group| (low..=high).contains(&of(group));
+                let show = |group: &Group| {
+                    let [at, to] = [0, 1].map(|i: usize| unit.show(group.values[i]));
+                    format!("{} ({at} less {to})", unit.show(of(group)))
+                };
+                over(&groups, || range(groups.iter().map(of), |v| unit.show(v)), holds, show)
+            }
             Condition::Monotonic(monotonic) => {
                 let groups = values.along(&monotonic.along);
                 let slack = monotonic.slack.get();
@@ -112,6 +144,24 @@ impl ExpectSpec {
                         let steps = all.iter().flat_map(|group| group.values.windows(2).map(step));
                         format!("steps {}", range(steps, change))
                     }
+                };
+                over(&groups, measured, holds, |group| list(group, unit))
+            }
+            Condition::Linear(linear) => {
+                let groups = values.along(&linear.along);
+                let holds = |group: &Group| {
+                    let grows = group.ends().is_some_and(|(first, last)| match linear.direction {
+                        Direction::Rises => last > first,
+                        Direction::Falls => last < first,
+                    });
+                    grows && group.bend().is_some_and(|bend| bend <= linear.within.get())
+                };
+                let measured = || {
+                    let growth = |group: &Group| group.ends().map_or(f64::NAN, |(first, last)| last / first);
+                    let bend = |group: &Group| group.bend().unwrap_or(f64::NAN);
+                    let growths = range(groups.iter().map(growth), change);
+                    let off = range(groups.iter().map(bend), |bend| format!("{:.1}%", bend * 100.0));
+                    format!("{growths}, {off} off the line")
                 };
                 over(&groups, measured, holds, |group| list(group, unit))
             }

@@ -62,6 +62,21 @@ fn a_ratio_is_taken_in_each_of_the_other_combinations() {
 }
 
 #[test]
+fn a_difference_is_taken_in_each_of_the_other_combinations() {
+    holds("difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"6ms\", \"8ms\"] }", "6.00ms to 8.00ms");
+    holds(
+        "per = { banks = 1 }\ndifference = { at = { banks = 1 }, to = { banks = 2 }, between = [0.5, 0.6] }",
+        "0.50 to 0.60",
+    );
+    fails(
+        "difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"0ms\", \"7ms\"] }",
+        &["disk old: 8.00ms (16.0ms less 8.00ms)"],
+    );
+    let wrong = "difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"2ms\", \"1ms\"] }";
+    assert_eq!(parse(wrong).faults(&axes())[0].path, "difference.between");
+}
+
+#[test]
 fn numbers_go_one_way_or_settle() {
     holds(
         "where = { disk = \"old\" }\nmonotonic = { along = \"banks\", direction = \"falls\" }",
@@ -106,6 +121,54 @@ fn numbers_can_be_looked_at_relative_to_others() {
 }
 
 #[test]
+fn numbers_lie_on_a_line_or_not() {
+    // Four banks are 3/7 of the way from one to eight: 10.81 ms on the line, 56.3 % of the whole fall away from it.
+    fails(
+        "linear = { along = \"banks\", direction = \"falls\", within = \"50%\" }",
+        &["disk old: 16.0ms, 8.00ms, 4.00ms, 3.90ms", "disk new: 10.0ms, 4.00ms, 2.00ms, 2.10ms"],
+    );
+    holds(
+        "where = { disk = \"old\" }\nlinear = { along = \"banks\", direction = \"falls\", within = \"57%\" }",
+        "-76%, 56.3% off the line",
+    );
+    fails(
+        "where = { disk = \"old\" }\nlinear = { along = \"banks\", direction = \"rises\", within = \"57%\" }",
+        &["disk old: 16.0ms, 8.00ms, 4.00ms, 3.90ms"],
+    );
+    fails(
+        "where = { disk = \"old\", banks = [1, 8] }\nlinear = { along = \"banks\", direction = \"falls\", within = \"0%\" }",
+        &["disk old: 16.0ms, 3.90ms"],
+    );
+}
+
+#[test]
+fn the_geometric_mean_along_an_axis_takes_the_place_of_its_points() {
+    let mean = "geomean = \"banks\"\nwhere = { banks = [1, 2, 4] }\n";
+    // The cube roots of 16 x 8 x 4 and of 10 x 4 x 2.
+    holds(&format!("{mean}within = {{ between = [\"4.3ms\", \"8.1ms\"] }}"), "4.31ms to 8.00ms");
+    holds(
+        &format!("{mean}ratio = {{ at = {{ disk = \"new\" }}, to = {{ disk = \"old\" }}, between = [0.5, 0.6] }}"),
+        "-46%",
+    );
+    fails(&format!("{mean}bounded = {{ most = \"5ms\" }}"), &["disk old: 8.00ms"]);
+    holds(
+        "geomean = \"banks\"\nper = { disk = \"old\" }\nwhere = { disk = \"new\" }\nwithin = { between = [0.5, 0.6] }",
+        "0.54",
+    );
+}
+
+#[test]
+fn a_combination_that_lacks_a_point_has_no_mean() {
+    let axes = axes();
+    let spec = parse("geomean = \"banks\"\nbounded = { least = \"1us\" }");
+    let point = |disk: &str, banks: &str, time: f64| (vec![Label::from(disk), Label::from(banks)], Some(time));
+    let points = [point("old", "1", 2.0), point("old", "2", 8.0), point("new", "1", 9.0)];
+    assert_eq!(spec.judge(&Values::new(&axes, Unit::Time, points)).measured, "4.00us");
+    let zero = [point("old", "1", 0.0), point("old", "2", -8.0)];
+    assert!(!spec.judge(&Values::new(&axes, Unit::Time, zero)).holds, "there is no mean of these");
+}
+
+#[test]
 fn an_expectation_of_nothing_does_not_hold() {
     let axes = axes();
     let conditions = [
@@ -114,7 +177,9 @@ fn an_expectation_of_nothing_does_not_hold() {
         "monotonic = { along = \"banks\", direction = \"falls\" }",
         "saturates = { along = \"banks\", from = 4, within = \"5%\" }",
         "equal = { within = \"5%\" }",
+        "linear = { along = \"banks\", direction = \"rises\", within = \"5%\" }",
         "order = { of = [{ banks = 1 }, { banks = 2 }] }",
+        "geomean = \"disk\"\nbounded = { most = \"1s\" }",
     ];
     for condition in conditions {
         let spec = parse(condition);
@@ -124,7 +189,7 @@ fn an_expectation_of_nothing_does_not_hold() {
     }
     // One point goes nowhere and is like nothing.
     let one = (vec![Label::from("old"), Label::from("1")], Some(1.0));
-    for condition in &conditions[2..5] {
+    for condition in &conditions[2..6] {
         assert!(!parse(condition).judge(&Values::new(&axes, Unit::Time, [one.clone()])).holds, "{condition}");
     }
 }
@@ -142,6 +207,11 @@ fn faults_of_expectations_are_found() {
         ("saturates = { along = \"banks\", from = 3, within = \"5%\" }", "saturates.from"),
         ("ratio = { at = { banks = 1 }, to = { banks = 2 }, between = [2, 1] }", "ratio.between"),
         ("order = { of = [{ banks = 1 }] }", "order.of"),
+        ("linear = { along = \"chips\", direction = \"falls\", within = \"5%\" }", "linear.along"),
+        ("linear = { along = \"disk\", direction = \"falls\", within = \"5%\" }", "linear.along"),
+        ("geomean = \"chips\"\nbounded = { most = \"1s\" }", "geomean"),
+        ("geomean = \"banks\"\nmonotonic = { along = \"banks\", direction = \"falls\" }", "geomean"),
+        ("geomean = \"disk\"\norder = { of = [{ disk = \"new\" }, { disk = \"old\" }] }", "geomean"),
     ];
     for (text, key) in wrong {
         let faults = parse(text).faults(&axes());

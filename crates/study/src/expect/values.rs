@@ -1,5 +1,6 @@
 //! The values of one metric at the points of a study.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::metric::Unit;
@@ -8,7 +9,7 @@ use crate::plan::{Assignment, Label};
 /// A metric's values, by the places of their points on the axes, so that they are in the axes' order.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
-    axes: &'a [(String, Vec<Label>)],
+    axes: Cow<'a, [(String, Vec<Label>)]>,
     at: BTreeMap<Vec<usize>, f64>,
     unit: Unit,
 }
@@ -34,7 +35,7 @@ impl<'a> Values<'a> {
             pairs.map(|((_, all), label)| all.iter().position(|other| other == label)).collect::<Option<Vec<_>>>()
         };
         let at = values.into_iter().filter_map(|(labels, value)| Some((place(labels)?, value?))).collect();
-        Self { axes, at, unit }
+        Self { axes: Cow::Borrowed(axes), at, unit }
     }
 
     /// What they count.
@@ -43,7 +44,7 @@ impl<'a> Values<'a> {
         self.unit
     }
 
-    fn label(&self, axis: usize, place: &[usize]) -> &'a Label {
+    fn label(&self, axis: usize, place: &[usize]) -> &Label {
         &self.axes[axis].1[place[axis]]
     }
 
@@ -61,7 +62,34 @@ impl<'a> Values<'a> {
         };
         let kept = self.at.iter().filter(|(place, _)| self.matches(filter, place));
         let at = kept.filter_map(|(place, v)| Some((place.clone(), value(place, *v)?))).collect();
-        Self { axes: self.axes, at, unit: if per.is_some() { Unit::Plain } else { self.unit } }
+        Self { axes: self.axes.clone(), at, unit: if per.is_some() { Unit::Plain } else { self.unit } }
+    }
+
+    /// Their geometric means along an axis, which is gone then. Combinations of the other axes with fewer points than
+    /// others are left out.
+    pub(crate) fn geometric_mean(mut self, axis: &str) -> Self {
+        let Some(at) = self.axes.iter().position(|(name, _)| name == axis) else { return self };
+        let mut logarithms: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
+        for (place, value) in &self.at {
+            let mut others = place.clone();
+            others.remove(at);
+            logarithms.entry(others).or_default().push(value.ln());
+        }
+        let most = logarithms.values().map(Vec::len).max().unwrap_or(0);
+        logarithms.retain(|_, all| all.len() == most);
+        let mean = |all: Vec<f64>| (all.iter().sum::<f64>() / all.len() as f64).exp();
+        self.at = logarithms.into_iter().map(|(place, all)| (place, mean(all))).collect();
+        self.axes.to_mut().remove(at);
+        self
+    }
+
+    /// The value at a point, and that at the same point with the labels of `to`.
+    pub(crate) fn beside(&self, labels: &[Label], to: &Assignment) -> Option<(f64, f64)> {
+        let pairs = self.axes.iter().zip(labels);
+        let place: Option<Vec<usize>> =
+            pairs.map(|((_, all), label)| all.iter().position(|other| other == label)).collect();
+        let place = place?;
+        Some((*self.at.get(&place)?, *self.at.get(&self.moved(&place, to))?))
     }
 
     /// All of them.

@@ -13,7 +13,7 @@ use crate::plan::Label;
 use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-study-1";
+pub(super) const SCHEMA: &str = "flashloom-study-1";
 
 /// What every file of points has, besides the metrics of its study.
 const ALWAYS: [&str; 14] = [
@@ -33,17 +33,29 @@ const ALWAYS: [&str; 14] = [
     "busy.dies",
 ];
 
-/// The points as a table: their labels, and the metrics of the study.
+/// The points as a table: their labels, the metrics of the study, and how far the first of them is below that of the
+/// baseline, if there is one.
 #[must_use]
 pub fn points_table(outcome: &Outcome) -> String {
     let metrics = &outcome.plan.spec.metrics;
-    let header: Vec<String> =
+    let baseline = &outcome.plan.spec.baseline;
+    let compared = metrics.first().filter(|_| !baseline.is_empty());
+    let values = compared.map(|metric| (metric.unit(), outcome.values(metric)));
+    let mut header: Vec<String> =
         outcome.axes().map(ToOwned::to_owned).chain(metrics.iter().map(ToString::to_string)).collect();
+    header.extend(values.iter().flat_map(|_| ["less by".to_owned(), "gain".to_owned()]));
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = (0..outcome.plan.points.len()).map(|point| {
         let labels = outcome.labels(point).iter().map(ToString::to_string);
         let show = |metric: &Metric| outcome.value(point, metric).map_or_else(|| "-".into(), |v| metric.unit().show(v));
-        labels.chain(metrics.iter().map(show)).collect::<Vec<_>>()
+        let mut row: Vec<String> = labels.chain(metrics.iter().map(show)).collect();
+        if let Some((unit, values)) = &values {
+            let pair = values.beside(outcome.labels(point), baseline);
+            row.push(pair.map_or_else(|| "-".into(), |(here, there)| unit.show(there - here)));
+            let share = pair.filter(|(_, there)| *there != 0.0).map(|(here, there)| (there - here) / there);
+            row.push(share.map_or_else(|| "-".into(), |share| format!("{:.2}%", share * 100.0)));
+        }
+        row
     });
     grid(&header, rows, outcome.plan.axes.len())
 }
@@ -130,7 +142,7 @@ pub fn write_all(
     let fill = |folder: &Path| -> io::Result<()> {
         fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
         fs::write(folder.join("claims.txt"), claims_table(claims))?;
-        fs::write(folder.join("report.html"), page(program, outcomes, claims))?;
+        fs::write(folder.join("report.html"), page(program, outcomes, claims).html())?;
         for outcome in outcomes {
             let spec = &outcome.plan.spec;
             let name: String = spec.name.chars().map(|c| if c == '/' { '-' } else { c }).collect();
@@ -178,6 +190,11 @@ pub fn claims_table(claims: &[Claim]) -> String {
             said.iter().for_each(|line| fold(&mut notes, "  ", line));
         }
     }
+    format!("{}{}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows), tally(claims))
+}
+
+/// How many claims came out how, in a sentence without its full stop.
+pub(super) fn tally(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict() == verdict).count();
     let several = if claims.len() == 1 { "claim" } else { "claims" };
     let mut tally = format!("{} {several}: {} hold", claims.len(), count(Verdict::Holds));
@@ -190,7 +207,7 @@ pub fn claims_table(claims: &[Claim]) -> String {
             tally.push_str(&format!(", {} {said}", count(verdict)));
         }
     }
-    format!("{}{tally}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows))
+    tally
 }
 
 /// Adds a paragraph with its lines broken at the width of the tables.

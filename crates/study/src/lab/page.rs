@@ -1,38 +1,125 @@
 //! Studies as one page: their claims, and every metric along the axes.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
-use super::{Claim, Outcome, Program, claims_table, points_table};
+use serde::Serialize;
+
+use super::{Claim, Outcome, Program, Verdict};
 use crate::metric::{Metric, Unit};
-use crate::report::{Axis, COLOURS, Line, Scale, escape, figure, head, lines};
+use crate::report::{
+    Axis, Block, COLOURS, Cell, Chart, Course, Figure, Names, Number, Page, Row, Scale, Section, Table,
+};
 
-/// More charts than anyone looks at; the numbers are all in the tables.
+/// More charts of a study than anyone looks at; the numbers are all in the tables.
 const MOST_CHARTS: usize = 24;
 
-/// The report as HTML.
+/// What the page has for programs: the head of what `--json` prints, without the runs.
+#[derive(Serialize)]
+struct Judged<'a> {
+    schema: &'static str,
+    version: &'a str,
+    commit: &'a str,
+    claims: &'a [Claim],
+}
+
+/// The studies as one page.
+///
+/// # Panics
+/// Never: every claim has a form in JSON.
 #[must_use]
-pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String {
+pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> Page {
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.plan.spec.name.as_str()).collect();
-    let mut html = head(&names.join(", "), &format!("flashloom {} ({})", program.version, program.commit));
-    for outcome in outcomes {
-        for chart in charts(outcome).into_iter().take(MOST_CHARTS) {
-            html.push_str(&chart);
+    let Program { version, commit } = program;
+    let judged = Judged { schema: super::files::SCHEMA, version, commit, claims };
+    let mut sections = Vec::new();
+    if !claims.is_empty() {
+        let above = vec![Block::Table(verdicts(claims))];
+        sections.push(Section {
+            heading: "Claims".into(),
+            note: super::files::tally(claims),
+            above,
+            ..Section::default()
+        });
+    }
+    sections.extend(outcomes.iter().map(section));
+    Page {
+        title: names.join(", "),
+        about: format!("flashloom {version} ({commit})"),
+        sections,
+        result: serde_json::to_string(&judged).expect("texts"),
+    }
+}
+
+/// What the papers say beside what was measured.
+fn verdicts(claims: &[Claim]) -> Table {
+    let mut rows = Vec::new();
+    for (i, claim) in claims.iter().enumerate() {
+        for (j, finding) in claim.findings.iter().enumerate() {
+            let first = j == 0;
+            let said = if finding.paper.is_empty() { &claim.says } else { &finding.paper };
+            let class = match finding.verdict {
+                Verdict::Holds => "holds",
+                Verdict::Partly | Verdict::Differs => "differs",
+                Verdict::Fails => "fails",
+            };
+            let measured = Cell::of(finding.measured.as_str(), format!("/claims/{i}/findings/{j}/measured"));
+            let id = if first { claim.id.as_str() } else { "" };
+            let verdict = Cell { class, ..finding.verdict.name().into() };
+            let mut notes = Vec::new();
+            if first {
+                notes.push(format!("{} ({})", claim.says, claim.source));
+                notes.extend((!claim.note.is_empty()).then(|| claim.note.clone()));
+            }
+            if !finding.offenders.is_empty() {
+                notes.extend(finding.reason.clone());
+                let shown = finding.offenders.iter().take(4).cloned().collect::<Vec<_>>().join("; ");
+                notes.push(format!("{} of {}: {shown}", finding.metric, finding.study));
+            }
+            rows.push(Row { cells: vec![id.into(), said.as_str().into(), measured, verdict], notes });
         }
     }
-    html.push_str("</main>\n");
-    let mut numbers = |summary: &str, text: &str| {
-        let (summary, text) = (escape(summary), escape(text));
-        let _ = writeln!(html, "<details open><summary>{summary}</summary><pre>{text}</pre></details>");
+    let header = ["claim", "paper", "measured", "verdict"].map(ToOwned::to_owned).to_vec();
+    Table { header, texts: 4, rows, ..Table::default() }
+}
+
+/// A study: its charts, its points and its file.
+fn section(outcome: &Outcome) -> Section {
+    let spec = &outcome.plan.spec;
+    let mut below = Vec::new();
+    if !spec.metrics.is_empty() {
+        below.push(Block::Table(points(outcome)));
+    }
+    if let Ok(config) = toml::Table::try_from(spec) {
+        below.push(Block::Text { heading: "The study".into(), text: config.to_string(), open: false });
+    }
+    Section {
+        heading: spec.name.clone(),
+        note: spec.description.clone(),
+        figures: charts(outcome).into_iter().take(MOST_CHARTS).collect(),
+        below,
+        ..Section::default()
+    }
+}
+
+/// Every point with its labels and the metrics of the study.
+fn points(outcome: &Outcome) -> Table {
+    let metrics = &outcome.plan.spec.metrics;
+    let row = |point: usize| {
+        let labels = outcome.labels(point).iter().map(|label| Cell::from(label.as_str()));
+        let show = |metric: &Metric| match outcome.value(point, metric) {
+            Some(value) => metric.unit().show(value).into(),
+            None => "-".into(),
+        };
+        Row { cells: labels.chain(metrics.iter().map(show)).collect(), notes: Vec::new() }
     };
-    if !claims.is_empty() {
-        numbers("Claims", &claims_table(claims));
+    let few = outcome.plan.points.len() <= 24;
+    Table {
+        heading: format!("{} points", outcome.plan.points.len()),
+        fold: Some(few),
+        header: outcome.axes().map(ToOwned::to_owned).chain(metrics.iter().map(ToString::to_string)).collect(),
+        texts: outcome.plan.axes.len(),
+        rows: (0..outcome.plan.points.len()).map(row).collect(),
     }
-    for outcome in outcomes.iter().filter(|outcome| !outcome.plan.spec.metrics.is_empty()) {
-        numbers(&outcome.plan.spec.name, &points_table(outcome));
-    }
-    html.push_str("</body>\n</html>\n");
-    html
 }
 
 /// The axis of a study that goes from left to right, and the one whose points are lines of different colours:
@@ -46,53 +133,91 @@ fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
 }
 
 /// One chart for each metric and each combination of the axes that are neither x nor colour.
-fn charts(outcome: &Outcome) -> Vec<String> {
+fn charts(outcome: &Outcome) -> Vec<Figure> {
     let Some((x, colour)) = roles(outcome) else { return Vec::new() };
     let axes = &outcome.plan.axes;
     let mut all = Vec::new();
     for metric in &outcome.plan.spec.metrics {
-        let mut groups: BTreeMap<String, BTreeMap<usize, Line>> = BTreeMap::new();
+        let mut groups: BTreeMap<String, BTreeMap<usize, Course>> = BTreeMap::new();
         for point in 0..outcome.plan.points.len() {
             let labels = outcome.labels(point);
             let place = |axis: usize| axes[axis].1.iter().position(|label| *label == labels[axis]).unwrap_or_default();
             let others = (0..axes.len()).filter(|axis| *axis != x && Some(*axis) != colour && axes[*axis].1.len() > 1);
             let name = others.map(|axis| format!("{} {}", axes[axis].0, labels[axis])).collect::<Vec<_>>().join(", ");
             let number = colour.map_or(0, place);
-            let line = groups.entry(name).or_default().entry(number).or_insert_with(|| Line {
+            let line = groups.entry(name).or_default().entry(number).or_insert_with(|| Course {
                 name: colour.map_or_else(|| metric.to_string(), |axis| format!("{} {}", axes[axis].0, labels[axis])),
                 colour: number,
-                points: Vec::new(),
+                values: vec![Number(f64::NAN); axes[x].1.len()],
             });
-            line.points.push((place(x) as f64, outcome.value(point, metric).unwrap_or(f64::NAN)));
+            line.values[place(x)] = outcome.value(point, metric).into();
         }
         for (name, group) in groups {
-            let group: Vec<Line> = group.into_values().collect();
+            let lines: Vec<Course> = group.into_values().collect();
             // One point is no course of anything.
-            if group.iter().any(|line| line.points.len() > 1) {
-                all.push(chart(outcome, metric, &name, x, group));
+            if lines.iter().any(|line| line.values.iter().filter(|value| value.0.is_finite()).count() > 1) {
+                all.push(Figure::new(metric.to_string(), name, chart(outcome, metric, x, lines)));
             }
         }
     }
     all
 }
 
-fn chart(outcome: &Outcome, metric: &Metric, name: &str, x: usize, mut group: Vec<Line>) -> String {
-    for line in &mut group {
-        line.points.sort_by(|a, b| a.0.total_cmp(&b.0));
-    }
+fn chart(outcome: &Outcome, metric: &Metric, x: usize, lines: Vec<Course>) -> Chart {
     let (axis, labels) = &outcome.plan.axes[x];
-    let x = Axis::named(axis.clone(), labels.iter().map(ToString::to_string).collect());
-    let values = || group.iter().flat_map(|line| line.points.iter().map(|(_, y)| *y)).filter(|y| y.is_finite());
-    let (least, most) = values().fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(v), b.max(v)));
+    let values = lines.iter().flat_map(|line| &line.values).map(|value| value.0).filter(|value| value.is_finite());
+    let (least, most) = values.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(v), b.max(v)));
     let scale = if least > 0.0 && most > 20.0 * least { Scale::Log } else { Scale::Linear };
-    let unit = match metric.unit() {
-        Unit::Time => " (us)",
-        Unit::Rate => " (bytes/s)",
-        Unit::PerSecond => " (1/s)",
-        Unit::Energy => " (J)",
-        Unit::Share | Unit::Count | Unit::Plain => "",
+    let label = match metric.unit() {
+        Unit::Energy => format!("{metric} (J)"),
+        _ => metric.to_string(),
     };
-    let y = Axis::over(format!("{metric}{unit}"), scale, values());
-    let heading = escape(&format!("{}: {metric}", outcome.plan.spec.name));
-    figure(&heading, &escape(name), &lines(&format!("{metric} along {axis}"), &x, &y, &group))
+    let x = Names { label: axis.clone(), names: labels.iter().map(ToString::to_string).collect() };
+    Chart::Courses { x, y: Axis::new(label, metric.unit(), scale), lines }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::Document;
+    use crate::plan::Plan;
+
+    const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n\
+        run = { precondition = [\"preload:26KiB:8MiB\"], limit = 100 }\n\
+        set = { device = { flash = { size = \"64MiB\" } }, \
+        workload = { stream = [{ reads = \"50%\", region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
+        metrics = [\"read.mean\", \"write.mean\"]\n\
+        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n\
+        [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
+        [[claim]]\nid = \"B1\"\nsays = \"banks <do> harm\"\n\
+        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
+
+    #[test]
+    fn a_study_is_drawn_along_its_axes_and_its_claims_stand_beside_the_measure() {
+        let plan = Plan::new(&Document::parse(Path::new("s.toml"), TEXT.to_owned()).expect("TOML")).expect("sound");
+        let program = Program::default();
+        let outcomes = [super::super::run(plan, &program, None, &|_, _| {}).expect("it runs")];
+        let claims = super::super::claims(&outcomes);
+        let page = page(&program, &outcomes, &claims);
+        let [_, study] = &page.sections[..] else { panic!("claims and a study") };
+        assert_eq!(study.figures.len(), 2);
+        let Chart::Courses { x, y, lines } = &study.figures[1].chart else { panic!("courses") };
+        assert_eq!((x.label.as_str(), x.names.join(" "), y.unit), ("banks", "1 2 4".to_owned(), Unit::Time));
+        assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 4"]);
+        let metric = &outcomes[0].plan.spec.metrics[1];
+        let (drawn, measured) = (lines[1].values[2].0, outcomes[0].value(5, metric).expect("measured"));
+        assert!((drawn - measured).abs() < 1e-9, "{drawn} drawn of {measured}");
+        let html = page.html();
+        for wanted in ["banks &lt;do&gt; harm", "they do not", "class=\"differs\">differs<", "6 points", "1 claim:"] {
+            assert!(html.contains(wanted), "{wanted}");
+        }
+        let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
+        let whole: serde_json::Value =
+            serde_json::from_str(&super::super::json(&program, &outcomes, &claims)).expect("JSON");
+        assert_eq!((&json["schema"], &json["claims"]), (&whole["schema"], &whole["claims"]));
+        let measured = json.pointer("/claims/0/findings/0/measured").and_then(serde_json::Value::as_str);
+        assert!(html.contains(&format!("data-of=\"/claims/0/findings/0/measured\">{}<", measured.expect("a text"))));
+    }
 }

@@ -12,6 +12,8 @@ pub(super) enum LogStat {
     K,
     PagesOfPartial,
     PagesOfFull,
+    Erases,
+    Saving,
 }
 
 impl LogStat {
@@ -24,12 +26,17 @@ impl LogStat {
             ["k"] => Self::K,
             ["pages", "partial"] => Self::PagesOfPartial,
             ["pages", "full"] => Self::PagesOfFull,
+            ["erases"] => Self::Erases,
+            ["saving"] => Self::Saving,
             _ => return None,
         })
     }
 
     pub(super) const fn unit(self) -> Unit {
-        Unit::Count
+        match self {
+            Self::Saving => Unit::Time,
+            _ => Unit::Count,
+        }
     }
 
     pub(super) fn of(self, merges: &LogSummary) -> Option<f64> {
@@ -37,6 +44,8 @@ impl LogStat {
             Self::K => return merges.k,
             Self::PagesOfPartial => return merges.pages_of_partial,
             Self::PagesOfFull => return merges.pages_of_full,
+            Self::Saving => return Some(merges.saving_s * 1e6),
+            Self::Erases => merges.erases,
             Self::Switch => merges.switch,
             Self::Partial => merges.partial,
             Self::Full => merges.full,

@@ -18,6 +18,22 @@ const BUILTIN: &[(&str, &str)] = &[
     ("fmmu/scalability", include_str!("../../../../studies/fmmu/scalability.toml")),
     ("fmmu/synthetic", include_str!("../../../../studies/fmmu/synthetic.toml")),
     ("fmmu/traces", include_str!("../../../../studies/fmmu/traces.toml")),
+    ("hydra/buffer", include_str!("../../../../studies/hydra/buffer.toml")),
+    ("hydra/ceilings", include_str!("../../../../studies/hydra/ceilings.toml")),
+    ("hydra/degrees", include_str!("../../../../studies/hydra/degrees.toml")),
+    ("hydra/energy", include_str!("../../../../studies/hydra/energy.toml")),
+    ("hydra/flush", include_str!("../../../../studies/hydra/flush.toml")),
+    ("hydra/iometer", include_str!("../../../../studies/hydra/iometer.toml")),
+    ("hydra/priority", include_str!("../../../../studies/hydra/priority.toml")),
+    ("hydra/processor", include_str!("../../../../studies/hydra/processor.toml")),
+    ("hydra/score", include_str!("../../../../studies/hydra/score.toml")),
+    ("hydra/tpcc", include_str!("../../../../studies/hydra/tpcc.toml")),
+    ("hydra/units", include_str!("../../../../studies/hydra/units.toml")),
+    ("hydra/wear", include_str!("../../../../studies/hydra/wear.toml")),
+    ("sung/load", include_str!("../../../../studies/sung/load.toml")),
+    ("sung/merges", include_str!("../../../../studies/sung/merges.toml")),
+    ("sung/spread", include_str!("../../../../studies/sung/spread.toml")),
+    ("sung/traces", include_str!("../../../../studies/sung/traces.toml")),
 ];
 
 /// The name and the text of every study under `studies/`, by name.
@@ -44,14 +60,16 @@ mod tests {
             let of = |paper: &str, id: &str| {
                 name.starts_with(paper) && plan.spec.claims.iter().all(|c| c.id.starts_with(id))
             };
-            assert!(of("dirik/", "DJ") || of("fmmu/", "FM"), "{name}: claims of another paper");
+            let papers = [("dirik/", "DJ"), ("fmmu/", "FM"), ("hydra/", "HY"), ("sung/", "SU")];
+            assert!(papers.into_iter().any(|(paper, id)| of(paper, id)), "{name}: claims of another paper");
         }
         assert!(builtin().is_sorted_by_key(|(name, _)| *name));
     }
 
     #[test]
-    fn every_claim_of_the_fmmu_paper_is_in_a_study() {
-        let ids = (1..=11).map(|n| format!("id = \"FM{n}\""));
+    fn every_claim_of_a_paper_is_in_a_study() {
+        let ids = |paper, most| (1..=most).map(move |n| format!("id = \"{paper}{n}\""));
+        let ids = ids("DJ", 17).chain(ids("FM", 11)).chain(ids("HY", 20)).chain(ids("SU", 10));
         let missing: Vec<_> = ids.filter(|id| builtin().iter().all(|(_, text)| !text.contains(id))).collect();
         assert_eq!(missing, [""; 0]);
     }

@@ -65,7 +65,9 @@ impl Plan {
         spec.claims.clear();
         let changes = |axis: &AxisSpec| axis.points.iter().any(|point| point.workload.is_some());
         let dropped: Vec<String> = spec.axes.extract_if(.., |axis| changes(axis)).map(|axis| axis.name).collect();
-        spec.only.iter_mut().for_each(|only| only.retain(|axis, _| !dropped.contains(axis)));
+        for named in spec.only.iter_mut().chain([&mut spec.baseline]) {
+            named.retain(|axis, _| !dropped.contains(axis));
+        }
         Self::of(document, spec)
     }
 
@@ -81,6 +83,7 @@ impl Plan {
         for (i, assignment) in spec.only.iter().enumerate() {
             check(document, &format!("only[{i}]"), assignment, &named, &mut faults);
         }
+        check(document, "baseline", &spec.baseline, &named, &mut faults);
         for (i, claim) in spec.claims.iter().enumerate() {
             if claim.expectations.is_empty() {
                 let key = format!("claim[{i}]");

@@ -22,6 +22,12 @@ impl Label {
         }
     }
 
+    /// The number that it is, if it is one.
+    #[must_use]
+    pub fn number(&self) -> Option<f64> {
+        self.0.parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
     /// Its text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -149,7 +149,15 @@ mod tests {
 
     fn summary(result: &crate::run::RunResult) -> Summary {
         let about = About::default();
-        Summary::new(&Report { about: &about, result, erase_counts: &[], energy: &[], verified: None, notes: &[] })
+        Summary::new(&Report {
+            about: &about,
+            result,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+            timeline: None,
+        })
     }
 
     #[test]

@@ -84,9 +84,17 @@ mod tests {
 
     fn shown(result: &RunResult) -> (Summary, String, String) {
         let about = About::default();
-        let report = Report { about: &about, result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result,
+            timeline: None,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
-        let (text, html) = (table(&summary), page(&report, &summary));
+        let (text, html) = (table(&summary), page(&[(report, &summary)]).html());
         (summary, text, html)
     }
 
@@ -119,7 +127,7 @@ mod tests {
             assert_eq!(of(&summary, "map.hit-ratio"), Some(asked.hits as f64 / begun as f64));
             assert!(text.contains("map: ") && text.contains(" loads"), "{text}");
             assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-            assert!(html.contains(">ftl"), "its parts have rows of their own");
+            assert!(html.contains("\"name\":\"ftl"), "its parts have rows of their own");
             assert!(text.contains(", FTL "), "{text}");
         }
     }
@@ -127,7 +135,12 @@ mod tests {
     #[test]
     fn a_device_without_a_map_unit_says_nothing_of_one() {
         let (summary, text, html) = shown(&with_map("{ kind = \"ram\" }"));
-        assert!(summary.map.is_none() && !text.contains("map: ") && !text.contains("FTL") && !html.contains(">ftl"));
+        assert!(
+            summary.map.is_none()
+                && !text.contains("map: ")
+                && !text.contains("FTL")
+                && !html.contains("\"name\":\"ftl")
+        );
         assert_eq!([of(&summary, "map.hits"), of(&summary, "busy.ftl")], [None, None]);
         let json: serde_json::Value = serde_json::from_str(&Summary::json(&[summary])).expect("JSON");
         assert!(json.get("map").is_none() && json["utilisation"].get("ftl").is_none());

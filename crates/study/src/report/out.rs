@@ -1,11 +1,11 @@
-//! A directory with everything about a run.
+//! A directory with everything about a run, and the page alone.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::stage::{Stage, StageError};
-use super::{Report, Summary, page, table, write_erases, write_histograms, write_series};
+use super::stage::{Stage, StageError, StagedFile};
+use super::{Page, Report, Summary, page, table, write_erases, write_histograms, write_series};
 
 /// The file by which a directory is known to hold the result of a run.
 const MARK: &str = "summary.json";
@@ -98,6 +98,36 @@ impl OutDir {
     }
 }
 
+/// The file of `--report`: prepared before the run like [`OutDir`], and named when it is whole.
+#[derive(Debug)]
+pub struct PageFile {
+    staged: StagedFile,
+    file: File,
+    path: PathBuf,
+}
+
+impl PageFile {
+    /// Prepares the page that will be `path`.
+    ///
+    /// # Errors
+    /// If it cannot be created there.
+    pub fn create(path: &Path) -> Result<Self, StageError> {
+        let (staged, file) = StagedFile::create(path)?;
+        Ok(Self { staged, file, path: path.to_owned() })
+    }
+
+    /// Writes the page and gives it its name; what was there before is replaced. Returns where it is.
+    ///
+    /// # Errors
+    /// If it cannot be written; then nothing is left behind.
+    pub fn finish(mut self, page: &Page) -> Result<PathBuf, StageError> {
+        let written = self.file.write_all(page.html().as_bytes());
+        written.map_err(|error| StageError::io(&self.path, &error))?;
+        self.staged.finish()?;
+        Ok(self.path)
+    }
+}
+
 /// A folder with everything about one stage.
 struct Folder(PathBuf);
 
@@ -120,7 +150,7 @@ impl Folder {
             write_erases(self.file("erases.parquet")?, about, erase_counts).map_err(io::Error::other)?;
         }
         self.text("config.toml", &about.config.to_string())?;
-        self.text(PAGE, &page(report, summary))?;
+        self.text(PAGE, &page(&[(*report, summary)]).html())?;
         self.text("table.txt", &table(summary))?;
         self.text(MARK, &Summary::json(std::slice::from_ref(summary)))
     }
@@ -150,6 +180,7 @@ mod tests {
         let report = Report {
             about: &about,
             result: &result,
+            timeline: None,
             erase_counts: &[1, 2, 3],
             energy: &[],
             verified: None,

@@ -1,284 +1,339 @@
-//! The run as one page that needs nothing but itself.
+//! Pages that need nothing but themselves: HTML with the numbers, the data as JSON, and the program that draws them.
+//!
+//! Everything that can be read is in the HTML, so that a page without JavaScript lacks its charts and nothing else.
+//! The policy at its head forbids it to load anything from anywhere.
 
 use std::fmt::Write as _;
 
-use flash::backend::{Cause, Op};
-use flash::io::IoKind;
-use flash::units::{Sectors, Span};
-use ssd::Counters;
+use serde::Serialize;
 
-use super::chart::{Axis, Heat, Line, Scale, Stack, bars, escape, heat, lines, stacks};
-use super::summary::shares;
-use super::{Report, Summary, table};
-use crate::histogram::Histogram;
-use crate::run::{rate, since, write_amplification};
+use super::figure::Figure;
 
-const STYLE: &str = include_str!("page.css");
+const STYLE: &str = include_str!("../../assets/report.css");
+const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
+const CHARTS: &str = include_str!("../../assets/charts.js");
+const SCRIPT: &str = include_str!("../../assets/report.js");
 
-/// Rows of a heat map beyond which neighbours are shown together.
-const HEAT_ROWS: usize = 64;
+/// A page to look at.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// What it is about.
+    pub title: String,
+    /// What made it.
+    pub about: String,
+    /// Its parts, from the top.
+    pub sections: Vec<Section>,
+    /// The same for programs, in JSON: what `--json` prints, or the part of it that the page shows.
+    pub result: String,
+}
 
-/// Colours of the palette.
-const COLOURS: usize = 8;
+/// A part of a page.
+#[derive(Clone, Debug, Default)]
+pub struct Section {
+    /// Its heading; none if it is the only part.
+    pub heading: String,
+    /// What it is about, in a sentence or two.
+    pub note: String,
+    /// Above the charts.
+    pub above: Vec<Block>,
+    /// Its charts.
+    pub figures: Vec<Figure>,
+    /// Below the charts.
+    pub below: Vec<Block>,
+}
 
-/// The report as HTML.
-#[must_use]
-pub fn page(report: &Report<'_>, summary: &Summary) -> String {
-    let Summary { version, commit, seed, event_hash, .. } = summary;
-    let mut html = head(
-        &format!("{} under {}", summary.device, summary.workload),
-        &format!("flashloom {version} ({commit}), seed {seed}, event hash {event_hash}"),
-    );
-    let mut figure = |heading: &str, note: &str, chart: String| html.push_str(&self::figure(heading, note, &chart));
-    let time = || time_axis(report);
-    figure("Latency", "By percentile: the slowest request in ten, in a hundred, in a thousand.", latency(report));
-    if !report.result.flows.is_empty() {
-        figure("Latency by flow", "The same for each of the workloads that ran at the same time.", by_flow(report));
+/// Something to read.
+#[derive(Clone, Debug)]
+pub enum Block {
+    /// A few numbers that say most.
+    Tiles(Vec<Tile>),
+    /// A table.
+    Table(Table),
+    /// Text as it is, behind a heading that opens and closes it.
+    Text {
+        /// The heading.
+        heading: String,
+        /// The text.
+        text: String,
+        /// Whether it is open at first; a text that is closed is not printed.
+        open: bool,
+    },
+}
+
+/// A number with what it is.
+#[derive(Clone, Debug)]
+pub struct Tile {
+    /// What it is.
+    pub name: String,
+    /// The number.
+    pub value: Cell,
+}
+
+/// A table, one page wide: it scrolls where the page is narrower.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Its heading.
+    pub heading: String,
+    /// If given, the heading opens and closes it, and this says whether it is open at first.
+    pub fold: Option<bool>,
+    /// The headings of its columns.
+    pub header: Vec<String>,
+    /// How many columns hold text, from the left; the others hold numbers.
+    pub texts: usize,
+    /// Its rows.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Row {
+    /// One for each column.
+    pub cells: Vec<Cell>,
+    /// What has to be said about it, a paragraph each, below it.
+    pub notes: Vec<String>,
+}
+
+/// A cell of a table.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    /// What it says.
+    pub text: String,
+    /// Where the number is in [`Page::result`], as a JSON pointer.
+    pub of: Option<String>,
+    /// A class of the style sheet: `best` or a verdict.
+    pub class: &'static str,
+}
+
+impl Cell {
+    /// A number of the result.
+    pub fn of(text: impl Into<String>, pointer: impl Into<String>) -> Self {
+        Self { text: text.into(), of: Some(pointer.into()), class: "" }
     }
-    figure("Throughput", "Bytes moved per second of simulated time.", throughput(report, &time()));
-    figure("Latency over time", "Mean of each interval.", latency_over_time(report, &time()));
-    if let Some(chart) = amplification(report, &time()) {
-        figure(
-            "Write amplification",
-            "Units programmed per unit written, over each hundredth of what was written.",
-            chart,
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self { text: text.into(), of: None, class: "" }
+    }
+}
+
+/// Text that may stand in a page.
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// JSON that may stand in a script: nothing in it ends the script.
+fn in_script(json: &str) -> String {
+    json.replace('<', "\\u003c")
+}
+
+/// What the script draws.
+#[derive(Serialize)]
+struct Figures<'a>(Vec<&'a Figure>);
+
+impl Page {
+    /// The page as HTML.
+    ///
+    /// # Panics
+    /// Never: every chart has a form in JSON.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let figures = Figures(self.sections.iter().flat_map(|section| &section.figures).collect());
+        let figures = serde_json::to_string(&figures).expect("numbers and texts");
+        let mut html = format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
+             script-src 'unsafe-inline'; img-src data:\">\n\
+             <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<div>\n<h1>{0}</h1>\n\
+             <p>{1}</p>\n</div>\n<div id=\"controls\" hidden></div>\n</header>\n\
+             <noscript><p>The charts need JavaScript. All numbers can be read without it.</p></noscript>\n<main>\n",
+            escape(&self.title),
+            escape(&self.about)
         );
-    }
-    figure("Busy over time", "Pale is idle, full colour is busy all the time.", utilisation(report, &time()));
-    if !summary.flash.is_empty() {
-        figure(
-            "Flash data by cause",
-            "How many mapping units each operation carried, and why. Padding is space that a program left empty.",
-            causes(report),
+        let mut number = 0;
+        for section in &self.sections {
+            section.html(&mut html, &mut number);
+        }
+        let _ = write!(
+            html,
+            "</main>\n<script type=\"application/json\" id=\"data\">{{\"figures\":{},\n\"result\":{}}}</script>\n\
+             <script>\n{LIBRARY}</script>\n<script>\n{CHARTS}</script>\n<script>\n{SCRIPT}</script>\n</body>\n</html>\n",
+            in_script(&figures),
+            in_script(self.result.trim_end())
         );
-        figure("Array time by cause", "Time the dies worked.", array_time(report));
+        html
     }
-    if !report.erase_counts.is_empty() {
-        figure("Erases", "How often each block had been erased at the end.", erases(report.erase_counts));
+}
+
+impl Section {
+    /// Adds it; `number` is that of the next chart.
+    fn html(&self, html: &mut String, number: &mut usize) {
+        html.push_str("<section>\n");
+        if !self.heading.is_empty() {
+            let _ = writeln!(html, "<h2>{}</h2>", escape(&self.heading));
+        }
+        if !self.note.is_empty() {
+            let _ = writeln!(html, "<p class=\"note\">{}</p>", escape(&self.note));
+        }
+        self.above.iter().for_each(|block| block.html(html));
+        if !self.figures.is_empty() {
+            html.push_str("<div class=\"figures\">\n");
+            for Figure { heading, note, .. } in &self.figures {
+                let (heading, note) = (escape(heading), escape(note));
+                let _ = writeln!(
+                    html,
+                    "<figure><figcaption><h3>{heading}</h3><p>{note}</p></figcaption>\
+                     <div class=\"chart\" data-figure=\"{number}\"></div></figure>"
+                );
+                *number += 1;
+            }
+            html.push_str("</div>\n");
+        }
+        self.below.iter().for_each(|block| block.html(html));
+        html.push_str("</section>\n");
     }
-    let _ = write!(
-        html,
-        "</main>\n<details open><summary>Numbers</summary><pre>{}</pre></details>\n\
-         <details><summary>Configuration</summary><pre>{}</pre></details>\n</body>\n</html>\n",
-        escape(&table(summary)),
-        escape(&report.about.config.to_string())
-    );
-    html
 }
 
-/// The beginning of a page, up to its figures.
-pub(crate) fn head(title: &str, about: &str) -> String {
-    format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{0}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n<h1>{0}</h1>\n\
-         <p>{1}</p>\n</header>\n<main>\n",
-        escape(title),
-        escape(about)
-    )
-}
-
-/// A chart with its heading.
-pub(crate) fn figure(heading: &str, note: &str, chart: &str) -> String {
-    format!("<figure>\n<figcaption><h2>{heading}</h2><p>{note}</p></figcaption>\n{chart}</figure>\n")
-}
-
-/// Seconds of the interval from the start of the run.
-fn seconds(report: &Report<'_>, counters: &Counters) -> f64 {
-    counters.at.saturating_since(report.result.before.at).as_secs_f64()
-}
-
-fn time_axis(report: &Report<'_>) -> Axis {
-    Axis::between("simulated time (s)", Scale::Linear, 0.0, seconds(report, &report.result.after).max(1e-12))
-}
-
-/// A distribution as a line; `None` of nothing.
-fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line> {
-    let (mut seen, mut points) = (0, Vec::new());
-    for bin in latency.bins() {
-        // A bin holds the requests between the share before it and the share after it.
-        points.push((seen as f64 / latency.count() as f64, bin.up_to.as_us_f64()));
-        seen += bin.count;
-        let share = (seen as f64 / latency.count() as f64).min(1.0 - 0.5 / latency.count() as f64);
-        points.push((share, bin.up_to.as_us_f64()));
-    }
-    (!points.is_empty()).then_some(Line { name, colour, points })
-}
-
-fn latency(report: &Report<'_>) -> String {
-    let line = |kind: IoKind| percentiles(kind.name().into(), kind as usize, &report.result.kind(kind).latency);
-    by_percentile(&IoKind::ALL.into_iter().filter_map(line).collect::<Vec<_>>())
-}
-
-fn by_flow(report: &Report<'_>) -> String {
-    let flows = &report.result.flows;
-    let each = flows.iter().flat_map(|flow| IoKind::ALL.into_iter().map(move |kind| (flow, kind)));
-    let each = each.filter(|(flow, kind)| !flow.kind(*kind).latency.is_empty()).enumerate();
-    let line = |(i, (flow, kind)): (usize, (&crate::run::FlowResult, IoKind))| {
-        percentiles(format!("{} {}", flow.name, kind.name()), i % COLOURS, &flow.kind(kind).latency)
-    };
-    by_percentile(&each.filter_map(line).collect::<Vec<_>>())
-}
-
-fn by_percentile(all: &[Line]) -> String {
-    let points = || all.iter().flat_map(|line| line.points.iter());
-    let x = Axis::over("share of requests that are at least as fast", Scale::Nines, points().map(|(x, _)| *x));
-    let y = Axis::over("latency (us)", Scale::Log, points().map(|(_, y)| *y));
-    lines("Latency by percentile", &x, &y, all)
-}
-
-/// One line per kind of request that occurred, over the intervals of the run.
-fn by_kind(
-    report: &Report<'_>,
-    kinds: &[IoKind],
-    value: impl Fn(&crate::series::Interval<'_>, usize) -> f64,
-) -> Vec<Line> {
-    let occurred = kinds.iter().filter(|kind| !report.result.kind(**kind).latency.is_empty());
-    let line = |kind: &IoKind| Line {
-        name: kind.name().into(),
-        colour: *kind as usize,
-        points: report.result.series.intervals().map(|i| (seconds(report, i.to), value(&i, *kind as usize))).collect(),
-    };
-    occurred.map(line).collect()
-}
-
-fn throughput(report: &Report<'_>, time: &Axis) -> String {
-    let all = by_kind(report, &[IoKind::Read, IoKind::Write], |interval, kind| {
-        let moved = Sectors::new(interval.to.sectors[kind] - interval.from.sectors[kind]).bytes();
-        rate(moved, interval.span()).map_or(0.0, |rate| rate.get() as f64 * 1e-6)
-    });
-    let y = Axis::over("MB/s", Scale::Linear, all.iter().flat_map(|line| line.points.iter().map(|(_, y)| *y)));
-    lines("Throughput over time", time, &y, &all)
-}
-
-fn latency_over_time(report: &Report<'_>, time: &Axis) -> String {
-    let all = by_kind(report, &IoKind::ALL, |interval, kind| {
-        interval.windows[kind].mean().map_or(f64::NAN, |mean| mean.as_us_f64())
-    });
-    let y =
-        Axis::over("mean latency (us)", Scale::Log, all.iter().flat_map(|line| line.points.iter().map(|(_, y)| *y)));
-    lines("Mean latency over time", time, &y, &all)
-}
-
-fn amplification(report: &Report<'_>, time: &Axis) -> Option<String> {
-    report.result.write_amplification()?;
-    // An interval in which next to nothing was written says next to nothing.
-    let slots = |counters: &Counters| counters.host_slots - counters.absorbed_slots.min(counters.host_slots);
-    let (mut from, mut points) = (&report.result.before, Vec::new());
-    let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
-    for interval in report.result.series.intervals() {
-        if slots(interval.to) >= slots(from) + enough {
-            points.push((seconds(report, interval.to), write_amplification(from, interval.to).unwrap_or(f64::NAN)));
-            from = interval.to;
+impl Block {
+    fn html(&self, html: &mut String) {
+        match self {
+            Self::Tiles(tiles) => {
+                html.push_str("<dl class=\"tiles\">\n");
+                for Tile { name, value } in tiles {
+                    let _ = writeln!(html, "<div><dt>{}</dt>{}</div>", escape(name), value.html("dd"));
+                }
+                html.push_str("</dl>\n");
+            }
+            Self::Table(table) => table.html(html),
+            Self::Text { heading, text, open } => {
+                let (heading, text) = (escape(heading), escape(text));
+                let open = if *open { " open" } else { "" };
+                let _ = writeln!(html, "<details{open}><summary>{heading}</summary><pre>{text}</pre></details>");
+            }
         }
     }
-    let y = Axis::over("write amplification", Scale::Linear, points.iter().map(|(_, y)| *y));
-    Some(lines(
-        "Write amplification over time",
-        time,
-        &y,
-        &[Line { name: "write amplification".into(), colour: 1, points }],
-    ))
 }
 
-fn utilisation(report: &Report<'_>, time: &Axis) -> String {
-    type Busy = fn(&Counters) -> &[Span];
-    let mut groups: Vec<(&str, Busy)> = vec![
-        ("link", |counters| std::slice::from_ref(&counters.link_busy)),
-        ("chan", |counters| &counters.channel_busy),
-        ("die", |counters| &counters.die_busy),
-        ("unit", |counters| &counters.unit_busy),
-        ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
-    ];
-    if !report.result.after.processor_busy.is_zero() {
-        groups.push(("cpu", |counters| std::slice::from_ref(&counters.processor_busy)));
-    }
-    let total: usize = groups.iter().map(|(_, busy)| busy(&report.result.after).len()).sum();
-    let together = total.div_ceil(HEAT_ROWS).max(1);
-    let mut rows: Vec<Heat> = Vec::new();
-    for (name, busy) in groups {
-        let count = busy(&report.result.after).len();
-        for first in (0..count).step_by(together) {
-            let last = (first + together).min(count);
-            let row = match (count, last - first) {
-                (1, _) => name.to_owned(),
-                (_, 1) => format!("{name} {first}"),
-                _ => format!("{name} {first}-{}", last - 1),
-            };
-            let cell = |interval: crate::series::Interval<'_>| {
-                let spans: Vec<Span> = (first..last).map(|i| busy(interval.to)[i] - busy(interval.from)[i]).collect();
-                let share = shares(&spans, interval.span()).iter().sum::<f64>() / spans.len() as f64;
-                (seconds(report, interval.from), seconds(report, interval.to), share)
-            };
-            rows.push((row, report.result.series.intervals().map(cell).collect()));
+impl Table {
+    fn html(&self, html: &mut String) {
+        let heading = escape(&self.heading);
+        let _ = match self.fold {
+            Some(open) => {
+                writeln!(html, "<details{}><summary>{heading}</summary>", if open { " open" } else { "" })
+            }
+            None if heading.is_empty() => Ok(()),
+            None => writeln!(html, "<h3>{heading}</h3>"),
+        };
+        html.push_str("<div class=\"wide\"><table>\n<thead><tr>");
+        for (i, name) in self.header.iter().enumerate() {
+            let _ = write!(html, "<th scope=\"col\"{}>{}</th>", self.kind(i), escape(name));
+        }
+        html.push_str("</tr></thead>\n<tbody>\n");
+        for row in &self.rows {
+            html.push_str("<tr>");
+            for (i, cell) in row.cells.iter().enumerate() {
+                html.push_str(&cell.html(&format!("td{}", self.kind(i))));
+            }
+            html.push_str("</tr>\n");
+            if !row.notes.is_empty() {
+                let notes: String = row.notes.iter().map(|note| format!("<p>{}</p>", escape(note))).collect();
+                let _ = writeln!(html, "<tr class=\"notes\"><td colspan=\"{}\">{notes}</td></tr>", self.header.len());
+            }
+        }
+        html.push_str("</tbody>\n</table></div>\n");
+        if self.fold.is_some() {
+            html.push_str("</details>\n");
         }
     }
-    heat("Utilisation over time", time, &rows)
+
+    /// What marks the cells of a column.
+    const fn kind(&self, column: usize) -> &'static str {
+        if column < self.texts { " data-text" } else { "" }
+    }
 }
 
-/// One bar per operation, divided by cause.
-fn stacked(report: &Report<'_>, label: &str, unit: &str, value: impl Fn(flash::backend::Tally) -> f64) -> String {
-    let counted = since(&report.result.after, &report.result.before).flash;
-    let part = |op: Op, cause: Cause| (cause as usize, cause.name().to_owned(), value(counted.of(op, cause)));
-    let row = |op: Op| -> Stack {
-        let parts = Cause::ALL.into_iter().map(|cause| part(op, cause)).filter(|(_, _, value)| *value > 0.0);
-        (op.name().to_owned(), parts.collect())
-    };
-    let rows: Vec<Stack> = Op::ALL.into_iter().map(row).filter(|(_, parts)| !parts.is_empty()).collect();
-    stacks(label, unit, &rows)
-}
-
-fn causes(report: &Report<'_>) -> String {
-    stacked(report, "Mapping units by operation and cause", "units", |tally| tally.slots as f64)
-}
-
-fn array_time(report: &Report<'_>) -> String {
-    stacked(report, "Array time by operation and cause", "s", |tally| tally.array.as_secs_f64())
-}
-
-fn erases(counts: &[u32]) -> String {
-    let (least, most) = counts.iter().fold((u32::MAX, 0), |(least, most), count| (least.min(*count), most.max(*count)));
-    let width = (most - least + 1).div_ceil(40);
-    let mut blocks = vec![0u64; ((most - least) / width + 1) as usize];
-    counts.iter().for_each(|count| blocks[((count - least) / width) as usize] += 1);
-    let bar = |(i, blocks): (usize, &u64)| {
-        let from = f64::from(least) + i as f64 * f64::from(width);
-        (from, from + f64::from(width), *blocks as f64)
-    };
-    let all: Vec<_> = blocks.iter().enumerate().map(bar).collect();
-    let end = all.last().map_or(1.0, |(_, to, _)| *to);
-    let x = Axis::between("erases of a block", Scale::Linear, f64::from(least), end);
-    let y = Axis::over("blocks", Scale::Linear, all.iter().map(|(_, _, blocks)| *blocks));
-    bars("Erase counts", &x, &y, &all)
+impl Cell {
+    /// The cell as an element: its name, and attributes behind it.
+    fn html(&self, element: &str) -> String {
+        let name = element.split(' ').next().unwrap_or(element);
+        let of = self.of.as_ref().map_or_else(String::new, |of| format!(" data-of=\"{}\"", escape(of)));
+        let class = if self.class.is_empty() { String::new() } else { format!(" class=\"{}\"", self.class) };
+        format!("<{element}{class}{of}>{}</{name}>", escape(&self.text))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::About;
-    use crate::testing::a_result;
+    use crate::metric::Unit;
+    use crate::report::figure::{Axis, Chart, Scale};
+
+    fn a_page() -> Page {
+        let axis = || Axis::new("a </script> b", Unit::Plain, Scale::Linear);
+        let figure = Figure::new("<b>", "\"quoted\"", Chart::Lines { x: axis(), y: axis(), lines: Vec::new() });
+        let row = Row { cells: vec!["a".into(), Cell::of("1.5ms", "/a/us")], notes: vec!["a & b".into()] };
+        let header = vec!["name".into(), "time".into()];
+        let table = Table { heading: "T".into(), header, texts: 1, rows: vec![row], ..Table::default() };
+        let text = Block::Text { heading: "Text".into(), text: "1 < 2".into(), open: false };
+        let section = Section { figures: vec![figure], below: vec![Block::Table(table), text], ..Section::default() };
+        let result = "{\"a\": {\"us\": 1500.0, \"b\": \"</script>\"}}\n".into();
+        Page { title: "a <page>".into(), about: "me".into(), sections: vec![section.clone(), section], result }
+    }
 
     #[test]
-    fn the_page_stands_alone_and_holds_no_broken_number() {
-        let about = About { device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
-        let result = a_result();
-        let erase_counts: Vec<u32> = (0..500).map(|i| 100 + i * i % 97).collect();
-        let report = Report {
-            about: &about,
-            result: &result,
-            erase_counts: &erase_counts,
-            energy: &[],
-            verified: None,
-            notes: &[],
-        };
-        let html = page(&report, &Summary::new(&report));
-        assert!(!html.contains("NaN") && !html.contains("inf\""), "a number is broken");
-        assert!(!html.contains("http") && !html.contains("<script"), "it needs something else");
-        assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
-        assert_eq!(html.matches("<figure>").count(), 8);
-        assert!(html.contains("a &lt;disk&gt;"));
-        if let Some(path) = option_env!("FLASHLOOM_SAMPLE_PAGE") {
-            std::fs::write(path, html).expect("written");
+    fn the_data_is_json_and_nothing_in_it_leaves_its_place() {
+        let html = a_page().html();
+        let (_, data) = html.split_once("id=\"data\">").expect("the data");
+        let (data, rest) = data.split_once("</script>").expect("its end");
+        let json: serde_json::Value = serde_json::from_str(data).expect("JSON");
+        assert_eq!(json["figures"].as_array().map(Vec::len), Some(2));
+        assert_eq!(json["figures"][1]["x"]["label"], "a </script> b");
+        assert_eq!(json["result"]["a"]["us"], 1500.0);
+        assert_eq!((rest.matches("</script>").count(), html.matches("</script>").count()), (3, 4));
+        assert!(html.contains("data-figure=\"0\"") && html.contains("data-figure=\"1\""));
+    }
+
+    #[test]
+    fn what_can_be_read_needs_no_script() {
+        let html = a_page().html();
+        for wanted in [
+            "<h1>a &lt;page&gt;</h1>",
+            "<h3>&lt;b&gt;</h3><p>&quot;quoted&quot;</p>",
+            "<td data-text>a</td><td data-of=\"/a/us\">1.5ms</td>",
+            "<tr class=\"notes\"><td colspan=\"2\"><p>a &amp; b</p></td></tr>",
+            "<details><summary>Text</summary><pre>1 &lt; 2</pre></details>",
+        ] {
+            assert!(html.contains(wanted), "{wanted}");
         }
+    }
+
+    #[test]
+    fn nothing_is_fetched_and_no_part_ends_the_script_it_is_in() {
+        let html = a_page().html();
+        assert!(html.contains("default-src 'none'"));
+        for part in [LIBRARY, CHARTS, SCRIPT] {
+            assert!(!part.contains("</script") && !part.contains("<!--"), "it would end its script");
+        }
+        for (name, part) in [("style", STYLE), ("charts", CHARTS), ("script", SCRIPT)] {
+            for call in ["http:", "https:", "url(", "@import", "fetch(", "XMLHttpRequest", "import("] {
+                assert!(!part.contains(call), "{call} in the {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_library_is_the_version_that_is_asked_for() {
+        let version = |text: &str, at: &str| {
+            let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
+            json.pointer(at).and_then(serde_json::Value::as_str).expect("a version").to_owned()
+        };
+        let asked = version(include_str!("../../assets/package.json"), "/dependencies/echarts");
+        let locked = version(include_str!("../../assets/package-lock.json"), "/packages/node_modules~1echarts/version");
+        assert_eq!(asked, locked, "npm install");
+        assert!(LIBRARY.starts_with(&format!("/*! Apache ECharts {asked} ")), "rebuild it: see assets/README.md");
+        // Not only its heading: the version that the library itself gives.
+        assert!(LIBRARY.contains(&format!("\"{asked}\"")), "rebuild it: see assets/README.md");
     }
 }

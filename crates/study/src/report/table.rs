@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use flash::backend::Cause;
-use flash::units::{Bytes, Energy, Rate, Span};
+use flash::units::{Bytes, Energy, Rate, SECTOR, Span};
 
 use super::summary::{Latencies, mean};
 use super::{LogSummary, MapSummary, Summary};
 
 /// The order of rows: as people name them.
-const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 
 /// A time given in microseconds, with three digits that count and its natural unit.
-fn time(us: f64) -> String {
+pub(crate) fn duration(us: f64) -> String {
     let (value, unit) = match us {
         us if us <= 0.0 => return "0".into(),
         us if us >= 1e6 => (us * 1e-6, "s"),
@@ -33,8 +33,15 @@ fn digits(value: f64) -> String {
     }
 }
 
+/// Bytes of memory, in the units of memory.
+pub(crate) fn memory(bytes: f64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let found = units.into_iter().map(|(bits, unit)| (bytes / f64::from(1_u32 << bits), unit)).find(|(n, _)| *n >= 1.0);
+    found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
+}
+
 /// A count with a prefix once it is long.
-fn count(value: f64) -> String {
+pub(crate) fn count(value: f64) -> String {
     match value {
         value if value >= 1e9 => format!("{}G", digits(value * 1e-9)),
         value if value >= 1e6 => format!("{}M", digits(value * 1e-6)),
@@ -43,12 +50,12 @@ fn count(value: f64) -> String {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
 fn of(latencies: &Latencies, key: &str) -> String {
-    latencies.get(key).map_or_else(|| "-".into(), |us| time(*us))
+    latencies.get(key).map_or_else(|| "-".into(), |us| duration(*us))
 }
 
 /// A table whose first column is text and whose others are numbers.
@@ -140,7 +147,7 @@ fn flows(summary: &Summary) -> String {
 }
 
 /// Bytes per second with three digits that count.
-fn rate(bytes_per_s: u64) -> String {
+pub(crate) fn rate(bytes_per_s: u64) -> String {
     match bytes_per_s {
         rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
         rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
@@ -161,8 +168,8 @@ fn flash(summary: &Summary) -> String {
             count(row.commands as f64),
             count(row.pages as f64),
             Bytes::new(row.bytes).to_string(),
-            time(row.array_s * 1e6),
-            time(row.bus_s * 1e6),
+            duration(row.array_s * 1e6),
+            duration(row.bus_s * 1e6),
         ]
     });
     grid(&["flash", "cause", "commands", "pages", "bytes", "array time", "bus time"], rows, 2)
@@ -193,6 +200,10 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(format!(
             "{merges} merges: {copied} rows copied, {given} given; {log} log pages, {maps} maps written"
         ));
+        lines.push(format!("recovery would take {}", Span::from_us(of.recovery_us.round() as u64)));
+        if of.flush_pages > 0 {
+            lines.push(format!("{} pages of flushes without merges", count(of.flush_pages as f64)));
+        }
     }
     if let Some(merges) = &summary.log_merges {
         lines.push(log_merges(merges));
@@ -218,7 +229,12 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(energy) = &summary.energy {
         let parts: Vec<_> =
             energy.by_name_j.iter().map(|(name, joules)| format!("{name} {}", Energy::from_joules(*joules))).collect();
-        lines.push(format!("energy: {} ({})", Energy::from_joules(energy.total_j), parts.join(", ")));
+        let bytes: u64 = ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum();
+        let sector = match bytes / SECTOR.get() {
+            0 => String::new(),
+            sectors => format!("; {} a sector", Energy::from_joules(energy.total_j / sectors as f64)),
+        };
+        lines.push(format!("energy: {} ({}){sector}", Energy::from_joules(energy.total_j), parts.join(", ")));
     }
     for (name, what) in [
         ("uncorrectable", "could not be read from flash"),
@@ -243,7 +259,7 @@ fn levels(summary: &Summary) -> Vec<String> {
 
 /// What the map unit was asked, and what it asked of flash.
 fn map(map: &MapSummary) -> [String; 2] {
-    let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", time(us)));
+    let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", duration(us)));
     let hits = |what: &str, share: Option<f64>| {
         share.map_or_else(String::new, |share| format!(", {} in the {what}", percent(share)))
     };
@@ -278,6 +294,7 @@ mod tests {
         let report = Report {
             about: &about,
             result: &a_result(),
+            timeline: None,
             erase_counts: &[1, 3],
             energy: &[],
             verified: None,
@@ -295,8 +312,15 @@ mod tests {
     fn flows_have_rows_of_their_own() {
         let result = crate::testing::two_flows();
         let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
-        let report =
-            Report { about: &about, result: &result, erase_counts: &[], energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result: &result,
+            timeline: None,
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         let text = table(&summary);
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
@@ -308,13 +332,14 @@ mod tests {
             (json["flows"][1]["name"].as_str(), json["flows"][1]["requests"].as_u64()),
             (Some("writer"), Some(500))
         );
-        let html = crate::report::page(&report, &Summary::new(&report));
-        assert!(html.contains("Latency by flow") && html.contains("writer write"));
     }
 
     #[test]
     fn numbers_keep_three_digits_that_count() {
-        assert_eq!([time(0.25), time(12.345), time(999.6), time(1500.0)], ["250ns", "12.3us", "1000us", "1.50ms"]);
+        assert_eq!(
+            [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
+            ["250ns", "12.3us", "1000us", "1.50ms"]
+        );
         assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
     }
 }

@@ -43,8 +43,8 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     if let Some(hybrid) = &counters.hybrid {
         return units_of_two(trial, counters, hybrid);
     }
-    match trial.resolved.buffer.filter(|buffer| buffer.flush == FlushPolicy::Ignore) {
-        // The flush at the end did nothing: the buffer has what is left.
+    match trial.resolved.buffer.filter(|buffer| buffer.flush != FlushPolicy::WriteBack) {
+        // The flush at the end did nothing, or wrote a log: the buffer has what is left.
         Some(buffer) => {
             let room = u64::from(buffer.units * trial.resolved.geometry.sectors);
             assert!((taken.saturating_sub(room)..=taken).contains(&host), "{host} of {taken} units were programmed");

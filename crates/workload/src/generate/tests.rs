@@ -22,7 +22,8 @@ fn spec(text: &str) -> GeneratorSpec {
 
 /// The workloads that come along and are generators, not jobs of fio or scripts.
 fn generators() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    builtin().iter().filter(|(name, text)| !name.ends_with(".fio") && !text.contains("\n[[request]]"))
+    let is_script = |text: &str| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("request"));
+    builtin().iter().filter(move |(name, text)| !name.ends_with(".fio") && !is_script(text))
 }
 
 fn named(name: &str) -> GeneratorSpec {

@@ -56,7 +56,8 @@ fn looks_at_spare_areas_take_as_long_as_reads() {
 fn what_was_read_goes_to_the_programs_behind_it() {
     let mut bench = bench();
     let list = bench.list(Op::Program, 0, 0, 2);
-    bench.now += begin(&mut bench, list);
+    let end = begin(&mut bench, list);
+    bench.now += end;
     bench.backend.end_in_turn(bench.now, &mut bench.hash);
     let copy = bench.backend.open_list(Class::Other, 0);
     let read = bench.backend.add_read(copy, Cause::Gc, SuperblockId::new(0));
@@ -65,7 +66,8 @@ fn what_was_read_goes_to_the_programs_behind_it() {
     let program = bench.backend.add_program(copy, Cause::Gc, target, Stream::Copies);
     let to = bench.backend.push_slot(program, Slot::default());
     bench.backend.forward_in_turn(from, to);
-    bench.now += begin(&mut bench, copy);
+    let end = begin(&mut bench, copy);
+    bench.now += end;
     bench.backend.end_in_turn(bench.now, &mut bench.hash);
     let there = bench.backend.media().spare(bench.backend.geometry().slot(SuperblockId::new(16), 0));
     assert!(matches!(there, Spare::Data { lpn, .. } if lpn == Lpn::new(1)), "{there:?}");

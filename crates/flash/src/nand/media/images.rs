@@ -4,6 +4,9 @@
 //! by page and version, so that a copy has the content of its original. There are two at most: the durable version
 //! and the one that is being programmed.
 
+/// Entries for which there is room from the start.
+const USUAL: usize = 64;
+
 /// One version of a page; none if it has no number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Image {
@@ -26,6 +29,8 @@ impl Images {
         let place = usize::from(durable.is_some() && images[0].version == durable);
         images[place].version = Some(version);
         images[place].entries.clear();
+        // What a page of a log holds differs each time: room for the usual, so that it need not grow again and again.
+        images[place].entries.reserve(entries.len().max(USUAL));
         images[place].entries.extend_from_slice(entries);
     }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Block, BlockBirth, Images, Media, Stream};
+use super::{Block, Images, Media, Spares, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
@@ -202,15 +202,15 @@ impl<S: Sector> Media<S> {
         sink.small(S::BYTES)?;
         sink.word(self.births)?;
         for block in &self.blocks {
-            sink.word(block.birth.order)?;
+            sink.word(block.opened)?;
             sink.small(block.next_page)?;
             sink.small(block.erases)?;
-            sink.put(&[block.birth.stream as u8, u8::from(block.bad)])?;
+            sink.put(&[block.stream as u8, u8::from(block.bad)])?;
         }
         let mut before = 0;
-        for spare in &self.spares {
+        for spare in self.spares.words() {
             sink.word(spare.wrapping_sub(before))?;
-            before = *spare;
+            before = spare;
         }
         sink.word(self.unreadable.len() as u64)?;
         self.unreadable.iter().try_for_each(|slot| sink.small(*slot))?;
@@ -273,11 +273,13 @@ impl<S: Sector> Media<S> {
         }
         let births = tap.word()?;
         let blocks = (0..geometry.block_count()).map(|_| block(&mut tap, &geometry)).collect::<Result<Vec<_>, _>>()?;
-        let mut spares = vec![0; geometry.slot_count() as usize];
+        let mut spares = Spares::new(&geometry);
         let mut before: u64 = 0;
-        for spare in &mut spares {
+        for slot in 0..geometry.slot_count() as usize {
             before = before.wrapping_add(tap.word()?);
-            *spare = before;
+            if !spares.set_word(slot, before) {
+                return Err(SnapshotError::Damaged);
+            }
         }
         let mut unreadable = BTreeSet::new();
         for _ in 0..tap.word()? {
@@ -306,7 +308,7 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
     if flags[1] > 1 || next_page > geometry.pages {
         return Err(SnapshotError::Damaged);
     }
-    Ok(Block { birth: BlockBirth { order, stream }, next_page, erases, bad: flags[1] == 1 })
+    Ok(Block { opened: order, stream, next_page, erases, bad: flags[1] == 1 })
 }
 
 fn payload<S: Sector, R: Read>(

@@ -53,11 +53,9 @@ impl Slc {
         erases: u64,
         log: CircularLog,
     ) -> Self {
-        let pages = geometry.superblock_count() * geometry.pages;
-        let entries = spec.hash_entries.unwrap_or((pages / 2).max(4));
         Self {
             slots: geometry.slots,
-            table: Table::new(entries, spec.probing, spec.probes),
+            table: Table::new(spec.entries(&geometry), spec.probing, spec.probes),
             filter: Filter::new(spec.threshold, spec.recluster_every),
             // One block at least is erased before the head comes to it.
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),

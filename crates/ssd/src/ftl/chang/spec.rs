@@ -76,6 +76,11 @@ impl ChangSpec {
         u64::from(geometry.superblock_count().saturating_sub(RESERVE + 1)) * u64::from(geometry.superblock_slots())
     }
 
+    /// Entries of the hash table of an SLC flash.
+    pub(crate) fn entries(&self, slc: &Geometry) -> u32 {
+        self.hash_entries.unwrap_or((slc.superblock_count() * slc.pages / 2).max(4))
+    }
+
     /// What is wrong with it on such a flash array.
     pub(crate) fn faults(&self, geometry: &Geometry, one_shot: u32) -> Vec<Fault> {
         let mut faults = Vec::new();

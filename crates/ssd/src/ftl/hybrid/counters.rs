@@ -2,6 +2,8 @@
 
 use std::ops::Sub;
 
+use flash::units::Span;
+
 /// Merges since the power came, as they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogMerges {
@@ -17,6 +19,8 @@ pub struct LogMerges {
     pub partial_pages: u64,
     /// Pages copied by full merges.
     pub full_pages: u64,
+    /// What the allocation method saves of all this on an idle device (Sung, Fig. 11 to 13).
+    pub saving: Span,
 }
 
 impl Sub for LogMerges {
@@ -31,6 +35,7 @@ impl Sub for LogMerges {
             folds: since(self.folds, earlier.folds),
             partial_pages: since(self.partial_pages, earlier.partial_pages),
             full_pages: since(self.full_pages, earlier.full_pages),
+            saving: self.saving.saturating_sub(earlier.saving),
         }
     }
 }

@@ -30,7 +30,11 @@ fn open(logs: &Logs, role: Role) -> Choice {
         Role::Random => logs.count() - sequential < logs.limit - 1,
         _ => logs.count() < logs.limit,
     };
-    if room { Choice::Open(role) } else { victim(logs).map_or(Choice::Wait, Choice::Merge) }
+    match victim(logs) {
+        _ if room => Choice::Open(role),
+        Some(victim) if !logs.room_is_coming() => Choice::Merge(victim),
+        _ => Choice::Wait,
+    }
 }
 
 /// The oldest of those for random updates.
@@ -47,7 +51,7 @@ mod tests {
 
     #[test]
     fn sequences_go_to_one_log_block_and_the_rest_to_the_others() {
-        let mut logs = Logs::new(9, 4, 3);
+        let mut logs = Logs::new(9, 4, 3, 1);
         let at = |logs: &Logs, lbn, offset| place(logs, 4, lbn, offset);
         assert_eq!(at(&logs, 3, 0), Choice::Open(Role::Sequential(3)));
         let sequential = logs.open(SuperblockId::new(0), Role::Sequential(3));
@@ -68,8 +72,9 @@ mod tests {
         }
         assert_eq!(at(&logs, 6, 2), Choice::Merge(first), "the oldest");
         logs.close(first);
-        assert_eq!(at(&logs, 6, 2), Choice::Merge(second));
-        logs.close(second);
-        assert_eq!(at(&logs, 6, 2), Choice::Wait);
+        assert_eq!(at(&logs, 6, 2), Choice::Wait, "one merge makes room");
+        logs.log_mut(first).programs = 0;
+        logs.remove(first);
+        assert_eq!(at(&logs, 6, 2), Choice::Open(Role::Random));
     }
 }

@@ -155,8 +155,10 @@ impl HybridFtl {
         let fold = &self.jobs[i].fold;
         let here = fold.logged.iter().filter(|(_, place)| self.logs.locate(*place).0 == id).count();
         let last = !fold.converts && here == log.valid as usize;
-        let old = old.filter(|old| !self.blocks[old.index()].failing);
-        let log = Some(log.superblock).filter(|block| last && !self.blocks[block.index()].failing);
+        // A block that the host reads is erased when it no longer does: its reads may be anywhere in their queues.
+        let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
+        let old = old.filter(free);
+        let log = Some(log.superblock).filter(|block| last && free(block));
         self.jobs[i].fold.erased_early = old.is_some();
         self.jobs[i].emptied = log.is_some();
         for superblock in old.into_iter().chain(log) {
@@ -285,6 +287,9 @@ impl HybridFtl {
         } else {
             self.jobs[i].folds += 1;
             self.merges.full_pages += u64::from(fold.copies);
+            let (copied, logged) = (u64::from(fold.copies), fold.logged.len() as u64);
+            let erased = (old.is_some(), self.logs.log(id).valid == 0);
+            self.merges.saving += self.ideal.saved_by_full((copied - logged.min(copied), logged.min(copied)), erased);
         }
         fold.phase = Phase::Ending;
         for (superblock, failed) in fold.emptied.drain(..) {
@@ -313,6 +318,7 @@ impl HybridFtl {
         } else {
             self.merges.partial += 1;
             self.merges.partial_pages += u64::from(fold.copies);
+            self.merges.saving += self.ideal.saved_by_partial(fold.copies.into());
         }
     }
 }

@@ -72,6 +72,8 @@ pub(super) struct Logs {
     pages: u32,
     /// Log blocks that may be open at once.
     pub(super) limit: u32,
+    /// Log blocks that may be merged at once.
+    merges: u32,
     slots: Vec<Option<Log>>,
     free: Vec<LogId>,
     entries: Vec<Entry>,
@@ -86,10 +88,11 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    pub(super) fn new(blocks: u32, pages: u32, limit: u32) -> Self {
+    pub(super) fn new(blocks: u32, pages: u32, limit: u32, merges: u32) -> Self {
         Self {
             pages,
             limit,
+            merges,
             slots: Vec::new(),
             free: Vec::new(),
             entries: Vec::new(),
@@ -112,6 +115,12 @@ impl Logs {
     /// All log blocks, by number.
     pub(super) fn iter(&self) -> impl Iterator<Item = (LogId, &Log)> {
         (0..).zip(&self.slots).filter_map(|(id, log)| Some((id, log.as_ref()?)))
+    }
+
+    /// True if no further merge is needed for there to be room: what waits for a log block asks again whenever
+    /// anything changes, and one merge must not become several.
+    pub(super) fn room_is_coming(&self) -> bool {
+        self.iter().filter(|(_, log)| log.closed).count() as u32 >= self.merges
     }
 
     /// Log blocks there are.
@@ -303,7 +312,7 @@ mod tests {
         /// Against a plain map from page to place.
         #[test]
         fn the_newest_copy_is_found(steps in prop::collection::vec((0..3u32, 0..4u32, any::<bool>()), 0..24)) {
-            let (mut logs, mut model) = (Logs::new(3, 4, 9), BTreeMap::new());
+            let (mut logs, mut model) = (Logs::new(3, 4, 9, 1), BTreeMap::new());
             let mut open = None;
             for (lbn, offset, write) in steps {
                 if write {

@@ -1,6 +1,6 @@
 //! What one hybrid-mapped FTL does differently from another: which log block takes a page, and which is merged.
 //!
-//! A further one is a file beside [`bast`](super::bast) and [`fast`](super::fast), a variant here, and its kind.
+//! A further one is a file beside [`bast`] and [`fast`], a variant here, and its kind.
 
 use super::address::Lbn;
 use super::bast;

@@ -25,6 +25,9 @@ impl HydraFtl {
         let count = |state| (0..self.layout.physical()).filter(|i| self.superblocks.state(*i) == state).count();
         assert_eq!(count(State::Mapped), there.iter().filter(|logical| **logical != NONE).count(), "mapped");
         self.check_merges(count(State::Target));
+        if let Some(log) = &self.flush_log {
+            log.check(media, |lpn| self.row_version(media, lpn));
+        }
     }
 
     /// A row that is there says that it is, and none was torn on the way.

@@ -19,6 +19,9 @@ use crate::ftl::Flash;
 
 /// Blocks of a log area beyond those that may fail: one being filled, those before it until the map is written.
 const LOG_BLOCKS: u32 = 4;
+/// Room for flushes without merges, in multiples of what the buffer can hold: rows that do not fill a page leave gaps, and
+/// what is flushed again leaves the older copy behind.
+const FLUSHES: u32 = 2;
 /// Blocks of an area that may fail before the drive takes no more writes.
 const FAILING: u32 = 2;
 /// Words of a record.
@@ -56,11 +59,14 @@ pub(crate) struct Areas {
     pub(super) map_pages: u32,
     /// Die, first block and number of blocks: the logs of all replicas, then their maps.
     pub(super) places: Vec<(u32, u32, u32)>,
+    /// The same of the area for flushes without merges, which has a part on each die of a superchip.
+    pub(super) strips: Vec<(u32, u32, u32)>,
 }
 
 impl Areas {
-    /// Those for a layout, however many of its superblocks hold data.
-    pub(crate) fn new(layout: &Layout, replicate: bool) -> Self {
+    /// Those for a layout, however many of its superblocks hold data. `flushes` is the rows that the buffer can hold if
+    /// there are flushes without merges.
+    pub(crate) fn new(layout: &Layout, replicate: bool, flushes: Option<u32>) -> Self {
         let words = 2 * layout.physical() + layout.dies() * layout.spares;
         let map_pages = words.div_ceil(layout.sectors * 128);
         let replicas = 1 + u32::from(replicate);
@@ -68,13 +74,25 @@ impl Areas {
         // The map that counts and the next one, neither of which need begin with a block.
         let maps = (0..replicas).map(|i| (2 * i + 1, 2 * map_pages.div_ceil(layout.pages) + 1 + FAILING));
         let places = logs.chain(maps).map(|(die, blocks)| (die % layout.dies(), 0, blocks)).collect();
-        Self { map_pages, places }
+        // The last superchip, where the other areas are not unless they have to be.
+        let strips = (0..layout.chips).filter_map(|chip| {
+            let blocks = FLUSHES.saturating_mul(flushes?.div_ceil(layout.rows())).saturating_add(1 + FAILING);
+            Some((layout.die(layout.superchips - 1, chip), 0, blocks))
+        });
+        Self { map_pages, places, strips: strips.collect() }
     }
 
     /// The most blocks that they take of a die.
     pub(crate) fn most_blocks(&self) -> u32 {
-        let of_die = |die: u32| self.places.iter().filter(|place| place.0 == die).map(|place| place.2).sum();
-        self.places.iter().map(|place| of_die(place.0)).max().unwrap_or(0)
+        let all = || self.places.iter().chain(&self.strips);
+        let of_die =
+            |die: u32| all().filter(|place| place.0 == die).fold(0, |sum: u32, place| sum.saturating_add(place.2));
+        all().map(|place| of_die(place.0)).max().unwrap_or(0)
+    }
+
+    /// The first number in the media of what a page of the area for flushes holds.
+    pub(super) fn images(&self, layout: &Layout) -> u32 {
+        self.map_pages + self.places[0].2 * layout.pages
     }
 
     /// The same with their places, behind the blocks for data and their spares.
@@ -83,7 +101,18 @@ impl Areas {
             let before = self.places[..i].iter().filter(|place| place.0 == self.places[i].0).map(|place| place.2);
             self.places[i].1 = layout.first_reserved() + before.sum::<u32>();
         }
+        for strip in &mut self.strips {
+            let before = self.places.iter().filter(|place| place.0 == strip.0).map(|place| place.2);
+            strip.1 = layout.first_reserved() + before.sum::<u32>();
+        }
         self
+    }
+
+    /// The blocks of the area for flushes without merges.
+    pub(super) fn flush_blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = SuperblockId> + '_ {
+        let blocks =
+            self.strips.iter().flat_map(|(die, first, count)| (*first..first + count).map(|block| (*die, block)));
+        blocks.map(move |(die, block)| SuperblockId::new(die * blocks_of_die + block))
     }
 
     /// The blocks of each area.
@@ -218,6 +247,11 @@ impl Journal {
         self.waiting.push_back(record);
     }
 
+    /// True if it has an area of that number.
+    pub(super) fn has(&self, area: u32) -> bool {
+        (area as usize) < self.areas.len()
+    }
+
     /// True if it is time to write the map.
     pub(super) fn wants_map(&self) -> bool {
         self.storing.is_none() && self.areas[..self.replicas].iter().any(|log| log.full() > 0)
@@ -347,15 +381,15 @@ mod tests {
             spares: 160,
             logical: 30_000,
         };
-        let areas = Areas::new(&layout, true).of(&layout);
+        let areas = Areas::new(&layout, true, None).of(&layout);
         // The map of the prototype is 8 bytes for each superblock, and the stand-ins.
         assert_eq!(areas.map_pages, (2 * 32_000_u32 + 8 * 160).div_ceil(2048));
         assert_eq!(areas.places.iter().map(|place| place.0).collect::<Vec<_>>(), [0, 2, 1, 3]);
         assert_eq!((areas.most_blocks(), areas.places[0].1), (6, 8160));
         // On a single die they lie behind one another.
         let single = Layout { chips: 1, superchips: 1, ..layout };
-        let areas = Areas::new(&single, true).of(&single);
-        let mut blocks: Vec<_> = areas.blocks(9000).map(|(_, block)| block).collect();
+        let areas = Areas::new(&single, true, Some(1920)).of(&single);
+        let mut blocks: Vec<_> = areas.blocks(9000).map(|(_, block)| block).chain(areas.flush_blocks(9000)).collect();
         let count = blocks.len() as u32;
         blocks.dedup();
         assert_eq!((blocks.len() as u32, areas.most_blocks()), (count, count));

@@ -382,6 +382,9 @@ impl HydraFtl {
         for i in 0..self.merges[number].units.len() {
             let unit = self.merges[number].units[i];
             self.remember(unit.lpn);
+            if let Some(log) = &mut self.flush_log {
+                log.merged(unit.lpn, unit.version);
+            }
             owners.write_done(unit.owner, self.merges[number].service);
         }
         self.drop_merge(number as u32);

@@ -6,11 +6,13 @@
 use flash::nand::{Media, Sector, Spare};
 use flash::units::Span;
 
-use super::journal::{Found, Journal, Record};
+use super::flush_log::FlushLog;
+use super::journal::{Areas, Found, Journal, Record};
 use super::superblocks::{NONE, Superblocks};
 use super::{HydraFtl, Kind};
 use crate::Resolved;
 use crate::counters::MergeCounters;
+use crate::sabotage::Sabotage;
 use crate::spec::ResolvedHydra;
 
 fn of(resolved: &Resolved) -> &ResolvedHydra {
@@ -22,13 +24,15 @@ impl HydraFtl {
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Self {
         let hydra = of(resolved);
         let layout = hydra.layout;
-        let (journal, found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
+        let (journal, mut found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
         let mut ftl = Self {
             units: resolved.units,
             superblocks: Superblocks::new(layout, media.geometry()),
             map: vec![NONE; layout.logical as usize],
-            forgotten: vec![None; layout.logical as usize],
+            forgotten: Vec::new(),
             journal,
+            flush_log: None,
+            saved: Vec::new(),
             version: found.version,
             merges: Vec::new(),
             idle: Vec::new(),
@@ -37,6 +41,7 @@ impl HydraFtl {
             at_once: hydra.at_once,
             gathering: Vec::new(),
             reading: None,
+            read_chain: vec![None; layout.chips as usize],
             chain: Vec::new(),
             logged: Vec::new(),
             think: hydra.think,
@@ -47,13 +52,28 @@ impl HydraFtl {
             counts: MergeCounters::default(),
             layout,
         };
+        if resolved.planted.is(Sabotage::LogUnread) {
+            found.records.clear();
+        }
         ftl.replay(&found);
         let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
         ftl.superblocks.take_stock(media, mapped.into_iter());
         ftl.log_replacements();
+        ftl.mount_flush_log(&hydra.areas, media);
         ftl.counts = MergeCounters::default();
         ftl.found = ftl.count_rows(media);
         ftl
+    }
+
+    fn mount_flush_log<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) {
+        if areas.strips.is_empty() {
+            return;
+        }
+        let first = areas.places.len() as u32;
+        let merged = |lpn| self.row_version(media, lpn);
+        let (log, saved, newest) = FlushLog::mount(&self.layout, areas, media, first, merged);
+        self.version = self.version.max(newest);
+        (self.flush_log, self.saved) = (Some(log), saved);
     }
 
     /// The map as it was written, and then what the log says.
@@ -99,7 +119,9 @@ impl HydraFtl {
         let (geometry, timing) = (media.geometry(), &resolved.backend.timing);
         let mut array = vec![Span::ZERO; geometry.die_count() as usize];
         let mut bus = vec![Span::ZERO; geometry.channels as usize];
-        for (_, block) in of(resolved).areas.blocks(geometry.blocks) {
+        let areas = &of(resolved).areas;
+        let journal = areas.blocks(geometry.blocks).map(|(_, block)| block);
+        for block in journal.chain(areas.flush_blocks(geometry.blocks)) {
             let die = geometry.die_of(block);
             let holds = |page: &u32| media.spare(geometry.slot(block, *page)) != Spare::Empty;
             let pages = (0..geometry.pages).take_while(holds).count().max(1);

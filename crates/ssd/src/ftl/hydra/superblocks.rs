@@ -129,6 +129,13 @@ impl Superblocks {
         self.all[superblock as usize].erases += 1;
     }
 
+    /// Erases of the most erased superblock less those of the least erased one; those that are lost wear no more.
+    pub(super) fn erase_spread(&self) -> u32 {
+        let used = self.all.iter().filter(|superblock| superblock.state != State::Lost).map(|used| used.erases);
+        let (least, most) = used.fold((u32::MAX, 0), |(least, most), erases| (least.min(erases), most.max(erases)));
+        most.saturating_sub(least)
+    }
+
     /// Free superblocks of a superchip.
     pub(super) fn free_of(&self, superchip: u32) -> &[u32] {
         &self.free[superchip as usize]
@@ -334,6 +341,10 @@ mod tests {
         assert_eq!(superblocks.block(3, 0), SuperblockId::new(13), "the spare");
         assert_eq!(superblocks.block(3, 1), SuperblockId::new(15), "the other die has no need");
         assert_eq!((superblocks.state(3), superblocks.state(4)), (State::Free, State::Lost));
+        superblocks.set_erases(4, 9);
+        assert_eq!(superblocks.erase_spread(), 0, "what is lost does not count");
+        superblocks.erased(5);
+        assert_eq!(superblocks.erase_spread(), 1);
         assert_eq!(superblocks.stand_ins(), [NONE, NONE, 0, NONE]);
         superblocks.check(&media);
     }

@@ -111,6 +111,12 @@ pub(super) fn settings() -> Vec<Setting> {
         spec.buffer = Some(BufferSpec { flush: FlushPolicy::Ignore, ..sectors(32, 0.7, 2) });
         spec.flash.order = Arbitration::default();
     });
+    for (name, degrees, kib, most) in [("2 superblocks", PLAIN, 32, 2), ("full buffer", (4, 2, 1), 16, 8)] {
+        add(&format!("flushes without merges, {name}"), degrees, &|spec| {
+            spec.buffer = Some(BufferSpec { flush: FlushPolicy::Log, ..sectors(kib, 0.7, most) });
+            with_superblocks(spec, 6, 4 * u64::from(degrees.2));
+        });
+    }
     add("buffer, explicit wear levelling", PLAIN, &|spec| {
         spec.buffer = Some(sectors(16, 0.5, 2));
         spec.ftl.wear = WearSpec { dynamic: true, threshold: Some(4), check_every: 2 };

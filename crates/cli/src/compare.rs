@@ -1,0 +1,61 @@
+//! `flashloom compare`: several disks under one workload.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
+use study::lab::{self, Program};
+use study::plan::RunSpec;
+use study::report::{OutDir, PageFile};
+
+use crate::args::CompareArgs;
+use crate::exit::{Failure, apart, print};
+use crate::progress::Bar;
+
+/// Does what `flashloom compare` is asked.
+pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
+    let own = if args.as_published { &PUBLISHED[..] } else { &NORMALISED[..] };
+    let devices = match &args.devices[..] {
+        [] => own.iter().map(PathBuf::from).collect(),
+        named => named.to_vec(),
+    };
+    let plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    apart(&[("--out", &args.lab.out), ("--report", &args.lab.report)])?;
+    let dir = args.lab.out.as_deref().map(OutDir::create).transpose()?;
+    let file = args.lab.report.as_deref().map(PageFile::create).transpose()?;
+    let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
+    let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.lab.quiet);
+    let outcome = lab::run(plan, &program, args.lab.jobs, &|done, all| bar.step(done, all));
+    let outcomes = [outcome.map_err(|error| Failure::lab(&error))?];
+    let comparison = Comparison::new(&outcomes[0]);
+    if let Some(dir) = dir {
+        lab::write_all(dir, &program, &outcomes, &[])?;
+    }
+    let report = file.map(|file| file.finish(&page(&program, &comparison))).transpose()?;
+    print(results, &if args.lab.json { comparison.json() } else { comparison.table() })?;
+    if let Some(report) = report {
+        eprintln!("report: {}", report.display());
+    }
+    Ok(())
+}
+
+/// How each disk is run.
+fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
+    let steps = args.precondition.iter().filter(|step| *step != "none");
+    let precondition = steps.map(|step| {
+        let parsed = step.parse();
+        parsed.map_err(|error| Failure::Input(format!("--precondition {step}: {error}")))
+    });
+    Ok(RunSpec {
+        precondition: precondition.collect::<Result<_, _>>()?,
+        depth: args.depth,
+        time_scale: args.time_scale,
+        verify: args.lab.verify,
+        limit: args.limit,
+        skip: args.skip,
+        extent: Some(args.extent.name().into()),
+        volume: args.volume.clone(),
+        volumes: Some(args.volumes.clone()),
+    })
+}

@@ -1,0 +1,47 @@
+//! `flashloom explain`: where the time of requests went.
+
+use std::io::{self, Write};
+
+use serde_json::json;
+use study::watch::Watch;
+use study::watch::explain::{OneRequest, explain as bands, table};
+
+use crate::args::RunArgs;
+use crate::exit::{Failure, print};
+use crate::run::watched;
+
+/// Does what `flashloom explain` is asked.
+pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Write) -> Result<(), Failure> {
+    if args.output.timeline.is_some() {
+        let remedy = "give --timeline to `flashloom run`";
+        return Err(Failure::Input(format!("explain draws no timeline; {remedy}")));
+    }
+    let json = args.output.json;
+    let finish = |watch: &Watch| {
+        let one = match request {
+            None => None,
+            Some(number) => {
+                let journey = watch.finished().iter().find(|journey| journey.tag == number);
+                let missing = || {
+                    let count = watch.finished().len();
+                    Failure::Input(format!("--request {number}: the run has {count} requests, counted from 0"))
+                };
+                Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
+            }
+        };
+        let explained = bands(watch.finished());
+        let text = match (json, &one) {
+            (true, one) => {
+                let mut text = serde_json::to_string_pretty(&json!({ "explained": explained, "request": one }))
+                    .map_err(|error| Failure::Input(error.to_string()))?;
+                text.push('\n');
+                text
+            }
+            (false, Some(one)) => one.table(),
+            (false, None) => table(&explained),
+        };
+        print(results, &text)
+    };
+    // The results of the run itself are what `flashloom run` prints.
+    watched(args, Watch::default().journeys(request), Watch::begin, finish, &mut io::sink())
+}

@@ -1,0 +1,312 @@
+//! The report page in a real browser: it draws every chart, says nothing on the console, shows the numbers that
+//! `--json` prints, fits a phone, and fetches nothing.
+//!
+//! Where there is no Chromium the tests say so and pass; `make test` installs one where it can.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+const DEVICE: &str = r#"name = "small"
+
+[flash]
+part = "FMMU-V2"
+channels = 2
+chips = 2
+blocks = 24
+pages = 16
+units = "per-die"
+
+[host]
+link = "sata-600"
+queue-depth = 16
+
+[buffer]
+size = "512KiB"
+
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "40%"
+"#;
+
+const WORKLOAD: &str = r#"name = "w"
+requests = 20_000
+arrivals = { kind = "closed", depth = 8 }
+
+[[stream]]
+reads = "50%"
+discards = "5%"
+sizes = [{ size = "512B..16KiB" }]
+address = { pattern = "uniform" }
+flush = { every = 100 }
+"#;
+
+/// The browser, if there is one.
+fn chromium() -> Option<&'static str> {
+    const NAMES: [&str; 5] =
+        ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome-headless-shell"];
+    static FOUND: OnceLock<Option<&str>> = OnceLock::new();
+    *FOUND.get_or_init(|| {
+        let works = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+        let found = NAMES.into_iter().find(works);
+        if found.is_none() {
+            println!("NOT TESTED: there is no Chromium on this machine, so no report page was opened in one");
+        }
+        found
+    })
+}
+
+/// What a page came to: its elements at the end, and what it wrote on the console.
+struct Opened {
+    html: String,
+    console: Vec<String>,
+}
+
+/// Opens a file, with a query behind its name, in a browser of its own.
+fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> Opened {
+    let profile = tempfile::tempdir().expect("a directory");
+    let mut command = Command::new(browser);
+    command.arg(format!("--user-data-dir={}", profile.path().display())).args(options).args([
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-extensions",
+        "--no-first-run",
+        "--enable-logging=stderr",
+        "--v=0",
+        "--virtual-time-budget=30000",
+        "--dump-dom",
+    ]);
+    let output = command.arg(format!("file://{}{query}", file.display())).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let html = String::from_utf8(output.stdout).expect("a page");
+    assert!(html.contains("<html"), "no page: {said}");
+    Opened { html, console: said.lines().filter(|line| line.contains("CONSOLE")).map(ToOwned::to_owned).collect() }
+}
+
+/// A folder with the report of a run, and what the run printed.
+struct Place {
+    dir: tempfile::TempDir,
+    json: Value,
+}
+
+impl Place {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        fs::write(dir.path().join("d.toml"), DEVICE).expect("written");
+        fs::write(dir.path().join("w.toml"), WORKLOAD).expect("written");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        let options = ["--precondition", "fill,random:x1", "--json", "--report", "r.html"];
+        let output = command.current_dir(dir.path()).args(["run", "d.toml", "w.toml"]).args(options).output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let json = serde_json::from_slice(&output.stdout).expect("JSON");
+        Self { dir, json }
+    }
+
+    fn page(&self) -> PathBuf {
+        self.dir.path().join("r.html")
+    }
+}
+
+/// The JSON inside a page.
+fn data(html: &str) -> Value {
+    let (_, rest) = html.split_once("id=\"data\">").expect("the data");
+    serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
+}
+
+/// What each chart of a page was drawn as, and how many lines, boxes and texts it consists of.
+fn charts(html: &str) -> Vec<(String, usize, usize)> {
+    let chart = |place: &str| {
+        let drawn = place.split_once("data-drawn=\"").map_or("", |(_, rest)| rest.split('"').next().unwrap_or(""));
+        let svg = place.split_once("<svg").and_then(|(_, rest)| rest.split_once("</svg>")).map_or("", |(svg, _)| svg);
+        (drawn.to_owned(), svg.matches("<path").count(), svg.matches("<text").count())
+    };
+    html.split("data-figure=\"").skip(1).map(chart).collect()
+}
+
+/// The number that a text stands for: times in microseconds, all else in its base unit.
+fn number(text: &str) -> f64 {
+    const SUFFIXES: [(&str, f64); 25] = [
+        ("", 1.0),
+        ("ns", 1e-3),
+        ("us", 1.0),
+        ("ms", 1e3),
+        ("s", 1e6),
+        ("B/s", 1.0),
+        ("kB/s", 1e3),
+        ("KB/s", 1e3),
+        ("MB/s", 1e6),
+        ("GB/s", 1e9),
+        ("B", 1.0),
+        ("KiB", 1024.0),
+        ("MiB", 1_048_576.0),
+        ("GiB", 1_073_741_824.0),
+        ("TiB", 1_099_511_627_776.0),
+        ("kB", 1e3),
+        ("MB", 1e6),
+        ("GB", 1e9),
+        ("k", 1e3),
+        ("M", 1e6),
+        ("G", 1e9),
+        ("J", 1.0),
+        ("mJ", 1e-3),
+        ("uJ", 1e-6),
+        ("kJ", 1e3),
+    ];
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (digits, suffix) = text.split_at(end);
+    let factor = SUFFIXES.iter().find(|(name, _)| *name == suffix);
+    digits.parse::<f64>().expect(text) * factor.unwrap_or_else(|| panic!("the unit of {text}")).1
+}
+
+/// Compares every number that a page shows with the one it stands for, and says how many there were.
+#[track_caller]
+fn compare(html: &str, json: &Value) -> usize {
+    let mut compared = 0;
+    for cell in html.split("data-of=\"").skip(1) {
+        let (pointer, rest) = cell.split_once("\">").expect("a cell");
+        let shown = number(rest.split_once('<').expect("its end").0);
+        let seconds = ["simulated_s", "array_s", "bus_s"].iter().any(|key| pointer.ends_with(key));
+        let value = json.pointer(pointer).and_then(Value::as_f64).expect(pointer) * if seconds { 1e6 } else { 1.0 };
+        // Three digits are shown, of small counts the whole ones.
+        let counted = ["requests_per_s", "requests", "commands", "pages"].iter().any(|key| pointer.ends_with(key));
+        let off = if counted { 0.5 } else { 0.0 };
+        let most = (0.0051 * value.abs()).max(off);
+        assert!((shown - value).abs() <= most, "{pointer}: {shown} is shown for {value}");
+        compared += 1;
+    }
+    compared
+}
+
+#[test]
+fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
+    let Some(browser) = chromium() else { return };
+    let place = Place::new();
+    let opened = open(browser, &place.page(), "", &[]);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
+    let data = data(&opened.html);
+    assert_eq!(data["result"], place.json);
+    let wanted: Vec<_> = data["figures"].as_array().expect("figures").iter().map(|f| f["chart"].as_str()).collect();
+    let charts = charts(&opened.html);
+    assert_eq!(charts.iter().map(|(kind, ..)| Some(kind.as_str())).collect::<Vec<_>>(), wanted);
+    assert_eq!(wanted.len(), 9, "{wanted:?}");
+    for (kind, paths, texts) in &charts {
+        assert!(*paths > 5 && *texts > 3, "{kind}: {paths} paths, {texts} texts");
+    }
+    assert!(opened.html.contains(&format!("data-drawn=\"{}\"", wanted.len())), "it did not get to its end");
+    assert!(compare(&opened.html, &place.json) > 60);
+}
+
+#[test]
+fn dark_pages_and_phones_are_drawn_too() {
+    let Some(browser) = chromium() else { return };
+    let place = Place::new();
+    let (light, dark) = ("#ffffff", "#141416");
+    for (query, options, theme, ink) in [
+        ("?theme=light", &[][..], "light", "#1c1c1c"),
+        ("?theme=dark", &[], "dark", "#ececea"),
+        ("", &["--blink-settings=preferredColorScheme=0"], "dark", "#ececea"),
+    ] {
+        let opened = open(browser, &place.page(), query, options);
+        assert!(opened.console.is_empty(), "{:#?}", opened.console);
+        assert!(opened.html.contains(&format!("data-theme=\"{theme}\"")), "{query} {options:?}");
+        assert!(opened.html.contains(&format!("fill=\"{ink}\"")), "{query} {options:?}");
+        assert!(opened.html.contains(light) && opened.html.contains(dark), "the style sheet has both");
+    }
+
+    // Windows without a head are at least 500 wide: a phone is a frame in one, which is measured from outside.
+    let frame = place.dir.path().join("phone.html");
+    let text = "<!doctype html><html><body><iframe id=\"f\" src=\"r.html\" style=\"width:390px;height:800px;border:0\">\
+                </iframe><p id=\"found\"></p><script>\nonload = () => setTimeout(() => {\n\
+                const d = document.getElementById('f').contentDocument;\n\
+                const wide = [...d.querySelectorAll('svg')].map((svg) => Math.round(svg.getBoundingClientRect().right));\n\
+                document.getElementById('found').textContent = JSON.stringify({ drawn: d.documentElement.dataset.drawn,\n\
+                scroll: d.documentElement.scrollWidth, wide, least: Math.min(...[...d.querySelectorAll('svg')].map((s) => s.clientWidth)) });\n\
+                }, 10000);\n</script></body></html>\n";
+    fs::write(&frame, text).expect("written");
+    let opened = open(browser, &frame, "", &["--allow-file-access-from-files"]);
+    let (_, found) = opened.html.split_once("id=\"found\">").expect("the place");
+    let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
+    assert_eq!(found["drawn"], "9", "{found}");
+    assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
+    let wide = found["wide"].as_array().expect("widths");
+    assert!(wide.len() == 9 && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)), "{found}");
+    assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");
+}
+
+/// What a reader would do with the mouse, done to the charts that the page makes.
+const ACT: &str = "<script>{ const library = echarts; const made = [];
+echarts = { init: (...all) => { const chart = library.init(...all); made.push(chart); return chart; } };
+setTimeout(() => {
+  const timed = made.filter((chart) => (chart.getOption().xAxis[0].name || '') === 'simulated time');
+  timed[0].dispatchAction({ type: 'dataZoom', dataZoomIndex: 0, start: 20, end: 30 });
+  made[0].dispatchAction({ type: 'showTip', x: 300, y: 120 });
+  const found = { tip: document.querySelector('[data-figure=\"0\"]').textContent };
+  found.zoomed = timed.map((chart) => chart.getOption().dataZoom[0]).map(({ start, end }) => [start, end]);
+  timed[0].dispatchAction({ type: 'restore' });
+  found.restored = timed.map((chart) => chart.getOption().dataZoom[0]).map(({ start, end }) => [start, end]);
+  window.dispatchEvent(new Event('beforeprint'));
+  found.print = made.map((chart) => chart.getWidth());
+  found.paper = document.documentElement.dataset.theme;
+  window.dispatchEvent(new Event('afterprint'));
+  setTimeout(() => {
+    found.after = [document.documentElement.dataset.theme, made[0].getWidth()];
+    document.body.append(Object.assign(document.createElement('p'), { id: 'found', textContent: JSON.stringify(found) }));
+  }, 5000);
+}, 10000); }</script>";
+
+#[test]
+fn charts_zoom_together_show_values_and_are_light_on_paper() {
+    let Some(browser) = chromium() else { return };
+    let place = Place::new();
+    let acted = place.dir.path().join("acted.html");
+    let html = fs::read_to_string(place.page()).expect("there");
+    // Behind the library, before the script that draws.
+    let (before, after) = html.rsplit_once("<script>").expect("scripts");
+    fs::write(&acted, format!("{before}{ACT}<script>{after}")).expect("written");
+    let opened = open(browser, &acted, "?theme=dark", &["--window-size=1300,900"]);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
+    let (_, found) = opened.html.split_once("id=\"found\">").expect("it got to its end");
+    let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
+    let all = |key: &str, wanted: Value| {
+        let ranges = found[key].as_array().expect(key);
+        assert!(ranges.len() == 4 && ranges.iter().all(|range| *range == wanted), "{key}: {found}");
+    };
+    all("zoomed", serde_json::json!([20, 30]));
+    all("restored", serde_json::json!([0, 100]));
+    let tip = found["tip"].as_str().expect("a text");
+    assert!(tip.contains("% of requests") && tip.contains("write") && tip.contains("us"), "{tip}");
+    let widths = found["print"].as_array().expect("widths");
+    assert!(widths.len() == 9 && widths.iter().all(|width| *width == 660), "{found}");
+    assert_eq!(found["paper"], "light");
+    assert_eq!(found["after"][0], "dark");
+    assert_ne!(found["after"][1], 660);
+}
+
+#[test]
+fn the_browser_would_say_if_a_page_broke_or_fetched_something() {
+    let Some(browser) = chromium() else { return };
+    let place = Place::new();
+    let html = fs::read_to_string(place.page()).expect("there");
+    let planted = place.dir.path().join("planted.html");
+    for (planting, wanted) in [
+        ("<img src=\"http://example.invalid/a.png\">", "Content Security Policy"),
+        ("<script>fetch('http://example.invalid/a.json')</script>", "Content Security Policy"),
+        ("<script>null.x</script>", "TypeError"),
+    ] {
+        fs::write(&planted, html.replace("</main>", &format!("{planting}</main>"))).expect("written");
+        let opened = open(browser, &planted, "", &[]);
+        assert!(opened.console.iter().any(|line| line.contains(wanted)), "{planting}: {:#?}", opened.console);
+    }
+    // And a number that is not that of the result is noticed.
+    let wrong = html.replacen("data-of=\"/requests\">20.0k<", "data-of=\"/requests\">21.0k<", 1);
+    assert_ne!(wrong, html);
+    let result = std::panic::catch_unwind(|| compare(&wrong, &place.json));
+    assert!(result.is_err(), "a wrong number was taken for a right one");
+}

@@ -1,0 +1,132 @@
+//! The spare areas of all slots, in as few bytes as they take.
+//!
+//! Eight bytes each; seven where slots are large, as the rows of Hydra's gangs are (8 KiB), so that a drive of them takes less
+//! than two bytes for each page of 2 KiB. Small slots are looked up most, and stay where one load gets them.
+
+use std::ops::Range;
+
+use crate::nand::{Geometry, Spare};
+
+/// Bytes of a narrow one: a version, and a logical number of 24 bits.
+const NARROW: usize = 7;
+/// Sectors from which on a slot is large.
+const LARGE: u32 = 16;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Spares {
+    Wide(Vec<u64>),
+    Narrow(Vec<u8>),
+}
+
+impl Spares {
+    /// Those of an array in which nothing has been programmed.
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let slots = geometry.slot_count() as usize;
+        // No logical number is above that of the slots.
+        let narrow = geometry.sectors >= LARGE && slots < 1 << 24;
+        if narrow { Self::Narrow(vec![0; slots * NARROW]) } else { Self::Wide(vec![0; slots]) }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: usize) -> Spare {
+        Spare::unpack(self.word(slot))
+    }
+
+    #[inline]
+    pub(super) fn word(&self, slot: usize) -> u64 {
+        match self {
+            Self::Wide(words) => words[slot],
+            Self::Narrow(bytes) => {
+                let mut word = [0; 8];
+                word[..NARROW].copy_from_slice(&bytes[slot * NARROW..][..NARROW]);
+                match u64::from_le_bytes(word) {
+                    all if all == u64::MAX >> 8 => u64::MAX,
+                    word => word,
+                }
+            }
+        }
+    }
+
+    /// # Panics
+    /// If the logical number is too large for the array.
+    #[inline]
+    pub(super) fn set(&mut self, slot: usize, spare: Spare) {
+        assert!(self.set_word(slot, spare.pack()), "{spare:?} in an array of so few slots");
+    }
+
+    /// False if the word is none that there can be.
+    #[inline]
+    pub(super) fn set_word(&mut self, slot: usize, word: u64) -> bool {
+        match self {
+            Self::Wide(words) => words[slot] = word,
+            Self::Narrow(bytes) => {
+                if word >> 32 >= 0xFF_FFFF && word != u64::MAX {
+                    return false;
+                }
+                bytes[slot * NARROW..][..NARROW].copy_from_slice(&word.to_le_bytes()[..NARROW]);
+            }
+        }
+        true
+    }
+
+    pub(super) fn fill(&mut self, slots: Range<usize>, spare: Spare) {
+        match self {
+            Self::Wide(words) => words[slots].fill(spare.pack()),
+            Self::Narrow(_) => slots.for_each(|slot| self.set(slot, spare)),
+        }
+    }
+
+    /// All of them, packed.
+    pub(super) fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        let slots = match self {
+            Self::Wide(words) => words.len(),
+            Self::Narrow(bytes) => bytes.len() / NARROW,
+        };
+        (0..slots).map(|slot| self.word(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Lpn;
+    use proptest::prelude::*;
+
+    fn spares(sectors: u32) -> Spares {
+        Spares::new(&Geometry::new(1, 1, 1, 1, 1, 4, 8, 1, sectors).expect("a small array"))
+    }
+
+    proptest! {
+        #[test]
+        fn both_kinds_keep_what_they_are_given(given in prop::collection::vec((0..32_usize, 0..0xFF_FFFD_u32, any::<u32>()), 0..60)) {
+            let (mut wide, mut narrow) = (spares(4), spares(16));
+            prop_assert!(matches!((&wide, &narrow), (Spares::Wide(_), Spares::Narrow(_))));
+            for (slot, lpn, version) in given {
+                let spare = match version % 5 {
+                    0 => Spare::Torn,
+                    1 => Spare::Empty,
+                    _ => Spare::Data { lpn: Lpn::new(lpn), version },
+                };
+                if version % 7 == 0 {
+                    let range = slot..(slot + 5).min(32);
+                    wide.fill(range.clone(), spare);
+                    narrow.fill(range, spare);
+                } else {
+                    wide.set(slot, spare);
+                    narrow.set(slot, spare);
+                }
+                prop_assert_eq!((wide.get(slot), narrow.get(slot)), (spare, spare));
+                prop_assert!(wide.words().eq(narrow.words()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_that_is_too_large_is_not_cut_off() {
+        let mut narrow = spares(16);
+        assert!(!narrow.set_word(0, Spare::Data { lpn: Lpn::new(0xFF_FFFE), version: u32::MAX }.pack()));
+        assert!(narrow.set_word(0, Spare::Data { lpn: Lpn::new(0xFF_FFFD), version: u32::MAX }.pack()));
+        assert_eq!(narrow.get(0), Spare::Data { lpn: Lpn::new(0xFF_FFFD), version: u32::MAX });
+        assert_eq!(narrow.get(1), Spare::Empty);
+    }
+}

@@ -1,0 +1,276 @@
+//! What a flush waits for: everything that was dirty when it came, until that is in its place on flash, or in a log.
+//!
+//! What the log has of a unit is durable, and the unit stays dirty. So it is not counted among those that the flush waits
+//! for, from the moment its content is taken on; the flush then waits for the log, which is counted in their stead.
+//! Should the log fail, they are counted again.
+
+use std::num::NonZeroU32;
+
+use flash::engine::Handle;
+use flash::nand::Sector;
+use flash::units::Lpn;
+
+use super::{Buffer, Entry};
+
+/// What is being written to the log.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Batch {
+    number: u64,
+    /// Flushes of this epoch and later ones wait for it: the oldest that has not come to its end.
+    epoch: u64,
+}
+
+impl<S: Sector> Buffer<S> {
+    /// Something that flushes of an epoch wait for has become durable.
+    pub(super) fn written(&mut self, epoch: u64) {
+        *self.count(epoch) -= 1;
+        while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
+            self.outstanding.pop_front();
+        }
+    }
+
+    /// A flush comes: the epoch it has to wait for.
+    pub(crate) fn begin_flush(&mut self) -> u64 {
+        self.outstanding.push_back(0);
+        self.epoch += 1;
+        if self.outstanding[0] == 0 {
+            self.outstanding.pop_front();
+        }
+        self.epoch - 1
+    }
+
+    /// True if everything of an epoch and those before it is in flash.
+    pub(crate) fn is_durable(&self, epoch: u64) -> bool {
+        self.epoch + 1 - self.outstanding.len() as u64 > epoch
+    }
+
+    /// Units whose content is neither in flash nor in the log, as far as a flush waits for it.
+    pub(crate) fn unlogged(&self, epoch: u64) -> impl Iterator<Item = Handle<Entry>> + '_ {
+        let all = (1..=self.entries.places() as u32).filter_map(NonZeroU32::new).map(Handle::from_number);
+        all.filter(move |handle| {
+            let entry = &self.entries[*handle];
+            let newer = entry.again && !entry.again_logged && entry.again_epoch <= epoch;
+            entry.is_present() && (newer || (!entry.logged && entry.epoch <= epoch))
+        })
+    }
+
+    /// The version of what is in the buffer of a unit, if it is just as a merge has taken it.
+    pub(crate) fn version_under_way(&self, handle: Handle<Entry>) -> Option<u32> {
+        let entry = &self.entries[handle];
+        (entry.flushing && !entry.again).then_some(entry.version)
+    }
+
+    /// A unit is on its way with this version.
+    pub(crate) fn set_version(&mut self, handle: Handle<Entry>, version: u32) {
+        self.entries[handle].version = version;
+    }
+
+    /// The log begins to write something, which may be for several flushes.
+    pub(crate) fn begin_log(&mut self) {
+        debug_assert!(self.batch.is_none(), "one thing after another");
+        self.batches += 1;
+        let epoch = self.epoch + 1 - self.outstanding.len() as u64;
+        self.batch = Some(Batch { number: self.batches, epoch });
+        *self.count(epoch) += 1;
+    }
+
+    /// The log writes this unit as it is now.
+    pub(crate) fn log(&mut self, handle: Handle<Entry>) {
+        let entry = &mut self.entries[handle];
+        entry.batch = self.batches;
+        let first = (!std::mem::replace(&mut entry.logged, true)).then_some(entry.epoch);
+        let again = entry.again && !std::mem::replace(&mut entry.again_logged, true);
+        let second = again.then_some(entry.again_epoch);
+        first.into_iter().chain(second).for_each(|epoch| self.written(epoch));
+    }
+
+    /// The log is on flash, or not `well`: then it must be written again.
+    pub(crate) fn logged(&mut self, well: bool) {
+        let Some(Batch { number, epoch }) = self.batch.take() else { return };
+        if !well {
+            for place in 1..=self.entries.places() as u32 {
+                let handle = Handle::from_number(NonZeroU32::new(place).expect("above zero"));
+                if self.entries[handle].is_present() && self.entries[handle].batch == number {
+                    self.count_again(handle, epoch);
+                }
+            }
+        }
+        self.written(epoch);
+    }
+
+    /// A flush of this epoch waits for a unit again.
+    fn count_again(&mut self, handle: Handle<Entry>, epoch: u64) {
+        let Entry { lpn, again, logged, again_logged, .. } = self.entries[handle];
+        let entry = &mut self.entries[handle];
+        let (is_logged, counted) = if again {
+            entry.again_logged = false;
+            (again_logged, std::mem::replace(&mut entry.again_epoch, epoch))
+        } else {
+            entry.logged = false;
+            (logged, std::mem::replace(&mut entry.epoch, epoch))
+        };
+        let waits = !entry.flushing;
+        *self.count(epoch) += 1;
+        if !is_logged {
+            self.written(counted);
+        }
+        if let Some(superblocks) = self.superblocks.as_mut().filter(|_| waits) {
+            superblocks.urge(lpn.get(), epoch);
+        }
+    }
+
+    /// Only what is in its place on flash counts as durable for the flush that comes now.
+    pub(crate) fn distrust_log(&mut self) {
+        for place in 1..=self.entries.places() as u32 {
+            let handle = Handle::from_number(NonZeroU32::new(place).expect("above zero"));
+            let Entry { again, logged, again_logged, .. } = self.entries[handle];
+            if self.entries[handle].is_present() && (if again { again_logged } else { logged }) {
+                self.count_again(handle, self.epoch);
+            }
+        }
+    }
+
+    /// At power-on: what the log has of a unit. It is durable, and has to be merged.
+    pub(crate) fn restore(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) {
+        let handle = self.insert(lpn, 0);
+        let entry = &mut self.entries[handle];
+        (entry.mask, entry.logged) = (mask, true);
+        let epoch = entry.epoch;
+        self.written(epoch);
+        self.held += self.count_sectors(mask);
+        if S::PRESENT {
+            let data = self.data_mut(handle);
+            (0..data.len()).filter(|i| mask >> i & 1 != 0).for_each(|i| data[i] = sector(i));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffer::Taken;
+    use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
+    use flash::nand::Stamp;
+
+    fn buffer() -> Buffer<Stamp> {
+        let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 64, high: 48 };
+        Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
+    }
+
+    fn take(buffer: &mut Buffer<Stamp>, unit: u32, mask: u64) -> Taken {
+        buffer.take(Lpn::new(unit), 0, mask, |i| Stamp(u64::from(unit) * 10 + i as u64))
+    }
+
+    fn units(buffer: &Buffer<Stamp>, epoch: u64) -> Vec<u32> {
+        buffer.unlogged(epoch).map(|handle| buffer.entry(handle).lpn.get()).collect()
+    }
+
+    /// Logs everything that a flush waits for.
+    fn log(buffer: &mut Buffer<Stamp>, epoch: u64) {
+        let all: Vec<_> = buffer.unlogged(epoch).collect();
+        buffer.begin_log();
+        all.into_iter().for_each(|handle| buffer.log(handle));
+    }
+
+    #[test]
+    fn a_flush_waits_for_the_log_and_the_units_stay() {
+        let mut b = buffer();
+        take(&mut b, 0, 0b1);
+        let first = b.begin_flush();
+        take(&mut b, 4, 0b1);
+        let second = b.begin_flush();
+        take(&mut b, 8, 0b1);
+        assert_eq!((units(&b, first), units(&b, second)), (vec![0], vec![0, 4]));
+        log(&mut b, second);
+        assert!(!b.is_durable(first) && !b.is_durable(second), "the log is not on flash yet");
+        b.logged(true);
+        assert!(b.is_durable(first) && b.is_durable(second));
+        assert_eq!((b.len(), b.dirty), (3, 3));
+        assert_eq!(units(&b, b.epoch), [8]);
+    }
+
+    #[test]
+    fn what_is_written_again_has_to_be_logged_again() {
+        let mut b = buffer();
+        take(&mut b, 0, 0b1);
+        let flush = b.begin_flush();
+        log(&mut b, flush);
+        // While the log is being written, and so not in it.
+        assert_eq!(take(&mut b, 0, 0b10), Taken::Absorbed);
+        b.logged(true);
+        assert!(b.is_durable(flush));
+        let again = b.begin_flush();
+        assert!(!b.is_durable(again));
+        assert_eq!(units(&b, again), [0]);
+        log(&mut b, again);
+        b.logged(true);
+        assert!(b.is_durable(again));
+    }
+
+    #[test]
+    fn a_unit_on_its_way_is_logged_with_what_it_is_there() {
+        let mut b = buffer();
+        take(&mut b, 0, 0b1);
+        take(&mut b, 1, 0b1);
+        let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(0)).collect();
+        out.iter().for_each(|handle| b.set_version(*handle, 7));
+        take(&mut b, 0, 0b10);
+        let flush = b.begin_flush();
+        let of = |b: &Buffer<Stamp>, unit| b.version_under_way(b.find(Lpn::new(unit)).expect("there").entry);
+        assert_eq!((of(&b, 0), of(&b, 1)), (None, Some(7)), "the first has newer sectors");
+        log(&mut b, flush);
+        b.logged(true);
+        assert!(b.is_durable(flush), "the merge has yet to end");
+        out.into_iter().for_each(|handle| assert_eq!(b.flushed(handle), None));
+        assert_eq!((b.len(), units(&b, flush)), (1, vec![]), "the newer sectors are dirty, and in the log");
+        assert_eq!(b.is_due(1, Some(flush), false), Some(0));
+    }
+
+    #[test]
+    fn a_log_that_fails_counts_for_nothing() {
+        let mut b = buffer();
+        (0..4).for_each(|unit| _ = take(&mut b, unit * 4, 0b1));
+        let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(0)).collect();
+        let flush = b.begin_flush();
+        log(&mut b, flush);
+        take(&mut b, 4, 0b10);
+        b.discard(Lpn::new(8));
+        b.logged(false);
+        assert_eq!(units(&b, flush), [0, 4, 12]);
+        assert!(!b.is_durable(flush));
+        out.into_iter().for_each(|handle| assert_eq!(b.flushed(handle), None));
+        log(&mut b, flush);
+        b.logged(true);
+        assert!(b.is_durable(flush));
+    }
+
+    #[test]
+    fn an_orderly_end_trusts_no_log() {
+        let mut b = buffer();
+        take(&mut b, 0, 0b1);
+        let flush = b.begin_flush();
+        log(&mut b, flush);
+        b.logged(true);
+        b.distrust_log();
+        let end = b.begin_flush();
+        assert!(b.is_durable(flush) && !b.is_durable(end));
+        assert_eq!(b.is_due(1, Some(end), false), Some(0));
+        let handle = b.next_to_write(0).expect("it is dirty");
+        b.flushed(handle);
+        assert!(b.is_durable(end) && b.len() == 0);
+    }
+
+    #[test]
+    fn what_recovery_brings_back_is_durable_and_dirty() {
+        let mut b = buffer();
+        b.restore(Lpn::new(5), 0b1010, |i| Stamp(50 + i as u64));
+        let found = b.find(Lpn::new(5)).expect("there");
+        assert_eq!((found.mask, b.data(found.entry)[1], b.data(found.entry)[3]), (0b1010, Stamp(51), Stamp(53)));
+        let flush = b.begin_flush();
+        assert!(b.is_durable(flush));
+        assert_eq!((b.dirty, b.held), (1, 2));
+        assert_eq!(take(&mut b, 5, 0b1), Taken::Absorbed);
+        let flush = b.begin_flush();
+        assert!(!b.is_durable(flush), "what is new is not");
+    }
+}

@@ -1,0 +1,374 @@
+//! Several disks under one workload, side by side.
+
+mod page;
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::catalogue::Device;
+use crate::config::{Document, Faults};
+use crate::lab::Outcome;
+use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
+use crate::report::{Summary, count, duration, grid, memory, rate};
+
+pub use page::page;
+
+/// The disks of the five papers on one array: as many chips of one kind on as many buses, one capacity, one link.
+pub const NORMALISED: [&str; 4] = ["compare-dirik", "compare-hydra", "compare-sung", "compare-fmmu"];
+
+/// The same as each paper has it.
+pub const PUBLISHED: [&str; 4] = ["dirik-4x4", "hydra-prototype", "sung-pmcd", "fmmu-16x8"];
+
+/// The axis of a comparison.
+const AXIS: &str = "device";
+
+/// Everything to be run: the workload on each disk.
+///
+/// # Errors
+/// All faults of the disks and of the workload.
+///
+/// # Panics
+/// Never: every study has a form in TOML.
+pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) -> Result<Plan, Faults> {
+    let spec = StudySpec {
+        name: "compare".into(),
+        description: format!("disks under {}", workload.display()),
+        source: String::new(),
+        device: devices.first().cloned().unwrap_or_default(),
+        workload: workload.to_owned(),
+        seeds: seeds.to_vec(),
+        run: toml::Table::try_from(run).expect("a run can be written"),
+        set: Default::default(),
+        axes: vec![AxisSpec {
+            name: AXIS.into(),
+            key: None,
+            values: Vec::new(),
+            points: devices
+                .iter()
+                .map(|device| PointSpec {
+                    at: Label::from(&*name(device)),
+                    device: Some(device.clone()),
+                    workload: None,
+                    set: Default::default(),
+                })
+                .collect(),
+        }],
+        only: Vec::new(),
+        baseline: Default::default(),
+        metrics: METRICS.iter().map(|name| name.parse().expect("a constant, valid name")).collect(),
+        claims: Vec::new(),
+    };
+    let text = toml::to_string(&spec).expect("a study can be written");
+    Plan::new(&Document::parse(Path::new("compare"), text)?)
+}
+
+/// What a disk is called in the comparison: its name, without what those that come along begin with, or that of its
+/// file.
+fn name(device: &Path) -> String {
+    let text = match device.extension() {
+        Some(_) => device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy(),
+        None => device.as_os_str().to_string_lossy(),
+    };
+    text.strip_prefix("compare-").unwrap_or(&text).to_owned()
+}
+
+/// What the charts and the Parquet file have.
+const METRICS: [&str; 10] = [
+    "read.mean",
+    "read.p99",
+    "read.p99_9",
+    "write.mean",
+    "write.p99",
+    "write.p99_9",
+    "requests-per-s",
+    "waf",
+    "commands.erase",
+    "energy",
+];
+
+/// A column of the comparison.
+struct Column {
+    /// Its key in JSON, with the unit.
+    key: &'static str,
+    heading: &'static str,
+    of: fn(&Summary, &Device) -> Option<f64>,
+    show: fn(f64) -> String,
+    /// Whether more is better.
+    more: bool,
+}
+
+fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
+    summary.kinds.get(kind)?.latency_us.get(of).copied()
+}
+
+fn bytes(summary: &Summary) -> f64 {
+    summary.kinds.values().map(|kind| kind.bytes as f64).sum()
+}
+
+const LATENCIES: [Column; 8] = [
+    Column {
+        key: "read_mean_us",
+        heading: "read mean",
+        of: |s, _| latency(s, "read", "mean"),
+        show: duration,
+        more: false,
+    },
+    Column { key: "read_p99_us", heading: "p99", of: |s, _| latency(s, "read", "p99"), show: duration, more: false },
+    Column {
+        key: "read_p99_9_us",
+        heading: "p99.9",
+        of: |s, _| latency(s, "read", "p99_9"),
+        show: duration,
+        more: false,
+    },
+    Column {
+        key: "write_mean_us",
+        heading: "write mean",
+        of: |s, _| latency(s, "write", "mean"),
+        show: duration,
+        more: false,
+    },
+    Column { key: "write_p99_us", heading: "p99", of: |s, _| latency(s, "write", "p99"), show: duration, more: false },
+    Column {
+        key: "write_p99_9_us",
+        heading: "p99.9",
+        of: |s, _| latency(s, "write", "p99_9"),
+        show: duration,
+        more: false,
+    },
+    Column { key: "requests_per_s", heading: "req/s", of: |s, _| s.requests_per_s, show: count, more: true },
+    Column {
+        key: "bytes_per_s",
+        heading: "rate",
+        of: |s, _| (s.simulated_s > 0.0).then(|| bytes(s) / s.simulated_s),
+        show: |value| rate(value as u64),
+        more: true,
+    },
+];
+
+const FLASH: [Column; 7] = [
+    Column {
+        key: "write_amplification",
+        heading: "WAF",
+        of: |s, _| s.write_amplification,
+        show: |value| format!("{value:.2}"),
+        more: false,
+    },
+    Column {
+        key: "erases",
+        heading: "erases",
+        of: |s, _| Some(s.flash.iter().filter(|row| row.op == "erase").map(|row| row.commands).sum::<u64>() as f64),
+        show: count,
+        more: false,
+    },
+    Column {
+        key: "erase_deviation",
+        heading: "wear spread",
+        of: |s, _| s.erases.as_ref().map(|erases| erases.deviation),
+        show: |value| format!("{value:.2}"),
+        more: false,
+    },
+    Column {
+        key: "energy_j_per_gb",
+        heading: "energy",
+        of: |s, _| s.energy.as_ref().filter(|_| bytes(s) > 0.0).map(|energy| energy.total_j / bytes(s) * 1e9),
+        show: |value| format!("{value:.3}J/GB"),
+        more: false,
+    },
+    Column {
+        key: "table_ram_bytes",
+        heading: "tables",
+        of: |_, device| Some(device.resolved.table_ram().get() as f64),
+        show: memory,
+        more: false,
+    },
+    Column {
+        key: "buffer_ram_bytes",
+        heading: "buffer",
+        of: |_, device| Some(device.resolved.buffer_ram().get() as f64),
+        show: memory,
+        more: false,
+    },
+    Column {
+        key: "flash_bytes",
+        heading: "flash",
+        of: |_, device| Some(device.resolved.raw_capacity().get() as f64),
+        show: memory,
+        more: false,
+    },
+];
+
+/// One disk: its values under the keys of the columns.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The disk.
+    pub device: String,
+    /// In base units; what does not apply is missing.
+    pub values: std::collections::BTreeMap<&'static str, f64>,
+    /// The keys of the columns in which it is the best.
+    pub best: Vec<&'static str>,
+    /// Everything about its runs, one for each seed.
+    pub runs: Vec<Summary>,
+}
+
+/// All disks beside each other.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// Version of these keys.
+    pub schema: &'static str,
+    /// What they all ran.
+    pub workload: String,
+    /// The disks, in the order in which they were named.
+    pub rows: Vec<Row>,
+}
+
+fn columns() -> impl Iterator<Item = &'static Column> {
+    LATENCIES.iter().chain(&FLASH)
+}
+
+impl Comparison {
+    /// The comparison that an outcome of [`plan`] comes to: means over the seeds.
+    #[must_use]
+    pub fn new(outcome: &Outcome) -> Self {
+        let points = || outcome.plan.points.iter().zip(&outcome.runs);
+        let mut rows: Vec<Row> = points()
+            .map(|(point, runs)| {
+                let value = |column: &'static Column| {
+                    let values: Option<Vec<f64>> = runs.iter().map(|run| (column.of)(run, &point.device)).collect();
+                    let values = values.filter(|values| !values.is_empty())?;
+                    Some((column.key, values.iter().sum::<f64>() / values.len() as f64))
+                };
+                let values = columns().filter_map(value).collect();
+                Row { device: point.labels[0].to_string(), values, best: Vec::new(), runs: runs.clone() }
+            })
+            .collect();
+        for column in columns() {
+            let of = |row: &Row| row.values.get(column.key).map(|value| if column.more { -value } else { *value });
+            let Some(best) = rows.iter().filter_map(of).min_by(f64::total_cmp) else { continue };
+            // Where all are equal nobody is better.
+            if rows.iter().filter_map(of).any(|value| value > best) {
+                rows.iter_mut().filter(|row| of(row) == Some(best)).for_each(|row| row.best.push(column.key));
+            }
+        }
+        let workload = outcome.runs.first().and_then(|runs| runs.first()).map(|run| run.workload.clone());
+        Self { schema: "flashloom-compare-1", workload: workload.unwrap_or_default(), rows }
+    }
+
+    /// As text: two tables with a row for each disk, the best of a column with a star.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let count = self.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
+        let head =
+            format!("{} disks under {}, {count} requests each; * is the best\n\n", self.rows.len(), self.workload);
+        head + &self.part(&LATENCIES) + &self.part(&FLASH)
+    }
+
+    fn part(&self, columns: &'static [Column]) -> String {
+        // A column in which nobody has anything is left out.
+        let shown: Vec<_> =
+            columns.iter().filter(|column| self.rows.iter().any(|row| row.values.contains_key(column.key))).collect();
+        let header: Vec<&str> = [AXIS].into_iter().chain(shown.iter().map(|column| column.heading)).collect();
+        let rows = self.rows.iter().map(|row| {
+            let cell = |column: &&Column| {
+                let mark = if row.best.contains(&column.key) { "*" } else { "" };
+                row.values.get(column.key).map_or_else(|| "-".into(), |value| (column.show)(*value) + mark)
+            };
+            [row.device.clone()].into_iter().chain(shown.iter().map(cell)).collect()
+        });
+        grid(&header, rows, 1)
+    }
+
+    /// As JSON, indented, with a newline at its end.
+    ///
+    /// # Panics
+    /// Never: every value has a form in JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lab;
+
+    fn compared(devices: &[&str], limit: u64) -> Comparison {
+        let devices: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
+        let run = RunSpec { limit: Some(limit), ..RunSpec::default() };
+        let plan = plan(Path::new("oltp"), &devices, &[1, 2], &run).unwrap_or_else(|faults| panic!("{faults}"));
+        let outcome = lab::run(plan, &lab::Program::default(), None, &|_, _| {}).expect("it runs");
+        Comparison::new(&outcome)
+    }
+
+    #[test]
+    fn the_disks_of_the_papers_have_one_array_one_capacity_and_one_link() {
+        let resolved = |name: &str| {
+            let (_, text) = ssd::builtin().iter().find(|(other, _)| *other == name).expect("it comes along");
+            toml::from_str::<ssd::Spec>(text)
+                .expect("TOML")
+                .resolve()
+                .unwrap_or_else(|faults| panic!("{name}: {faults:?}"))
+        };
+        let mixed = ssd::builtin().iter().map(|(name, _)| *name).filter(|name| name.starts_with("mix-"));
+        let first = resolved(NORMALISED[0]);
+        for name in NORMALISED.into_iter().chain(mixed) {
+            let other = resolved(name);
+            assert_eq!(other.capacity().bytes(), first.capacity().bytes(), "{name}");
+            assert_eq!(other.raw_capacity(), first.raw_capacity(), "{name}");
+            assert_eq!(other.part, first.part, "{name}");
+            assert_eq!(
+                (&other.host.link, other.host.queue_depth),
+                (&first.host.link, first.host.queue_depth),
+                "{name}"
+            );
+            let flash = &other.spec.flash;
+            assert_eq!(flash.channels * flash.chips * flash.gang, 16, "{name}");
+            assert_eq!(flash.channels * flash.width / 8, 4, "{name}: buses");
+        }
+        PUBLISHED.into_iter().for_each(|name| drop(resolved(name)));
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // The very same numbers, not computed twice.
+    fn every_column_has_its_best() {
+        let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], 300);
+        let names: Vec<_> = comparison.rows.iter().map(|row| row.device.as_str()).collect();
+        assert_eq!(names, ["dirik", "fmmu", "mix-buffered-page"]);
+        for column in columns() {
+            let values: Vec<f64> =
+                comparison.rows.iter().filter_map(|row| row.values.get(column.key).copied()).collect();
+            let best: Vec<f64> = comparison
+                .rows
+                .iter()
+                .filter(|row| row.best.contains(&column.key))
+                .map(|row| row.values[column.key])
+                .collect();
+            let better = |a: f64, b: f64| if column.more { a > b } else { a < b };
+            let equal = values.iter().all(|value| *value == values[0]);
+            assert_eq!(best.is_empty(), equal, "{}: {values:?}", column.key);
+            assert!(best.iter().all(|best| values.iter().all(|value| !better(*value, *best))), "{}", column.key);
+        }
+        // The mean over the seeds, as the runs have it.
+        let row = &comparison.rows[0];
+        let means: Vec<f64> = row.runs.iter().map(|run| run.kinds["read"].latency_us["mean"]).collect();
+        assert_eq!(row.values["read_mean_us"], (means[0] + means[1]) / 2.0);
+        let text = comparison.table();
+        assert!(text.contains("3 disks under oltp, 300 requests each") && text.contains('*'), "{text}");
+        assert!(!text.contains("-0"), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
+        assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
+    }
+
+    fn row_of(comparison: &Comparison, row: usize, key: &str) -> f64 {
+        comparison.rows[row].values[key]
+    }
+
+    #[test]
+    fn files_go_by_their_names() {
+        assert_eq!(name(Path::new("devices/mine.toml")), "mine");
+        assert_eq!(name(Path::new("compare-sung")), "sung");
+        assert_eq!(name(Path::new("demo")), "demo");
+    }
+}

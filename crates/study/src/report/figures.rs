@@ -1,0 +1,274 @@
+//! The figures of a run.
+
+use flash::backend::{Cause, Op, Tally};
+use flash::io::IoKind;
+use flash::units::{Sectors, Span};
+use ssd::Counters;
+
+use super::Report;
+use super::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
+use super::summary::shares;
+use crate::histogram::Histogram;
+use crate::metric::Unit;
+use crate::run::{FlowResult, rate, since, write_amplification};
+use crate::series::Interval;
+use crate::watch::lanes;
+
+/// Rows of a heat map beyond which neighbours are shown together.
+const HEAT_ROWS: usize = 64;
+
+/// Columns of a heat map beyond which neighbours are shown together.
+const HEAT_COLUMNS: usize = 160;
+
+/// Bars of a histogram at most.
+const BARS: u32 = 40;
+
+/// Steps of either axis that a line of a distribution is drawn in: more than a screen shows.
+const STEPS: f64 = 400.0;
+
+/// All of them, in the order of the page.
+pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
+    let mut all = vec![Figure::new(
+        "Latency",
+        "By percentile: the slowest request in ten, in a hundred, in a thousand.",
+        latency(report),
+    )];
+    if !report.result.flows.is_empty() {
+        let note = "The same for each of the workloads that ran at the same time.";
+        all.push(Figure::new("Latency by flow", note, by_flow(report)));
+    }
+    all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
+    all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
+    if let Some(chart) = amplification(report) {
+        let note = "Units programmed per unit written, over each hundredth of what was written.";
+        all.push(Figure::new("Write amplification", note, chart));
+    }
+    all.push(Figure::new("Busy over time", "Pale is idle, full colour is busy all the time.", utilisation(report)));
+    if let Some(chart) = dies(report) {
+        all.push(Figure::new("Busy dies", "The share of the whole run for which each die worked.", chart));
+    }
+    if report.result.counters().flash.rows().next().is_some() {
+        let note =
+            "How many mapping units each operation carried, and why. Padding is space that a program left empty.";
+        let units = Axis::new("mapping units", Unit::Count, Scale::Linear);
+        all.push(Figure::new("Flash data by cause", note, stacked(report, units, |tally| tally.slots as f64)));
+        let time = Axis::new("array time", Unit::Time, Scale::Linear);
+        let of = |tally: Tally| tally.array.as_us_f64();
+        all.push(Figure::new("Array time by cause", "Time the dies worked.", stacked(report, time, of)));
+    }
+    if let Some((chart, left_out)) = report.timeline.and_then(lanes) {
+        let rest =
+            if left_out > 0 { format!(" {left_out} more are in the file of the timeline.") } else { String::new() };
+        let note = format!("What channels and dies did in the window of the timeline, by cause.{rest}");
+        all.push(Figure::new("Timeline", note, chart));
+    }
+    if let Some(chart) = erases(report.erase_counts) {
+        all.push(Figure::new("Erases", "How often each block had been erased at the end.", chart));
+    }
+    all
+}
+
+/// Simulated microseconds from the start of the run.
+fn elapsed(report: &Report<'_>, counters: &Counters) -> f64 {
+    counters.at.saturating_since(report.result.before.at).as_us_f64()
+}
+
+fn time_axis(report: &Report<'_>) -> Axis {
+    let to = Some(Number(elapsed(report, &report.result.after)));
+    Axis { to, ..Axis::new("simulated time", Unit::Time, Scale::Linear) }
+}
+
+/// How far to the right a share is on an axis of nines.
+fn nines(share: f64) -> f64 {
+    -(1.0 - share).max(1e-9).log10()
+}
+
+/// A distribution as a line; `None` of nothing.
+fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line> {
+    let count = latency.count() as f64;
+    let (least, most) = (latency.min()?, latency.max()?);
+    // The last request of n is drawn half of it short of all of them, which no axis of nines reaches.
+    let last = 1.0 - 0.5 / count;
+    let (wide, high) = (nines(last), (most.as_us_f64() / least.as_us_f64().max(1e-6)).log10());
+    let (mut seen, mut points): (u64, Vec<[f64; 2]>) = (0, Vec::new());
+    let mut bins = latency.bins().peekable();
+    while let Some(bin) = bins.next() {
+        // A bin holds the requests between the share before it and the share after it. The exact extremes stand for
+        // the edges of the bins they are in.
+        let us = if bins.peek().is_none() { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
+        let before = seen as f64 / count;
+        seen += bin.count;
+        let after = (seen as f64 / count).min(last);
+        let far = points.last().is_none_or(|[share, up_to]| {
+            nines(after) - nines(*share) > wide / STEPS || (us / up_to).log10().abs() > high / STEPS
+        });
+        if far || bins.peek().is_none() {
+            points.extend([[before, us], [after, us]]);
+        }
+    }
+    let points = points.into_iter().map(|point| point.map(Number)).collect();
+    Some(Line { name, colour, points })
+}
+
+fn latency(report: &Report<'_>) -> Chart {
+    let line = |kind: IoKind| percentiles(kind.name().into(), kind as usize, &report.result.kind(kind).latency);
+    by_percentile(IoKind::ALL.into_iter().filter_map(line).collect())
+}
+
+fn by_flow(report: &Report<'_>) -> Chart {
+    let flows = &report.result.flows;
+    let each = flows.iter().flat_map(|flow| IoKind::ALL.into_iter().map(move |kind| (flow, kind)));
+    let each = each.filter(|(flow, kind)| !flow.kind(*kind).latency.is_empty()).enumerate();
+    let line = |(i, (flow, kind)): (usize, (&FlowResult, IoKind))| {
+        percentiles(format!("{} {}", flow.name, kind.name()), i % COLOURS, &flow.kind(kind).latency)
+    };
+    by_percentile(each.filter_map(line).collect())
+}
+
+fn by_percentile(lines: Vec<Line>) -> Chart {
+    let x = Axis::new("share of requests that are at least as fast", Unit::Share, Scale::Nines);
+    Chart::Lines { x, y: Axis::new("latency", Unit::Time, Scale::Log), lines }
+}
+
+/// One line per kind of request that occurred, over the intervals of the run.
+fn by_kind(report: &Report<'_>, kinds: &[IoKind], value: impl Fn(&Interval<'_>, usize) -> Option<f64>) -> Vec<Line> {
+    let occurred = kinds.iter().filter(|kind| !report.result.kind(**kind).latency.is_empty());
+    let point = |kind: IoKind, i: Interval<'_>| [elapsed(report, i.to).into(), value(&i, kind as usize).into()];
+    let line = |kind: &IoKind| Line {
+        name: kind.name().into(),
+        colour: *kind as usize,
+        points: report.result.series.intervals().map(|interval| point(*kind, interval)).collect(),
+    };
+    occurred.map(line).collect()
+}
+
+fn throughput(report: &Report<'_>) -> Chart {
+    let lines = by_kind(report, &[IoKind::Read, IoKind::Write], |interval, kind| {
+        let moved = Sectors::new(interval.to.sectors[kind] - interval.from.sectors[kind]).bytes();
+        Some(rate(moved, interval.span()).map_or(0.0, |rate| rate.get() as f64))
+    });
+    Chart::Lines { x: time_axis(report), y: Axis::new("throughput", Unit::Rate, Scale::Linear), lines }
+}
+
+fn latency_over_time(report: &Report<'_>) -> Chart {
+    let lines = by_kind(report, &IoKind::ALL, |interval, kind| interval.windows[kind].mean().map(Span::as_us_f64));
+    Chart::Lines { x: time_axis(report), y: Axis::new("mean latency", Unit::Time, Scale::Log), lines }
+}
+
+fn amplification(report: &Report<'_>) -> Option<Chart> {
+    report.result.write_amplification()?;
+    // An interval in which next to nothing was written says next to nothing.
+    let slots = |counters: &Counters| counters.host_slots - counters.absorbed_slots.min(counters.host_slots);
+    let (mut from, mut points) = (&report.result.before, Vec::new());
+    let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
+    for interval in report.result.series.intervals() {
+        if slots(interval.to) >= slots(from) + enough {
+            points.push([elapsed(report, interval.to).into(), write_amplification(from, interval.to).into()]);
+            from = interval.to;
+        }
+    }
+    let lines = vec![Line { name: "write amplification".into(), colour: 1, points }];
+    let y = Axis::new("write amplification", Unit::Plain, Scale::Linear);
+    Some(Chart::Lines { x: time_axis(report), y, lines })
+}
+
+fn utilisation(report: &Report<'_>) -> Chart {
+    type Busy = fn(&Counters) -> &[Span];
+    let mut groups: Vec<(&str, Busy)> = vec![
+        ("link", |counters| std::slice::from_ref(&counters.link_busy)),
+        ("channel", |counters| &counters.channel_busy),
+        ("die", |counters| &counters.die_busy),
+        ("unit", |counters| &counters.unit_busy),
+        ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
+    ];
+    if !report.result.after.processor_busy.is_zero() {
+        groups.push(("cpu", |counters| std::slice::from_ref(&counters.processor_busy)));
+    }
+    let total: usize = groups.iter().map(|(_, busy)| busy(&report.result.after).len()).sum();
+    let together = total.div_ceil(HEAT_ROWS).max(1);
+    let columns = columns(report);
+    let mut rows = Vec::new();
+    for (name, busy) in groups {
+        let count = busy(&report.result.after).len();
+        for first in (0..count).step_by(together) {
+            let last = (first + together).min(count);
+            let name = match (count, last - first) {
+                (1, _) => name.to_owned(),
+                (_, 1) => format!("{name} {first}"),
+                _ => format!("{name} {first}-{}", last - 1),
+            };
+            let share = |(from, to): &(&Counters, &Counters)| {
+                let spans: Vec<Span> = (first..last).map(|i| busy(to)[i] - busy(from)[i]).collect();
+                Number(shares(&spans, to.at - from.at).iter().sum::<f64>() / spans.len() as f64)
+            };
+            rows.push(HeatRow { name, shares: columns.iter().map(share).collect() });
+        }
+    }
+    let ends = columns.iter().map(|(_, to)| elapsed(report, to));
+    let edges = std::iter::once(0.0).chain(ends).map(Number).collect();
+    Chart::Heat { x: time_axis(report), edges, rows }
+}
+
+/// The intervals of the run, neighbours together if they are many: the counters at both ends.
+fn columns<'a>(report: &Report<'a>) -> Vec<(&'a Counters, &'a Counters)> {
+    let intervals: Vec<Interval<'_>> = report.result.series.intervals().collect();
+    let together = intervals.len().div_ceil(HEAT_COLUMNS).max(1);
+    intervals.chunks(together).map(|chunk| (chunk[0].from, chunk[chunk.len() - 1].to)).collect()
+}
+
+/// Channels by the dies on them, as `DieId` counts them: channel, chip, die. `None` without dies.
+fn dies(report: &Report<'_>) -> Option<Chart> {
+    let counted = report.result.counters();
+    let (channels, span) = (counted.channel_busy.len(), report.result.after.at - report.result.before.at);
+    let busy = shares(&counted.die_busy, span);
+    if channels == 0 || busy.is_empty() || !busy.len().is_multiple_of(channels) {
+        return None;
+    }
+    let on_channel = busy.len() / channels;
+    let config = || report.about.config.get("device")?.get("flash")?.get("chips")?.as_integer();
+    let chips = config().and_then(|chips| usize::try_from(chips).ok()).filter(|chips| *chips > 0);
+    let dies = chips.filter(|chips| on_channel.is_multiple_of(*chips)).map(|chips| on_channel / chips);
+    let (label, name): (_, Box<dyn Fn(usize) -> String>) = match dies {
+        Some(1) => ("chip", Box::new(|i| i.to_string())),
+        Some(dies) => ("chip.die", Box::new(move |i| format!("{}.{}", i / dies, i % dies))),
+        None => ("die", Box::new(|i| i.to_string())),
+    };
+    Some(Chart::Grid {
+        x: Names { label: label.into(), names: (0..on_channel).map(name).collect() },
+        y: Names { label: "channel".into(), names: (0..channels).map(|i| i.to_string()).collect() },
+        values: busy.chunks(on_channel).map(|row| row.iter().copied().map(Number).collect()).collect(),
+    })
+}
+
+/// One bar per operation, divided by cause.
+fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart {
+    let counted = since(&report.result.after, &report.result.before).flash;
+    let part = |op: Op, cause: Cause| Part {
+        name: cause.name().to_owned(),
+        colour: cause as usize,
+        value: Number(value(counted.of(op, cause))),
+    };
+    let row = |op: Op| Stack {
+        name: op.name().to_owned(),
+        parts: Cause::ALL.into_iter().map(|cause| part(op, cause)).filter(|part| part.value.0 > 0.0).collect(),
+    };
+    let rows = Op::ALL.into_iter().map(row).filter(|row| !row.parts.is_empty()).collect();
+    Chart::Stacks { x, rows }
+}
+
+/// Blocks by how often they were erased; `None` without blocks.
+fn erases(counts: &[u32]) -> Option<Chart> {
+    let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
+    let width = (most - least + 1).div_ceil(BARS);
+    let mut blocks = vec![0u64; ((most - least) / width + 1) as usize];
+    counts.iter().for_each(|count| blocks[((count - least) / width) as usize] += 1);
+    let bar = |(i, blocks): (usize, &u64)| {
+        let from = f64::from(least) + i as f64 * f64::from(width);
+        [from, from + f64::from(width), *blocks as f64].map(Number)
+    };
+    Some(Chart::Bars {
+        x: Axis::new("erases of a block", Unit::Count, Scale::Linear),
+        y: Axis::new("blocks", Unit::Count, Scale::Linear),
+        bars: blocks.iter().enumerate().map(bar).collect(),
+    })
+}

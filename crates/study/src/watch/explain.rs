@@ -1,0 +1,202 @@
+//! Why requests took as long as they did: their time by part, for those in the middle and for the slowest.
+
+use std::fmt::Write as _;
+
+use flash::backend::{Cause, Resource};
+use flash::io::IoKind;
+use flash::units::{Span, Time};
+use serde::Serialize;
+use ssd::Tag;
+
+use super::journey::{Journey, Leg, Part};
+use crate::report::{duration, grid, percent};
+
+/// The bands of a run: from which share of the requests, the fastest first, to which.
+const BANDS: [(&str, f64, f64); 6] = [
+    ("to p50", 0.0, 0.5),
+    ("p50 to p90", 0.5, 0.9),
+    ("p90 to p99", 0.9, 0.99),
+    ("p99 to p99.9", 0.99, 0.999),
+    ("beyond p99.9", 0.999, 1.0),
+    ("all", 0.0, 1.0),
+];
+
+/// Microseconds by name; nothing that is zero.
+type Times = Vec<(&'static str, f64)>;
+
+/// The requests of a kind between two percentiles.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Band {
+    /// Which.
+    pub band: &'static str,
+    /// How many there are.
+    pub requests: u64,
+    /// Their mean latency, in microseconds: the sum of the parts.
+    pub latency_us: f64,
+    /// Where it went, in microseconds each, see [`Part`].
+    #[serde(serialize_with = "by_name")]
+    pub parts_us: Times,
+    /// Of the time for units, dies and channels, what these did meanwhile: microseconds by [`Cause`].
+    #[serde(serialize_with = "by_name")]
+    pub behind_us: Times,
+}
+
+fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(times.iter().copied())
+}
+
+/// The bands of a kind of requests.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explained {
+    /// Which kind.
+    pub kind: &'static str,
+    /// The fastest first; then all of them.
+    pub bands: Vec<Band>,
+}
+
+fn us(span: Span) -> f64 {
+    span.as_us_f64()
+}
+
+fn mean(journeys: &[&Journey], of: impl Fn(&Journey) -> Span) -> f64 {
+    journeys.iter().map(|journey| us(of(journey))).sum::<f64>() / journeys.len() as f64
+}
+
+fn band(name: &'static str, journeys: &[&Journey]) -> Band {
+    let part = |part: Part| (part.name(), mean(journeys, |journey| journey.parts[part as usize]));
+    let behind = |cause: Cause| (cause.name(), mean(journeys, |journey| journey.behind[cause as usize]));
+    Band {
+        band: name,
+        requests: journeys.len() as u64,
+        latency_us: mean(journeys, Journey::latency),
+        parts_us: Part::ALL.into_iter().map(part).filter(|(_, us)| *us > 0.0).collect(),
+        behind_us: Cause::ALL.into_iter().map(behind).filter(|(_, us)| *us > 0.0).collect(),
+    }
+}
+
+/// The bands of every kind that there was.
+#[must_use]
+pub fn explain(journeys: &[Journey]) -> Vec<Explained> {
+    let of_kind = |kind: IoKind| {
+        let mut all: Vec<&Journey> = journeys.iter().filter(|journey| journey.io.kind == kind).collect();
+        // Equal ones in the order of their numbers, so that the bands are the same each time.
+        all.sort_unstable_by_key(|journey| (journey.latency(), journey.tag));
+        let cut = |share: f64| (all.len() as f64 * share).round() as usize;
+        let bands = BANDS.into_iter().map(|(name, from, to)| (name, &all[cut(from)..cut(to)]));
+        let bands = bands.filter(|(_, some)| !some.is_empty()).map(|(name, some)| band(name, some));
+        Explained { kind: kind.name(), bands: bands.collect() }
+    };
+    IoKind::ALL.into_iter().map(of_kind).filter(|explained| !explained.bands.is_empty()).collect()
+}
+
+/// The bands as text: what there is of every part, and behind what it was waited.
+#[must_use]
+pub fn table(explained: &[Explained]) -> String {
+    let mut text = String::new();
+    for Explained { kind, bands } in explained {
+        let named = |of: fn(&Band) -> &Times| {
+            let mut names: Vec<&str> = Vec::new();
+            bands.iter().flat_map(of).for_each(|(name, _)| {
+                if !names.contains(name) {
+                    names.push(name);
+                }
+            });
+            names
+        };
+        let parts: Vec<&str> =
+            Part::ALL.into_iter().map(Part::name).filter(|name| named(|band| &band.parts_us).contains(name)).collect();
+        let header: Vec<&str> = [*kind, "requests", "mean"].into_iter().chain(parts.iter().copied()).collect();
+        let rows = bands.iter().map(|band| {
+            let part = |name: &&str| band.parts_us.iter().find(|(other, _)| other == name).map(|(_, us)| *us);
+            let first = [band.band.to_owned(), band.requests.to_string(), duration(band.latency_us)];
+            first.into_iter().chain(parts.iter().map(|name| part(name).map_or_else(|| "-".into(), duration))).collect()
+        });
+        text.push_str(&grid(&header, rows, 1));
+        for band in bands.iter().filter(|band| !band.behind_us.is_empty()) {
+            let waited: f64 = [Part::Unit, Part::Die, Part::Channel]
+                .into_iter()
+                .filter_map(|part| band.parts_us.iter().find(|(other, _)| *other == part.name()).map(|(_, us)| us))
+                .sum();
+            let shares: Vec<String> =
+                band.behind_us.iter().map(|(name, us)| format!("{name} {}", percent(us / waited.max(*us)))).collect();
+            let _ = writeln!(text, "{:<13} waited in flash behind {}", band.band, shares.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// One request: every leg of its way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OneRequest {
+    /// Its number.
+    pub request: Tag,
+    /// What was asked.
+    pub kind: &'static str,
+    /// From which sector on.
+    pub start_sector: u64,
+    /// How many.
+    pub sectors: u64,
+    /// Its latency, in microseconds.
+    pub latency_us: f64,
+    /// In order and without gaps.
+    pub legs: Vec<OneLeg>,
+}
+
+/// A leg of a request's way.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OneLeg {
+    /// Microseconds after the request's arrival.
+    pub from_us: f64,
+    /// How long it took.
+    pub took_us: f64,
+    /// Where the time went, see [`Part`].
+    pub part: &'static str,
+    /// The die or the channel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+}
+
+impl OneRequest {
+    /// The way of a request.
+    #[must_use]
+    pub fn new(journey: &Journey, legs: &[Leg]) -> Self {
+        let since = |time: Time| us(time - journey.arrival);
+        let leg = |leg: &Leg| OneLeg {
+            from_us: since(leg.from),
+            took_us: us(leg.until - leg.from),
+            part: leg.part.name(),
+            at: leg.at.map(|at| match at {
+                Resource::Array(number) => format!("die {number}"),
+                Resource::Channel(number) => format!("channel {number}"),
+            }),
+        };
+        Self {
+            request: journey.tag,
+            kind: journey.io.kind.name(),
+            start_sector: journey.io.start.get(),
+            sectors: journey.io.sectors.get(),
+            latency_us: us(journey.latency()),
+            legs: legs.iter().map(leg).collect(),
+        }
+    }
+
+    /// The way as text.
+    #[must_use]
+    pub fn table(&self) -> String {
+        let Self { request, kind, start_sector, sectors, latency_us, legs } = self;
+        let took = duration(*latency_us);
+        let head = format!("request {request}: {kind} of {sectors} sectors from {start_sector}, {took}\n\n");
+        let rows = legs.iter().map(|leg| {
+            let share = percent(leg.took_us / latency_us.max(leg.took_us));
+            vec![
+                leg.part.to_owned(),
+                leg.at.clone().unwrap_or_default(),
+                duration(leg.from_us),
+                duration(leg.took_us),
+                share,
+            ]
+        });
+        head + &grid(&["part", "at", "after", "took", "share"], rows, 2)
+    }
+}

@@ -1,0 +1,385 @@
+//! Where the time of a request went.
+//!
+//! The time between a request's arrival and its end is divided without a gap. What counts of flash is the critical
+//! path, followed from its end: the command that was done last, before it whatever it had waited for in its list, and
+//! so on to the moment the list was handed in. So the parts add up to the latency exactly, and other commands, which
+//! were at work meanwhile and done earlier, count for nothing.
+
+use std::num::NonZeroU32;
+
+use flash::backend::{Cause, Moment, Phase, Primitive, RequestStep, Resource, Stop};
+use flash::io::Io;
+use flash::units::{Span, Time};
+use ssd::Tag;
+
+use super::track::Began;
+
+/// Where time goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(usize)]
+pub enum Part {
+    /// In the submission queue, while the device works on as much as it can.
+    Queue,
+    /// Behind an earlier request that overlaps.
+    Order,
+    /// On the host link, waiting for it included.
+    Link,
+    /// Until flash is asked, and after it has answered: look-ups in the map and changes of it, room to be made.
+    Ftl,
+    /// For a place in the write buffer, or for what a flush waits for.
+    Buffer,
+    /// For a high-level unit, or for commands of other lists.
+    Unit,
+    /// For the die, or for a register in it.
+    Die,
+    /// The array at work.
+    Array,
+    /// For the channel.
+    Channel,
+    /// On the channel.
+    Transfer,
+}
+
+impl Part {
+    /// How many there are.
+    pub const COUNT: usize = 10;
+    /// All of them, in the order in which a request comes to them.
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Queue,
+        Self::Order,
+        Self::Link,
+        Self::Ftl,
+        Self::Buffer,
+        Self::Unit,
+        Self::Die,
+        Self::Array,
+        Self::Channel,
+        Self::Transfer,
+    ];
+
+    /// The name in tables and files.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Order => "order",
+            Self::Link => "link",
+            Self::Ftl => "ftl",
+            Self::Buffer => "buffer",
+            Self::Unit => "unit-wait",
+            Self::Die => "die-wait",
+            Self::Array => "array",
+            Self::Channel => "channel-wait",
+            Self::Transfer => "transfer",
+        }
+    }
+}
+
+/// A piece of a request's time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Leg {
+    /// Where it went.
+    pub part: Part,
+    /// From when.
+    pub from: Time,
+    /// Until when.
+    pub until: Time,
+    /// The die or the channel, where there is one.
+    pub at: Option<Resource>,
+}
+
+/// A finished request and where its time went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Journey {
+    /// The host's number for it.
+    pub tag: Tag,
+    /// What was asked.
+    pub io: Io,
+    /// When it came.
+    pub arrival: Time,
+    /// When it was complete.
+    pub end: Time,
+    /// Its time by [`Part`].
+    pub parts: [Span; Part::COUNT],
+    /// Of the time for a unit, a die or a channel, what these did meanwhile, by [`Cause`]; the rest is not known.
+    pub behind: [Span; Cause::COUNT],
+}
+
+impl Journey {
+    /// The response time: the sum of the parts.
+    #[must_use]
+    pub fn latency(&self) -> Span {
+        self.end - self.arrival
+    }
+}
+
+/// What a resource did lately, so that whoever waited knows for what.
+#[derive(Clone, Debug, Default)]
+struct Recent(std::collections::VecDeque<(Time, Time, Cause)>);
+
+/// Enough for everything that can come between a command's arrival and its turn; older ones count as unknown.
+const RECENT: usize = 512;
+
+impl Recent {
+    fn push(&mut self, from: Time, until: Time, cause: Cause) {
+        if self.0.len() == RECENT {
+            self.0.pop_front();
+        }
+        self.0.push_back((from, until, cause));
+    }
+
+    /// Adds what it did between two moments, the later of which is now.
+    fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
+        if from >= until {
+            return;
+        }
+        for (began, ended, cause) in self.0.iter().rev() {
+            if *ended <= from {
+                break;
+            }
+            let (first, last) = ((*began).max(from), (*ended).min(until));
+            if first < last {
+                behind[*cause as usize] += last - first;
+            }
+        }
+    }
+}
+
+/// A command under way or done.
+#[derive(Clone, Debug)]
+struct Track {
+    list: u32,
+    submitted: Time,
+    ready: Time,
+    finished: Time,
+    /// What it did, in order, without gaps.
+    legs: Vec<Leg>,
+    behind: [Span; Cause::COUNT],
+    owners: Vec<NonZeroU32>,
+}
+
+/// A list, and its commands that are done.
+#[derive(Clone, Debug, Default)]
+struct Done {
+    under_way: u32,
+    submitted: Time,
+    /// What its unit did while it waited.
+    behind: [Span; Cause::COUNT],
+    tracks: Vec<Track>,
+}
+
+/// What a request has come to.
+#[derive(Clone, Debug, Default)]
+struct Stops {
+    clear: Time,
+    here: Time,
+    served: Time,
+    /// Its flash, backwards from the command that was done last.
+    path: Vec<Leg>,
+    behind: [Span; Cause::COUNT],
+    finished: Option<Time>,
+}
+
+/// The journeys of all requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journeys {
+    commands: Vec<Option<Track>>,
+    lists: Vec<Done>,
+    requests: Vec<Stops>,
+    dies: Vec<Recent>,
+    channels: Vec<Recent>,
+    units: Vec<Recent>,
+    /// The list that a unit has, and since when.
+    holds: Vec<Option<(Time, Cause)>>,
+    finished: Vec<Journey>,
+    /// The legs of the request whose path is asked for.
+    wanted: Option<Tag>,
+    legs: Vec<Leg>,
+}
+
+fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
+    let index = index as usize;
+    if all.len() <= index {
+        all.resize(index + 1, T::default());
+    }
+    &mut all[index]
+}
+
+impl Journeys {
+    /// Those of all requests, with every leg of one of them.
+    pub(super) fn of(wanted: Option<Tag>) -> Self {
+        Self { wanted, ..Self::default() }
+    }
+
+    /// Forgets everything so far.
+    pub(super) fn begin(&mut self) {
+        *self = Self::of(self.wanted);
+    }
+
+    pub(super) fn finished(&self) -> &[Journey] {
+        &self.finished
+    }
+
+    pub(super) fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    pub(super) fn command(&mut self, moment: &Moment<'_>) {
+        let number = moment.number;
+        match moment.stop {
+            Stop::Submitted => {
+                let list = at(&mut self.lists, moment.list);
+                if list.under_way == 0 {
+                    list.tracks.clear();
+                    (list.submitted, list.behind) = (moment.at, Default::default());
+                }
+                list.under_way += 1;
+                let mut owners: Vec<_> = moment.slots.iter().filter_map(|slot| slot.owner).collect();
+                owners.sort_unstable();
+                owners.dedup();
+                let track = Track {
+                    list: moment.list,
+                    submitted: moment.at,
+                    ready: moment.at,
+                    finished: moment.at,
+                    legs: Vec::new(),
+                    behind: Default::default(),
+                    owners,
+                };
+                *at(&mut self.commands, number) = Some(track);
+            }
+            Stop::Ready => {
+                if let Some(track) = at(&mut self.commands, number) {
+                    track.ready = moment.at;
+                }
+            }
+            Stop::Finished => {
+                let Some(mut track) = at(&mut self.commands, number).take() else { return };
+                track.finished = moment.at;
+                let last = track.legs.last().map_or(track.ready, |leg| leg.until);
+                fill(&mut track.legs, last, moment.at, Part::Die, None);
+                for owner in track.owners.clone() {
+                    self.arrived(owner, &track);
+                }
+                let list = at(&mut self.lists, track.list);
+                list.under_way -= 1;
+                list.tracks.push(track);
+            }
+        }
+    }
+
+    /// A command of a request is done: if it is the last so far, the request's path goes through it.
+    fn arrived(&mut self, owner: NonZeroU32, track: &Track) {
+        let Done { tracks: done, behind, .. } = &self.lists[track.list as usize];
+        let Some(stops) = self.requests.get_mut(owner.get() as usize) else { return };
+        if stops.finished.is_some_and(|finished| finished > track.finished) {
+            return;
+        }
+        stops.finished = Some(track.finished);
+        stops.path.clear();
+        stops.behind = track.behind;
+        let mut current = track;
+        loop {
+            stops.path.extend(current.legs.iter().rev());
+            // In its list it had to wait for what was done at that very moment.
+            let before = done.iter().find(|other| other.finished == current.ready && current.ready > current.submitted);
+            match before {
+                Some(before) => {
+                    before.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+                    current = before;
+                }
+                None => break,
+            }
+        }
+        if current.submitted < current.ready {
+            let (from, until) = (current.submitted, current.ready);
+            stops.path.push(Leg { part: Part::Unit, from, until, at: None });
+            behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+        }
+    }
+
+    /// A unit takes a list, or has done it.
+    pub(super) fn unit(&mut self, now: Time, unit: u32, list: Option<(u32, Cause)>) {
+        let before = std::mem::replace(at(&mut self.holds, unit), list.map(|(_, cause)| (now, cause)));
+        if let Some((from, cause)) = before {
+            at(&mut self.units, unit).push(from, now, cause);
+        }
+        if let Some((list, _)) = list {
+            let list = at(&mut self.lists, list);
+            at(&mut self.units, unit).add(list.submitted, now, &mut list.behind);
+        }
+    }
+
+    pub(super) fn phase(&mut self, phase: &Phase) {
+        let track = self.commands.get_mut(phase.command as usize).and_then(Option::as_mut);
+        // While the channel is kept the array works, and that is what counts.
+        if let Some(track) = track.filter(|_| phase.primitive != Primitive::Hold) {
+            let last = track.legs.last().map_or(track.ready, |leg| leg.until);
+            let asked = phase.ready.clamp(last, phase.from.max(last));
+            at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
+            fill(&mut track.legs, last, asked, Part::Die, Some(Resource::Array(phase.die)));
+            let works = match phase.resource {
+                Resource::Array(_) => Part::Array,
+                Resource::Channel(number) => {
+                    at(&mut self.channels, number).add(asked, phase.from, &mut track.behind);
+                    fill(&mut track.legs, asked, phase.from, Part::Channel, Some(phase.resource));
+                    Part::Transfer
+                }
+            };
+            fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
+        }
+        // A die is occupied while its register is filled or emptied, too.
+        at(&mut self.dies, phase.die).push(phase.from, phase.until, phase.cause);
+        if let Resource::Channel(number) = phase.resource {
+            at(&mut self.channels, number).push(phase.from, phase.until, phase.cause);
+        }
+    }
+
+    pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
+        let stops = at(&mut self.requests, owner.get());
+        match step {
+            RequestStep::Begun { .. } => *stops = Stops::default(),
+            RequestStep::Clear => stops.clear = now,
+            RequestStep::Here => stops.here = now,
+            RequestStep::Served => stops.served = now,
+            RequestStep::Ended => {
+                let legs = legs(of, stops, now);
+                let mut parts = [Span::ZERO; Part::COUNT];
+                legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
+                let Began { tag, io, arrival, .. } = *of;
+                self.finished.push(Journey { tag, io, arrival, end: now, parts, behind: stops.behind });
+                if self.wanted == Some(tag) {
+                    self.legs = legs;
+                }
+            }
+        }
+    }
+}
+
+/// Adds a leg, if it takes any time.
+fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Resource>) {
+    if from < until {
+        legs.push(Leg { part, from, until, at });
+    }
+}
+
+/// The whole way of a request, in order.
+fn legs(of: &Began, stops: &Stops, end: Time) -> Vec<Leg> {
+    let mut legs = Vec::new();
+    fill(&mut legs, of.arrival, of.at, Part::Queue, None);
+    fill(&mut legs, of.at, stops.clear, Part::Order, None);
+    fill(&mut legs, stops.clear, stops.here, Part::Link, None);
+    let mut now = stops.here;
+    let flash = stops.path.iter().rev().filter(|leg| leg.until > stops.here);
+    for leg in flash {
+        // A list may have been handed in before the request came that joined it.
+        let from = leg.from.max(stops.here);
+        fill(&mut legs, now, from, Part::Ftl, None);
+        fill(&mut legs, from, leg.until, leg.part, leg.at);
+        now = leg.until;
+    }
+    let rest = if stops.path.is_empty() && of.io.kind != flash::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
+    fill(&mut legs, now, stops.served, rest, None);
+    fill(&mut legs, stops.served, end, Part::Link, None);
+    legs
+}

@@ -1,0 +1,41 @@
+//! A timeline as lanes of a page: a row for each channel and die, a slice for each thing they did.
+
+use std::collections::BTreeMap;
+
+use flash::backend::Resource;
+
+use super::timeline::Timeline;
+use crate::metric::Unit;
+use crate::report::{Axis, Chart, Lane, LaneSlice, Number, Scale};
+
+/// Slices that a page can show fluently; the rest is in the file for Perfetto.
+const MOST: usize = 4_000;
+
+/// The lanes of a timeline, and how many of its slices are left out; none of an empty one.
+#[must_use]
+pub fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
+    let slices = timeline.slices();
+    let shown = &slices[..slices.len().min(MOST)];
+    let mut lanes: BTreeMap<(bool, u32), Vec<LaneSlice>> = BTreeMap::new();
+    for slice in shown {
+        let key = match slice.resource {
+            Resource::Channel(number) => (false, number),
+            Resource::Array(number) => (true, number),
+        };
+        let since = |time: flash::units::Time| Number(time.saturating_since(timeline.start()).as_us_f64());
+        let request = slice.about.request.map_or_else(String::new, |tag| format!(", request {tag}"));
+        lanes.entry(key).or_default().push(LaneSlice {
+            from: since(slice.from),
+            to: since(slice.until),
+            colour: slice.cause as usize,
+            name: format!("{} for {}{request}", super::perfetto::doing(slice.primitive), slice.cause.name()),
+        });
+    }
+    let lane = |((array, number), slices): ((bool, u32), Vec<LaneSlice>)| {
+        let name = if array { format!("die {number}") } else { format!("channel {number}") };
+        Lane { name, slices }
+    };
+    let x = Axis::new("simulated time", Unit::Time, Scale::Linear);
+    (!lanes.is_empty())
+        .then(|| (Chart::Lanes { x, lanes: lanes.into_iter().map(lane).collect() }, slices.len() - shown.len()))
+}

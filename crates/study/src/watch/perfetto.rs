@@ -1,0 +1,144 @@
+//! A timeline in the Trace Event Format (JSON), which Perfetto reads.
+//!
+//! A resource is a thread: arrays of dies, channels and units are processes of their own. Requests may overlap, so they
+//! are asynchronous events; levels are counters. Times are microseconds since the start of the run, with all digits of
+//! a picosecond.
+
+use std::io::{self, Write};
+
+use flash::backend::{Level, Primitive, Resource};
+use flash::units::{Span, Time};
+use serde_json::{Value, json};
+
+use super::timeline::{Slice, Timeline};
+
+const DIES: u32 = 1;
+const CHANNELS: u32 = 2;
+const UNITS: u32 = 3;
+const REQUESTS: u32 = 4;
+const LEVELS: u32 = 5;
+
+/// Writes one event after another.
+struct Events<'a, W> {
+    into: &'a mut W,
+    first: bool,
+}
+
+impl<W: Write> Events<'_, W> {
+    fn push(&mut self, event: &Value) -> io::Result<()> {
+        self.into.write_all(if std::mem::take(&mut self.first) { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut *self.into, event).map_err(io::Error::other)
+    }
+}
+
+/// Microseconds, exactly: a double holds the picoseconds of a run of some hours.
+fn us(span: Span) -> f64 {
+    span.as_ps() as f64 / 1e6
+}
+
+pub(super) const fn doing(primitive: Primitive) -> &'static str {
+    match primitive {
+        Primitive::Command => "command",
+        Primitive::DataIn => "data in",
+        Primitive::DataOut => "data out",
+        Primitive::Hold => "hold",
+        Primitive::Read => "read",
+        Primitive::Program => "program",
+        Primitive::Erase => "erase",
+        Primitive::CopyBack => "copy-back",
+    }
+}
+
+const fn level_name(level: Level) -> &'static str {
+    match level {
+        Level::Waiting => "requests waiting",
+        Level::Active => "requests in the device",
+        Level::Buffered => "units in the write buffer",
+        Level::FreeBlocks => "free blocks",
+    }
+}
+
+pub(super) fn write(timeline: &Timeline, into: &mut impl Write) -> io::Result<()> {
+    into.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    let mut events = Events { into, first: true };
+    names(timeline, &mut events)?;
+    let since = |time: Time| us(time.saturating_since(timeline.start()));
+    for slice in &timeline.slices {
+        events.push(&of_slice(slice, since))?;
+    }
+    for held in &timeline.held {
+        events.push(&json!({
+            "ph": "X", "pid": UNITS, "tid": held.unit + 1, "name": held.cause.name(), "cat": held.cause.name(),
+            "ts": since(held.from), "dur": us(held.until - held.from),
+        }))?;
+    }
+    for (request, end) in &timeline.requests {
+        let name = format!("{} {} of {}", request.io.kind.name(), request.io.start, request.io.sectors);
+        let of = |phase: &str, name: &str, at: Time| {
+            json!({
+                "ph": phase, "pid": REQUESTS, "tid": 1, "cat": request.io.kind.name(), "id": request.tag,
+                "name": name, "ts": since(at),
+            })
+        };
+        let mut begin = of("b", &name, request.arrival);
+        begin["args"] = json!({ "request": request.tag, "queue_us": us(request.at - request.arrival) });
+        events.push(&begin)?;
+        events.push(&of("e", &name, *end))?;
+    }
+    for (at, level, value) in &timeline.levels {
+        events.push(&json!({
+            "ph": "C", "pid": LEVELS, "name": level_name(*level), "ts": since(*at), "args": { "value": value },
+        }))?;
+    }
+    into.write_all(b"\n]}\n")
+}
+
+/// What the tracks are called.
+fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Result<()> {
+    let processes =
+        [(DIES, "dies"), (CHANNELS, "channels"), (UNITS, "units"), (REQUESTS, "requests"), (LEVELS, "levels")];
+    for (pid, name) in processes {
+        events.push(&json!({ "ph": "M", "pid": pid, "name": "process_name", "args": { "name": name } }))?;
+        events.push(&json!({ "ph": "M", "pid": pid, "name": "process_sort_index", "args": { "sort_index": pid } }))?;
+    }
+    let mut threads: Vec<(u32, u32, String)> = timeline.slices.iter().map(|slice| thread(slice.resource)).collect();
+    threads.extend(timeline.held.iter().map(|held| (UNITS, held.unit + 1, format!("unit {}", held.unit))));
+    threads.sort_unstable();
+    threads.dedup();
+    for (pid, tid, name) in threads {
+        events.push(&json!({ "ph": "M", "pid": pid, "tid": tid, "name": "thread_name", "args": { "name": name } }))?;
+    }
+    Ok(())
+}
+
+/// Threads count from one: a viewer may take zero for the process itself.
+fn thread(resource: Resource) -> (u32, u32, String) {
+    match resource {
+        Resource::Array(number) => (DIES, number + 1, format!("die {number}")),
+        Resource::Channel(number) => (CHANNELS, number + 1, format!("channel {number}")),
+    }
+}
+
+fn of_slice(slice: &Slice, since: impl Fn(Time) -> f64) -> Value {
+    let (pid, tid, _) = thread(slice.resource);
+    let mut args = json!({
+        "cause": slice.cause.name(), "operation": slice.op.name(), "units": slice.about.units,
+        "superblock": slice.about.superblock.get(), "waited_us": us(slice.waited),
+    });
+    if let Some(offset) = slice.about.offset {
+        args["offset"] = offset.into();
+    }
+    if let Some(lpn) = slice.about.lpn {
+        args["lpn"] = lpn.get().into();
+    }
+    if let Some(psn) = slice.about.psn {
+        args["psn"] = psn.get().into();
+    }
+    if let Some(tag) = slice.about.request {
+        args["request"] = tag.into();
+    }
+    json!({
+        "ph": "X", "pid": pid, "tid": tid, "name": doing(slice.primitive), "cat": slice.cause.name(),
+        "ts": since(slice.from), "dur": us(slice.until - slice.from), "args": args,
+    })
+}

@@ -1,0 +1,193 @@
+//! What is seen is checked against what the disk itself says, for every family of devices.
+
+use std::collections::BTreeMap;
+
+use flash::backend::{Cause, Resource};
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors, Span, Time};
+use ssd::{Precondition, Resolved, Spec, Ssd};
+use testkit::{List, conformance, requests};
+use workload::{Arrival, Pacing};
+
+use super::journey::{Journey, Part};
+use super::timeline::{Timeline, Window};
+use super::{Watch, explain};
+use crate::oracle::Blank;
+use crate::run::{Record, RunResult, Runner};
+
+/// Runs requests on a disk that is watched, and on one that is not; both come to the same.
+fn run(
+    resolved: &Resolved,
+    ios: &[Io],
+    depth: u32,
+    watch: Watch,
+    log: &mut Vec<Record>,
+) -> (RunResult, Ssd<(), Watch>) {
+    let arrivals: Vec<_> = ios.iter().map(|io| Arrival { at: Time::ZERO, io: *io }).collect();
+    let source = || List::new(arrivals.clone(), Pacing::Closed { depth });
+    let mut watched = Ssd::<(), Watch>::observed(resolved, 1, watch);
+    let mut plain = Ssd::<()>::new(resolved, 1);
+    watched.precondition(Precondition::Fill, &mut |_, _| {});
+    plain.precondition(Precondition::Fill, &mut |_, _| {});
+    let start = watched.now();
+    watched.observer_mut().begin(start);
+    let runner = || Runner::new().settle(Span::from_secs(10));
+    let result = runner().log(log).run(&mut watched, &mut source(), &mut Blank).expect("it runs");
+    let same = runner().run(&mut plain, &mut source(), &mut Blank).expect("it runs");
+    assert_eq!(result.after.event_hash, same.after.event_hash, "watching changes nothing");
+    (result, watched)
+}
+
+fn small(text: &str) -> Resolved {
+    let text = format!(
+        "name = \"s\"\nflash = {{ part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 {text} }}\n\
+         host = {{ link = \"none\" }}\nftl = {{ over-provisioning = \"40%\" }}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    spec.resolve().expect("valid")
+}
+
+fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
+    let all = Part::ALL.into_iter().map(|part| (part.name(), journey.parts[part as usize].as_us_f64()));
+    all.filter(|(_, us)| *us > 0.0).collect()
+}
+
+#[test]
+fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
+    // Every tenth of the suite's settings, so that all families and units are among them.
+    for setting in conformance::settings().iter().step_by(10) {
+        let Ok(resolved) = setting.spec.resolve() else { panic!("{}", setting.name) };
+        let mut rng = Rng::stream(7, "watch");
+        let capacity = resolved.capacity().get();
+        let ios: Vec<_> = (0..250).map(|_| requests::draw(&mut rng, capacity)).collect();
+        let mut log = Vec::new();
+        let window = Window { from: Span::ZERO, until: Span::from_secs(3600) };
+        let watch = Watch::default().journeys(Some(3)).timeline(Timeline::new(window));
+        let (_, drive) = run(&resolved, &ios, 8, watch, &mut log);
+        let seen = drive.observer();
+        assert_eq!(seen.finished().len(), log.len(), "{}", setting.name);
+        for (journey, record) in seen.finished().iter().zip(&log) {
+            let name = format!("{}, request {}: {journey:?}", setting.name, journey.tag);
+            assert_eq!((journey.tag, journey.io, journey.end), (record.tag, record.io, record.end), "{name}");
+            assert_eq!(journey.parts.iter().copied().sum::<Span>(), record.end - record.arrival, "{name}");
+            assert_eq!(journey.parts[Part::Queue as usize], record.start - record.arrival, "{name}");
+        }
+        let one = seen.finished().iter().find(|journey| journey.tag == 3).expect("it ended");
+        let mut now = one.arrival;
+        for leg in seen.legs() {
+            assert_eq!(leg.from, now, "{}: {:?}", setting.name, seen.legs());
+            now = leg.until;
+        }
+        assert_eq!(now, one.end, "{}: {:?}", setting.name, seen.legs());
+        alone(seen.seen().expect("a timeline"), &setting.name);
+    }
+}
+
+/// No resource does two things at once.
+fn alone(timeline: &Timeline, name: &str) {
+    let mut until: BTreeMap<(bool, u32), Time> = BTreeMap::new();
+    for slice in timeline.slices() {
+        let key = match slice.resource {
+            Resource::Array(number) => (true, number),
+            Resource::Channel(number) => (false, number),
+        };
+        let before = until.insert(key, slice.until).unwrap_or(Time::ZERO);
+        assert!(slice.from >= before && slice.until >= slice.from, "{name}: {slice:?} before {before}");
+    }
+}
+
+#[test]
+fn a_read_alone_takes_its_array_and_its_transfer() {
+    let resolved = small(", units = \"none\"");
+    let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(None), &mut Vec::new());
+    let alone = drive.observer().finished()[0];
+    let timing = &resolved.backend.timing;
+    let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
+    assert_eq!(parts(&alone), BTreeMap::from([("array", array), ("transfer", transfer)]));
+    assert_eq!(alone.behind, [Span::ZERO; Cause::COUNT]);
+    // Behind another on the same die it waits for just as long as that one has it.
+    let (_, drive) = run(&resolved, &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
+    let second = drive.observer().finished()[1];
+    let waited = parts(&second)["die-wait"];
+    assert!((waited - array - transfer).abs() < 1e-6, "{waited}");
+    assert_eq!(second.behind[Cause::Host as usize], second.parts[Part::Die as usize]);
+    // With a unit for each die it is the unit that it waits for.
+    let (_, drive) = run(&small(""), &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
+    let third = drive.observer().finished()[1];
+    assert_eq!(third.parts[Part::Unit as usize], second.parts[Part::Die as usize]);
+    assert_eq!(third.behind, second.behind);
+}
+
+#[test]
+fn a_write_in_part_waits_for_the_read_of_the_rest() {
+    let resolved = small("");
+    let write = Io { kind: IoKind::Write, start: Lba::new(1), sectors: Sectors::new(1) };
+    let (_, drive) = run(&resolved, &[write], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
+    let legs: Vec<_> = drive.observer().legs().iter().map(|leg| leg.part.name()).collect();
+    assert_eq!(legs, ["array", "transfer", "transfer", "array"], "read, data out, data in, program");
+}
+
+#[test]
+fn bands_are_the_fastest_to_the_slowest() {
+    let resolved = small(", units = \"per-die\"");
+    let mut rng = Rng::stream(3, "bands");
+    let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
+    let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
+    let explained = explain::explain(drive.observer().finished());
+    let read = explained.iter().find(|of| of.kind == "read").expect("reads");
+    let (all, bands) = read.bands.split_last().expect("bands");
+    assert_eq!(bands.iter().map(|band| band.requests).sum::<u64>(), all.requests);
+    assert!(bands.windows(2).all(|two| two[0].latency_us <= two[1].latency_us), "{bands:?}");
+    for band in &read.bands {
+        let sum: f64 = band.parts_us.iter().map(|(_, us)| us).sum();
+        assert!((sum - band.latency_us).abs() < 1e-6 * band.latency_us, "{band:?}");
+    }
+    let text = explain::table(&explained);
+    assert!(text.contains("beyond p99.9") && text.contains("waited in flash behind"), "{text}");
+}
+
+#[test]
+fn a_window_keeps_what_touches_it() {
+    let resolved = small("");
+    let mut rng = Rng::stream(5, "window");
+    let ios: Vec<_> = (0..400).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
+    let window = Window { from: Span::from_ms(2), until: Span::from_ms(4) };
+    let (_, drive) = run(&resolved, &ios, 4, Watch::default().timeline(Timeline::new(window)), &mut Vec::new());
+    let timeline = drive.observer().seen().expect("a timeline");
+    let (from, until) = (timeline.start() + window.from, timeline.start() + window.until);
+    assert!(timeline.slices().len() > 10 && timeline.dropped() == 0);
+    assert!(timeline.slices().iter().all(|slice| slice.from < until && slice.until > from));
+    // The file is one JSON object whose requests begin and end, and whose names are all there.
+    let mut text = Vec::new();
+    timeline.write_perfetto(&mut text).expect("written");
+    let trace: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("events");
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+    let works: Vec<_> = of("X").into_iter().filter(|event| event["args"].is_object()).collect();
+    assert_eq!(works.len(), timeline.slices().len());
+    assert!(of("X").len() > works.len(), "units hold lists");
+    assert_eq!(of("b").len(), of("e").len());
+    assert!(!of("b").is_empty() && !of("C").is_empty());
+    let threads: Vec<_> =
+        of("M").iter().filter(|event| event["name"] == "thread_name").map(|e| e["tid"].clone()).collect();
+    assert!(of("X").iter().all(|event| threads.contains(&event["tid"])));
+    let in_us = |event: &serde_json::Value| event["ts"].as_f64().expect("a time");
+    let (start, stop) = (2000.0, 4000.0);
+    for event in works {
+        let took = event["dur"].as_f64().expect("a time");
+        assert!(in_us(event) < stop && in_us(event) + took > start, "{event}");
+        assert!(event["args"]["cause"].is_string() && event["args"]["superblock"].is_number(), "{event}");
+    }
+}
+
+#[test]
+fn windows_are_read() {
+    let window: Window = "1ms..2500us".parse().expect("a window");
+    assert_eq!((window.from, window.until), (Span::from_ms(1), Span::from_us(2500)));
+    for (text, wanted) in [("5ms", "FROM..UNTIL"), ("2ms..1ms", "is empty"), ("1..2", "unit"), ("x..y", "")] {
+        let error = text.parse::<Window>().expect_err(text).to_string();
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+}

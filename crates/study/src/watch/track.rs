@@ -1,0 +1,49 @@
+//! Which request an owner stands for.
+
+use std::num::NonZeroU32;
+
+use flash::io::Io;
+use flash::units::Time;
+use ssd::Tag;
+
+/// A request that the device works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Began {
+    pub(super) tag: Tag,
+    pub(super) arrival: Time,
+    pub(super) at: Time,
+    pub(super) io: Io,
+}
+
+/// Requests by owner. A number may be given again when its request has ended; those of buffer entries are never there.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    all: Vec<Option<Began>>,
+}
+
+impl Requests {
+    pub(super) fn begin(&mut self, at: Time, owner: NonZeroU32, (tag, arrival, io): (Tag, Time, Io)) {
+        let index = owner.get() as usize;
+        if self.all.len() <= index {
+            self.all.resize(index + 1, None);
+        }
+        self.all[index] = Some(Began { tag, arrival, at, io });
+    }
+
+    /// The request of an owner, if it is one's.
+    pub(super) fn get(&self, owner: NonZeroU32) -> Option<&Began> {
+        self.all.get(owner.get() as usize)?.as_ref()
+    }
+
+    /// The request that this owner stands for.
+    ///
+    /// # Panics
+    /// If it stands for none.
+    pub(super) fn of(&self, owner: NonZeroU32) -> &Began {
+        self.get(owner).expect("a request that has begun")
+    }
+
+    pub(super) fn end(&mut self, owner: NonZeroU32) {
+        self.all[owner.get() as usize] = None;
+    }
+}
