@@ -27,7 +27,7 @@ fn a_list_takes_what_its_commands_take() {
     let list = two_pages_and_an_erase(&mut bench);
     let end = begin(&mut bench, list);
     // One after another, although they are on two chips.
-    assert_eq!(end, (PAGE + Span::from_us(200)) * 2 + Span::from_us(1_500));
+    assert_eq!(end, (PAGE + Span::from_us(200)) * 2 + Span::from_us(3_000));
     bench.now += end;
     bench.backend.end_in_turn(bench.now, &mut bench.hash);
     assert_eq!(bench.backend.take_finished(), Some(list));
@@ -36,7 +36,7 @@ fn a_list_takes_what_its_commands_take() {
     assert_eq!(account.of(Op::Program, Cause::Host).bus, PAGE * 2);
     assert_eq!(account.of(Op::Erase, Cause::Gc).commands, 1);
     let busy: Vec<Span> = bench.backend.die_busy(bench.now).collect();
-    assert_eq!(busy, [Span::from_us(400), Span::from_us(1_500)]);
+    assert_eq!(busy, [Span::from_us(400), Span::from_us(3_000)]);
 }
 
 #[test]
