@@ -61,7 +61,7 @@ pub(crate) fn with_slc() -> RunResult {
     let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
     let io = |i: u64| {
-        let (start, sectors) = if i % 8 == 0 { (i * 619 % 500, 64) } else { (i * 37 % 20 * 10, 4) };
+        let (start, sectors) = if i.is_multiple_of(8) { (i * 619 % 500, 64) } else { (i * 37 % 20 * 10, 4) };
         Io { kind: IoKind::Write, start: Lba::new(start * 4), sectors: Sectors::new(sectors) }
     };
     let arrivals = (0..4_000).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect();

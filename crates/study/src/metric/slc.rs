@@ -40,7 +40,7 @@ impl SlcStat {
         match name {
             ["commands", op] => super::flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => super::flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
-            [name] => NAMES.iter().find(|(known, _)| known == name).map(|(name, unit)| Self::Of(*name, *unit)),
+            [name] => NAMES.iter().find(|(known, _)| known == name).map(|(name, unit)| Self::Of(name, *unit)),
             _ => None,
         }
     }
