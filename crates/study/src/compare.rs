@@ -4,11 +4,13 @@ mod page;
 
 use std::path::{Path, PathBuf};
 
+use flash::units::SECTOR;
 use serde::Serialize;
 
 use crate::catalogue::Device;
 use crate::config::{Document, Faults};
 use crate::lab::Outcome;
+use crate::metric::Metric;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
 use crate::report::{Summary, count, duration, grid, memory, rate};
 
@@ -102,8 +104,9 @@ fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
     summary.kinds.get(kind)?.latency_us.get(of).copied()
 }
 
-fn bytes(summary: &Summary) -> f64 {
-    summary.kinds.values().map(|kind| kind.bytes as f64).sum()
+/// A number of a run by its name, as studies have it.
+fn metric(summary: &Summary, name: &str) -> Option<f64> {
+    name.parse::<Metric>().expect("a constant, valid name").of(summary)
 }
 
 const LATENCIES: [Column; 8] = [
@@ -141,7 +144,7 @@ const LATENCIES: [Column; 8] = [
     Column {
         key: "bytes_per_s",
         heading: "rate",
-        of: |s, _| (s.simulated_s > 0.0).then(|| bytes(s) / s.simulated_s),
+        of: |s, _| metric(s, "rate"),
         show: |value| rate(value as u64),
         more: true,
     },
@@ -155,13 +158,7 @@ const FLASH: [Column; 7] = [
         show: |value| format!("{value:.2}"),
         more: false,
     },
-    Column {
-        key: "erases",
-        heading: "erases",
-        of: |s, _| Some(s.flash.iter().filter(|row| row.op == "erase").map(|row| row.commands).sum::<u64>() as f64),
-        show: count,
-        more: false,
-    },
+    Column { key: "erases", heading: "erases", of: |s, _| metric(s, "commands.erase"), show: count, more: false },
     Column {
         key: "erase_deviation",
         heading: "wear spread",
@@ -172,7 +169,7 @@ const FLASH: [Column; 7] = [
     Column {
         key: "energy_j_per_gb",
         heading: "energy",
-        of: |s, _| s.energy.as_ref().filter(|_| bytes(s) > 0.0).map(|energy| energy.total_j / bytes(s) * 1e9),
+        of: |s, _| metric(s, "energy-per-sector").map(|joules| joules / SECTOR.get() as f64 * 1e9),
         show: |value| format!("{value:.3}J/GB"),
         more: false,
     },

@@ -39,7 +39,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// A die is occupied, and perhaps a host read waits for it.
     pub(super) fn forward_to<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
-        let (channel, occupants) = (state.channel as usize, [state.array, state.register]);
+        let occupants = [state.array, state.register];
         if !self.host_read_waits(die) {
             return;
         }
@@ -49,6 +49,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             if untouched && occupants.iter().all(Option::is_some) {
                 continue;
             }
+            let channel = self.channel_of(handle) as usize;
             // Only what waits for the channel can be done something about.
             if !self.channels[channel].queue.remove(&mut self.commands, LAST, handle) {
                 continue;

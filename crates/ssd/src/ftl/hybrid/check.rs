@@ -44,8 +44,10 @@ impl HybridFtl {
         assert_eq!(self.orphans, orphans, "logical blocks with pages in the log and no data block");
         for (id, log) in self.logs.iter() {
             assert_eq!(log.valid, in_log[id as usize], "valid pages of log block {id}");
-            // Its last pages are in the buffer, or it is given up and stays a log block until it is erased.
-            let over = self.blocks[log.superblock.index()].state != State::Used;
+            // Its last pages are in the buffer, or it is given up and stays a log block until all is erased that its merge
+            // has given up; by then it may be in use again.
+            let given_up = self.jobs.iter().any(|job| job.log == id && (job.dying || job.emptied));
+            let over = given_up || self.blocks[log.superblock.index()].state != State::Used;
             assert!(over || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);
         }
         for block in used {

@@ -85,10 +85,10 @@ impl HybridFtl {
             self.holes.remove(lbn, *offset);
         }
         let tag = Kind::Merge.tag(id);
+        // Before its own reads are counted among those that keep blocks.
+        let early = if self.spec.erase == EraseWhen::Read { self.early_erases(i, old) } else { [None; 2] };
         self.add_copies(flash, tag, destination, &sources);
-        if self.spec.erase == EraseWhen::Read {
-            self.add_early_erases(flash, tag, i, old);
-        }
+        self.add_early_erases(flash, tag, early);
         sources.fill(None);
         self.sources = sources;
         self.send_fold(flash, i);
@@ -121,6 +121,8 @@ impl HybridFtl {
         let Some(destination) = destination else { return };
         for (offset, psn) in (0..).zip(sources).filter_map(|(offset, psn)| Some((offset, (*psn)?))) {
             let (source, _) = self.geometry.locate(psn);
+            // Another merge may find that nothing valid is there any more, and erase it.
+            self.block(source).pins += 1;
             let list = self.list_for(flash, tag, self.geometry.die_of(source));
             let read = flash.backend.add_read(self.lists.lists[list].1, Cause::Merge, source);
             let from = flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
@@ -143,25 +145,29 @@ impl HybridFtl {
         program
     }
 
-    /// Erases what has been read, without waiting for the programs (Fig. 11b and 12b).
-    fn add_early_erases<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        tag: u32,
-        i: usize,
-        old: Option<SuperblockId>,
-    ) {
+    /// The old data block and the log block of a fold, as far as they can be erased when it has read them.
+    fn early_erases(&mut self, i: usize, old: Option<SuperblockId>) -> [Option<SuperblockId>; 2] {
         let (id, log) = (self.jobs[i].log, *self.logs.log(self.jobs[i].log));
         let fold = &self.jobs[i].fold;
         let here = fold.logged.iter().filter(|(_, place)| self.logs.locate(*place).0 == id).count();
         let last = !fold.converts && here == log.valid as usize;
-        // A block that the host reads is erased when it no longer does: its reads may be anywhere in their queues.
+        // A block that somebody else reads is erased when nobody does: those reads may be anywhere in their queues.
         let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
         let old = old.filter(free);
         let log = Some(log.superblock).filter(|block| last && free(block));
         self.jobs[i].fold.erased_early = old.is_some();
         self.jobs[i].emptied = log.is_some();
-        for superblock in old.into_iter().chain(log) {
+        [old, log]
+    }
+
+    /// Erases what has been read, without waiting for the programs (Fig. 11b and 12b).
+    fn add_early_erases<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        tag: u32,
+        early: [Option<SuperblockId>; 2],
+    ) {
+        for superblock in early.into_iter().flatten() {
             let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
             let erase = flash.backend.add_erase(self.lists.lists[list].1, Cause::Merge, superblock);
             self.follow(flash, list, erase);

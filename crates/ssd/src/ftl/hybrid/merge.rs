@@ -231,17 +231,20 @@ impl HybridFtl {
     ) {
         let mut copying = self.jobs.iter().map(|job| job.log == id && job.fold.phase == Phase::Copying);
         let i = copying.position(|copying| copying).expect("a merge has a job");
-        let fold = &mut self.jobs[i].fold;
         let mut next = flash.backend.list(list).first();
         while let Some(handle) = next {
             let command = flash.backend.command(handle);
             next = command.sibling();
             match command.op {
-                Op::Erase => fold.emptied.push((command.target.superblock, command.failed)),
-                Op::Program => fold.failed |= command.failed,
-                Op::Read | Op::CopyBack => {}
+                Op::Erase => self.jobs[i].fold.emptied.push((command.target.superblock, command.failed)),
+                Op::Program => self.jobs[i].fold.failed |= command.failed,
+                Op::Read | Op::CopyBack => {
+                    let source = self.geometry.locate(flash.backend.slot(handle, 0).1.psn).0;
+                    self.unpin(flash, source);
+                }
             }
         }
+        let fold = &mut self.jobs[i].fold;
         fold.lists.retain(|other| *other != list);
         if fold.programs != Some(list) {
             flash.backend.release(list);
