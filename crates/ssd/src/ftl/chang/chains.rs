@@ -55,8 +55,8 @@ pub(super) struct Chains {
     links: Vec<[u32; 2]>,
     newest: u32,
     oldest: u32,
-    /// Logical blocks whose last log block has become full and was in order then.
-    switchable: VecDeque<u32>,
+    /// Logical blocks whose last log block has become full, those first where it was in order.
+    full: VecDeque<u32>,
 }
 
 const NEWER: usize = 0;
@@ -75,7 +75,7 @@ impl Chains {
             links: vec![[NONE; 2]; logical as usize],
             newest: NONE,
             oldest: NONE,
-            switchable: VecDeque::new(),
+            full: VecDeque::new(),
         }
     }
 
@@ -188,8 +188,12 @@ impl Chains {
         let page = block.programmed;
         block.in_order &= offset == page;
         block.programmed += 1;
-        if block.programmed == self.pages && block.in_order {
-            self.switchable.push_back(lba);
+        if block.programmed == self.pages {
+            if block.in_order {
+                self.full.push_front(lba);
+            } else {
+                self.full.push_back(lba);
+            }
         }
         Place::At(last, page)
     }
@@ -205,15 +209,20 @@ impl Chains {
         (block.in_order && block.valid == self.pages && !block.failing).then_some(last)
     }
 
-    /// The logical block whose chain is reclaimed next: one that can be switched, or the one whose last update is longest
-    /// ago.
+    /// The logical block whose chain is reclaimed next: one that can be switched, the one whose log block has been full for
+    /// longest, or the one whose last update is longest ago. Full ones come first because a fold of theirs wastes no free
+    /// page, and because a logical block that is always being updated would otherwise keep all its log blocks.
     pub(super) fn victim(&mut self) -> Option<u32> {
-        while let Some(lba) = self.switchable.pop_front() {
-            if self.switch_of(lba).is_some() {
+        while let Some(lba) = self.full.pop_front() {
+            if self.has_full_log(lba) {
                 return Some(lba);
             }
         }
         (self.oldest != NONE).then_some(self.oldest)
+    }
+
+    fn has_full_log(&self, lba: u32) -> bool {
+        self.chain(lba).skip(1).any(|log| self.blocks[log as usize].programmed == self.pages)
     }
 
     /// A logical block with log blocks is updated.
@@ -310,6 +319,22 @@ mod tests {
         assert_eq!(chains.by_age().collect::<Vec<_>>(), [0, 2]);
         chains.place(0, 2, 0);
         assert_eq!(chains.victim(), Some(2));
+    }
+
+    /// It is the last one updated at any time.
+    #[test]
+    fn one_that_is_always_updated_gives_its_full_log_blocks_back() {
+        let mut chains = chains();
+        (0..3).for_each(|lba| fill(&mut chains, lba));
+        for lba in [1, 2, 0, 0, 0, 0] {
+            assert!(matches!(chains.place(lba, 2, 0), Place::At(..)));
+        }
+        let mut old = Vec::new();
+        assert_eq!(chains.victim(), Some(0));
+        chains.replace(0, None, &mut old);
+        assert_eq!(old.len(), 2);
+        // The others' are not full.
+        assert_eq!(chains.victim(), Some(1));
     }
 
     #[test]
