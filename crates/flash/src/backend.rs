@@ -224,8 +224,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let command = &self.commands[handle];
             let first = handle.index() * self.slots_per_command as usize;
             let slots = self.slots.get(first..first + command.count as usize).unwrap_or_default();
-            let (number, list) = (handle.number().get(), command.list.number().get());
-            self.observer.command(Moment { at, stop, number, list, command, slots });
+            self.observer.command(Moment::new(at, stop, handle, command, slots));
         }
     }
 

@@ -274,6 +274,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             Event::Turn => self.backend.end_in_turn(self.now, &mut self.hash),
             Event::SecondTurn => {
                 let second = self.second.as_mut().expect("a device with a second array");
+                if O::LISTENS {
+                    let first = (self.backend.geometry().die_count(), self.resolved.spec.flash.channels);
+                    second.tell_turn(self.backend.observer_mut(), first);
+                }
                 second.end_in_turn(self.now, &mut self.hash);
             }
             Event::Ftl => {

@@ -119,6 +119,12 @@ impl Observer for Watch {
         }
     }
 
+    fn turn(&mut self, from: Time, until: Time, cause: Cause) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.turn(from, until, cause);
+        }
+    }
+
     fn request(&mut self, at: Time, owner: NonZeroU32, step: RequestStep) {
         if let RequestStep::Begun { tag, arrival, io } = step {
             self.requests.begin(at, owner, (tag, arrival, io));

@@ -19,7 +19,7 @@ impl Stage {
         }
     }
 
-    const fn primitive(self) -> Primitive {
+    pub(super) const fn primitive(self) -> Primitive {
         match self {
             Self::Command => Primitive::Command,
             Self::DataIn | Self::Patch => Primitive::DataIn,

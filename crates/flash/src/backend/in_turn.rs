@@ -8,7 +8,7 @@ use crate::engine::{EventHash, Handle};
 use crate::nand::Sector;
 use crate::units::{Span, SuperblockId, Time};
 
-use super::{Backend, Cause, Command, List, Observer, Op};
+use super::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop};
 
 /// A list that is carried out.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +24,14 @@ struct Times {
     array: Span,
     /// The channel afterwards.
     after: Span,
+}
+
+/// What is told of a command in turn.
+enum Told {
+    Stop(Time, Stop),
+    Phase(Phase),
+    /// From when to when it was its turn.
+    Turn(Time, Time),
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -75,6 +83,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If none was.
     pub fn end_in_turn(&mut self, now: Time, hash: &mut EventHash) {
+        if O::LISTENS {
+            self.narrate(|this, handle, told| match told {
+                Told::Stop(at, stop) => this.tell(at, handle, stop),
+                Told::Phase(phase) => this.observer.phase(phase),
+                Told::Turn(from, until) => this.observer.turn(from, until, this.commands[handle].cause),
+            });
+        }
         let Turn { list, .. } = self.turn.take().expect("a list under way");
         let mut next = self.lists[list].first;
         let mut commands = 0;
@@ -88,7 +103,70 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.finished.push_back(list);
     }
 
-    /// The power goes while a list is under way.
+    /// Tells somebody who watches another array, too, of the list that has come to its end, before
+    /// [`Backend::end_in_turn`]. The dies and channels of this one are counted from `first` on.
+    pub fn tell_turn(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
+        self.narrate(|this, handle, told| match told {
+            Told::Stop(at, stop) => {
+                let command = &this.commands[handle];
+                let slot = handle.index() * this.slots_per_command as usize;
+                let slots = this.slots.get(slot..slot + command.count as usize).unwrap_or_default();
+                observer.command(Moment::new(at, stop, handle, command, slots));
+            }
+            Told::Phase(phase) => {
+                let resource = match phase.resource {
+                    Resource::Array(die) => Resource::Array(die + first.0),
+                    Resource::Channel(channel) => Resource::Channel(channel + first.1),
+                };
+                observer.phase(Phase { resource, die: phase.die + first.0, ..phase });
+            }
+            Told::Turn(from, until) => observer.turn(from, until, this.commands[handle].cause),
+        });
+    }
+
+    /// The list under way in the order of its commands, as it would be told if each of them were an event.
+    fn narrate(&mut self, mut tell: impl FnMut(&mut Self, Handle<Command>, Told)) {
+        let Turn { list, since } = self.turn.expect("a list under way");
+        let first = self.lists[list].first;
+        let mut next = first;
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            tell(self, command, Told::Stop(since, Stop::Submitted));
+        }
+        let (mut next, mut from) = (first, since);
+        while let Some(command) = next {
+            next = self.commands[command].sibling;
+            let begin = from;
+            tell(self, command, Told::Stop(begin, Stop::Ready));
+            let Times { before, array, after } = self.times(command);
+            let (die, op, cause) = {
+                let command = &self.commands[command];
+                (command.die.get(), command.op, command.cause)
+            };
+            let channel = Resource::Channel(self.dies[die as usize].channel);
+            let (sent, works) = match op {
+                Op::Program => (Stage::DataIn, Primitive::Program),
+                Op::Erase => (Stage::Command, Primitive::Erase),
+                Op::Read | Op::CopyBack => (Stage::Command, Primitive::Read),
+            };
+            let phases: [(Resource, Primitive, Span); 3] = [
+                (channel, sent.primitive(), before),
+                (Resource::Array(die), works, array),
+                (channel, Primitive::DataOut, after),
+            ];
+            for (resource, primitive, time) in phases.into_iter().filter(|(.., time)| *time > Span::ZERO) {
+                let until = from + time;
+                let number = command.number().get();
+                let phase = Phase { resource, die, primitive, op, cause, command: number, ready: from, from, until };
+                tell(self, command, Told::Phase(phase));
+                from = until;
+            }
+            tell(self, command, Told::Stop(from, Stop::Finished));
+            tell(self, command, Told::Turn(begin, from));
+        }
+    }
+
+    /// The power goes while a list is under way. Nobody is told: what it was for is lost as well.
     pub(super) fn cut_turn(&mut self, now: Time) {
         let Some(Turn { list, since }) = self.turn.take() else { return };
         // Nobody is there to hear that a command failed in this very moment.

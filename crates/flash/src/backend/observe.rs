@@ -6,6 +6,7 @@ use crate::io::Io;
 use crate::units::Time;
 
 use super::{Cause, Command, Op, Slot};
+use crate::engine::Handle;
 
 /// What was busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +89,12 @@ pub struct Moment<'a> {
     pub slots: &'a [Slot],
 }
 
+impl<'a> Moment<'a> {
+    pub(super) fn new(at: Time, stop: Stop, handle: Handle<Command>, command: &'a Command, slots: &'a [Slot]) -> Self {
+        Self { at, stop, number: handle.number().get(), list: command.list.number().get(), command, slots }
+    }
+}
+
 /// What becomes of a host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStep {
@@ -136,6 +143,9 @@ pub trait Observer {
 
     /// A unit takes a list (its number, and the cause of its first command), or has done it.
     fn unit(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
+
+    /// A list that is carried out in turn did this and nothing else: everything else that is to be done had to wait.
+    fn turn(&mut self, _from: Time, _until: Time, _cause: Cause) {}
 
     /// Something becomes of the request whose data has this owner.
     fn request(&mut self, _at: Time, _owner: NonZeroU32, _step: RequestStep) {}

@@ -28,7 +28,7 @@ pub enum Part {
     Ftl,
     /// For a place in the write buffer, or for what a flush waits for.
     Buffer,
-    /// For a high-level unit, or for commands of other lists.
+    /// For a high-level unit, or for commands of other lists; where lists are carried out in turn, for those before.
     Unit,
     /// For the die, or for a register in it.
     Die,
@@ -128,6 +128,21 @@ impl Recent {
         self.0.push_back((from, until, cause));
     }
 
+    /// The same, as one piece with what came just before if that had the same cause.
+    fn extend(&mut self, from: Time, until: Time, cause: Cause) {
+        match self.0.back_mut() {
+            Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,
+            _ => self.push(from, until, cause),
+        }
+    }
+
+    /// What it did between two moments, in order.
+    fn between(&self, from: Time, until: Time) -> impl Iterator<Item = (Time, Time, Cause)> {
+        let first = self.0.partition_point(|(_, ended, _)| *ended <= from);
+        let some = self.0.range(first..).take_while(move |(began, ..)| *began < until);
+        some.map(move |(began, ended, cause)| ((*began).max(from), (*ended).min(until), *cause))
+    }
+
     /// Adds what it did between two moments, the later of which is now.
     fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
         if from >= until {
@@ -174,10 +189,15 @@ struct Stops {
     clear: Time,
     here: Time,
     served: Time,
-    /// Its flash, backwards from the command that was done last.
+    /// Its flash, up to the command that was done last.
     path: Vec<Leg>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
+    /// Legs at the beginning of the path that belong to lists before the last one, when these were done, and behind
+    /// what they waited.
+    kept: usize,
+    kept_until: Time,
+    kept_behind: [Span; Cause::COUNT],
 }
 
 /// The journeys of all requests.
@@ -189,6 +209,8 @@ pub(super) struct Journeys {
     dies: Vec<Recent>,
     channels: Vec<Recent>,
     units: Vec<Recent>,
+    /// Lists that were carried out in turn.
+    turns: Recent,
     /// The list that a unit has, and since when.
     holds: Vec<Option<(Time, Cause)>>,
     finished: Vec<Journey>,
@@ -275,9 +297,16 @@ impl Journeys {
         if stops.finished.is_some_and(|finished| finished > track.finished) {
             return;
         }
+        // What was done for it before this list was handed in is part of its way, too.
+        if let Some(finished) = stops.finished.filter(|finished| *finished <= track.submitted) {
+            (stops.kept, stops.kept_until, stops.kept_behind) = (stops.path.len(), finished, stops.behind);
+        } else if track.submitted < stops.kept_until {
+            (stops.kept, stops.kept_until, stops.kept_behind) = Default::default();
+        }
+        stops.path.truncate(stops.kept);
         stops.finished = Some(track.finished);
-        stops.path.clear();
-        stops.behind = track.behind;
+        stops.behind = stops.kept_behind;
+        track.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
         let mut current = track;
         loop {
             stops.path.extend(current.legs.iter().rev());
@@ -296,6 +325,8 @@ impl Journeys {
             stops.path.push(Leg { part: Part::Unit, from, until, at: None });
             behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
         }
+        // It was followed from its end.
+        stops.path[stops.kept..].reverse();
     }
 
     /// A unit takes a list, or has done it.
@@ -308,6 +339,11 @@ impl Journeys {
             let list = at(&mut self.lists, list);
             at(&mut self.units, unit).add(list.submitted, now, &mut list.behind);
         }
+    }
+
+    /// It was the turn of a command.
+    pub(super) fn turn(&mut self, from: Time, until: Time, cause: Cause) {
+        self.turns.extend(from, until, cause);
     }
 
     pub(super) fn phase(&mut self, phase: &Phase) {
@@ -343,7 +379,7 @@ impl Journeys {
             RequestStep::Here => stops.here = now,
             RequestStep::Served => stops.served = now,
             RequestStep::Ended => {
-                let legs = legs(of, stops, now);
+                let legs = legs(of, stops, now, &self.turns);
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
@@ -363,23 +399,43 @@ fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Res
     }
 }
 
+/// Adds what is between two legs: `part`, but for lists whose turn it was.
+fn gap(
+    legs: &mut Vec<Leg>,
+    (from, until): (Time, Time),
+    part: Part,
+    turns: &Recent,
+    behind: &mut [Span; Cause::COUNT],
+) {
+    if from >= until {
+        return;
+    }
+    let mut now = from;
+    for (began, ended, cause) in turns.between(from, until) {
+        fill(legs, now, began, part, None);
+        fill(legs, began, ended, Part::Unit, None);
+        behind[cause as usize] += ended - began;
+        now = ended;
+    }
+    fill(legs, now, until, part, None);
+}
+
 /// The whole way of a request, in order.
-fn legs(of: &Began, stops: &Stops, end: Time) -> Vec<Leg> {
+fn legs(of: &Began, stops: &mut Stops, end: Time, turns: &Recent) -> Vec<Leg> {
     let mut legs = Vec::new();
     fill(&mut legs, of.arrival, of.at, Part::Queue, None);
     fill(&mut legs, of.at, stops.clear, Part::Order, None);
     fill(&mut legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
-    let flash = stops.path.iter().rev().filter(|leg| leg.until > stops.here);
-    for leg in flash {
+    for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
         // A list may have been handed in before the request came that joined it.
         let from = leg.from.max(stops.here);
-        fill(&mut legs, now, from, Part::Ftl, None);
+        gap(&mut legs, (now, from), Part::Ftl, turns, &mut stops.behind);
         fill(&mut legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
     let rest = if stops.path.is_empty() && of.io.kind != flash::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
-    fill(&mut legs, now, stops.served, rest, None);
+    gap(&mut legs, (now, stops.served), rest, turns, &mut stops.behind);
     fill(&mut legs, stops.served, end, Part::Link, None);
     legs
 }

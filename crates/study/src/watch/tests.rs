@@ -191,3 +191,35 @@ fn windows_are_read() {
         assert!(error.contains(wanted), "{text}: {error}");
     }
 }
+
+/// On a disk where nothing works beside anything else the commands of a request's list add up, and the one behind it
+/// waits for just as long.
+#[test]
+fn lists_in_turn_are_seen_on_both_arrays() {
+    let text = "name = \"h\"\nhost = { link = \"none\" }\n\
+         flash = { part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
+         slc = { part = \"K9WAG08U1A\", blocks = 16, pages = 8 }\n\
+         ftl = { kind = \"chang\", over-provisioning = \"40%\", chang = { throttle = false } }\n";
+    let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let resolved = spec.resolve().expect("valid");
+    let write =
+        |first: u64, sectors: u64| Io { kind: IoKind::Write, start: Lba::new(first), sectors: Sectors::new(sectors) };
+    let window = Window { from: Span::ZERO, until: Span::from_secs(1) };
+    let watch = Watch::default().journeys(None).timeline(Timeline::new(window));
+    let (_, drive) = run(&resolved, &[write(0, 32), write(64, 8)], 2, watch, &mut Vec::new());
+    let (large, small) = (drive.observer().finished()[0], drive.observer().finished()[1]);
+    let timing = &resolved.backend.timing;
+    let slc = &resolved.second.as_ref().expect("SLC flash").backend.timing;
+    // Four pages of 4 KiB; then two of 2 KiB.
+    let program = timing.program[0].as_us_f64() * 4.0;
+    assert_eq!(parts(&large)["array"], program);
+    assert_eq!(parts(&small)["array"], slc.program[0].as_us_f64() * 2.0);
+    assert_eq!(small.parts[Part::Unit as usize], large.latency());
+    assert_eq!(small.behind[Cause::Host as usize], large.latency());
+    let timeline = drive.observer().seen().expect("a timeline");
+    let arrays: Vec<_> = timeline.slices().iter().map(|slice| slice.resource).collect();
+    let (mlc, of_slc) = (Resource::Array(0), Resource::Array(1));
+    assert_eq!(arrays.iter().filter(|resource| **resource == mlc).count(), 4, "{arrays:?}");
+    assert_eq!(arrays.iter().filter(|resource| **resource == of_slc).count(), 2, "{arrays:?}");
+    assert!(timeline.slices().iter().all(|slice| slice.about.request.is_some()), "{arrays:?}");
+}

@@ -124,7 +124,7 @@ impl ChangFtl {
                 let sector = lpn * self.geometry.sectors + offset;
                 let Some(place) = slc.place_of(sector) else { continue };
                 copy.slc |= 1 << offset;
-                gatherer.add(flash, slc, fold.cause, (sector, place), i);
+                gatherer.add(flash, slc, fold.cause, (sector, place), (i, None));
             }
         }
         if let Some(list) = gatherer.list() {

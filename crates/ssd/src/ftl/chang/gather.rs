@@ -10,7 +10,7 @@ use flash::units::{Lpn, Psn};
 
 use super::ChangFtl;
 use super::slc::Slc;
-use crate::ftl::Flash;
+use crate::ftl::{Flash, Owner};
 
 /// Puts a list of reads together, a command for each page.
 pub(super) struct Gatherer {
@@ -23,14 +23,14 @@ impl Gatherer {
         Self { list: None, last: None }
     }
 
-    /// Adds a sector, for the page `at`.
+    /// Adds a sector, for the page `at`, which is the owner's.
     pub(super) fn add<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         slc: &Slc,
         cause: Cause,
         (sector, place): (u32, u32),
-        at: usize,
+        (at, owner): (usize, Owner),
     ) -> SlotRef {
         let second = flash.second();
         let list = *self.list.get_or_insert_with(|| second.open_list(Class::Other, 0));
@@ -42,7 +42,7 @@ impl Gatherer {
             };
         self.last = Some((page, command));
         // Not `expected`: its version is wanted, which is read from the spare area.
-        let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, ..Slot::default() };
+        let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, owner, ..Slot::default() };
         second.push_slot(command, slot)
     }
 

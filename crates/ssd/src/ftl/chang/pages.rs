@@ -13,7 +13,7 @@ use super::chains::{NONE, Place};
 use super::gather::Gatherer;
 use super::spec::RESERVE;
 use super::{BATCH, ChangFtl, Step};
-use crate::ftl::{Flash, Owners, full_mask};
+use crate::ftl::{Flash, Owner, Owners, Unit, full_mask};
 
 /// A page to be written.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +35,11 @@ pub(super) struct Placed {
     version: u32,
     lost: bool,
     to: Option<SlotRef>,
+}
+
+/// Whose page it is; nobody's if the SLC flash gives it up.
+fn owner_of(units: &[Unit], unit: u32) -> Owner {
+    units.get(unit as usize).filter(|_| unit != NONE)?.owner
 }
 
 impl ChangFtl {
@@ -111,11 +116,12 @@ impl ChangFtl {
             if slc.held[page.due.lpn as usize] == 0 {
                 continue;
             }
+            let owner = owner_of(&self.units_now, page.due.unit);
             for offset in 0..self.geometry.sectors {
                 let sector = page.due.lpn * self.geometry.sectors + offset;
                 let Some(place) = slc.place_of(sector).filter(|_| page.host >> offset & 1 == 0) else { continue };
                 page.slc |= 1 << offset;
-                gatherer.add(flash, slc, Cause::Merge, (sector, place), i);
+                gatherer.add(flash, slc, Cause::Merge, (sector, place), (i, owner));
             }
         }
         match gatherer.list() {
@@ -151,6 +157,7 @@ impl ChangFtl {
             mask,
             expected: true,
             lost: page.lost,
+            owner: owner_of(&self.units_now, unit),
             ..Slot::default()
         };
         let to = flash.backend.push_slot(program, slot);

@@ -71,7 +71,7 @@ impl ChangFtl {
                 let sector = read.lpn * self.geometry.sectors + offset;
                 let Some(place) = slc.place_of(sector) else { continue };
                 read.slc |= 1 << offset;
-                gatherer.add(flash, slc, Cause::Host, (sector, place), i);
+                gatherer.add(flash, slc, Cause::Host, (sector, place), (i, read.owner));
             }
             if read.slc != 0 {
                 owners.charge(read.owner);

@@ -53,9 +53,10 @@ impl Slc {
         erases: u64,
         log: CircularLog,
     ) -> Self {
+        let blocks = (geometry.superblock_count(), geometry.superblock_slots());
         Self {
             slots: geometry.slots,
-            table: Table::new(spec.entries(&geometry), spec.probing, spec.probes),
+            table: Table::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
             filter: Filter::new(spec.threshold, spec.recluster_every),
             // One block at least is erased before the head comes to it.
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
@@ -146,8 +147,7 @@ impl Slc {
 
     /// The tail is erased, or bad.
     pub(super) fn tail_is_gone(&mut self, bad: bool) {
-        let slots = self.geometry.superblock_slots();
-        self.table.forget_virtual(self.log.tail().get() * slots, slots);
+        self.table.forget_virtual(self.log.tail().get());
         self.log.tail_is_gone(bad);
         self.wear.erases += 1;
         self.wear.blocks -= u32::from(bad);

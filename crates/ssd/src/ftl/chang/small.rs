@@ -51,8 +51,8 @@ impl ChangFtl {
             owners.charge(self.units_now[sectors[0].1 as usize].owner);
             for (sector, unit) in sectors {
                 let unit = &self.units_now[*unit as usize];
-                let slot =
-                    Slot { lpn: Lpn::new(*sector), version: unit.version, mask: 1, expected: true, ..Slot::default() };
+                let (lpn, version, owner) = (Lpn::new(*sector), unit.version, unit.owner);
+                let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
                 let to = flash.second().push_slot(program, slot);
                 if S::PRESENT {
                     let at = unit.at + (sector % self.geometry.sectors) as i32;

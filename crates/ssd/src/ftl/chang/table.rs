@@ -55,11 +55,18 @@ pub(super) struct Table {
     modulus: u32,
     probes: u32,
     probing: Probing,
+    /// Slots of a block, and the entries that have become virtual by a slot of each block since it was erased: some may
+    /// be something else by now.
+    slots: u32,
+    noted: Vec<Vec<u32>>,
 }
 
 impl Table {
-    pub(super) fn new(entries: u32, probing: Probing, probes: u32) -> Self {
-        Self { entries: vec![EMPTY; entries as usize], modulus: largest_prime(entries), probes, probing }
+    /// An empty table over so many blocks of so many slots.
+    pub(super) fn new(entries: u32, probing: Probing, probes: u32, (blocks, slots): (u32, u32)) -> Self {
+        let modulus = largest_prime(entries);
+        let noted = vec![Vec::new(); blocks as usize];
+        Self { entries: vec![EMPTY; entries as usize], modulus, probes, probing, slots, noted }
     }
 
     /// Its entries, whatever is in them.
@@ -111,13 +118,14 @@ impl Table {
             }
             return true;
         }
-        self.put(sector, RESERVED)
+        self.put(sector, RESERVED).is_some()
     }
 
-    fn put(&mut self, sector: u32, place: u32) -> bool {
-        let Some(free) = self.places(sector).find(|place| self.entries[*place] == EMPTY) else { return false };
+    /// Gives a sector an entry. `None` if its probes find none that is free.
+    fn put(&mut self, sector: u32, place: u32) -> Option<usize> {
+        let free = self.places(sector).find(|place| self.entries[*place] == EMPTY)?;
         self.entries[free] = Entry { sector, place };
-        true
+        Some(free)
     }
 
     /// The sector is in this slot now. False if it has no entry and finds none.
@@ -125,24 +133,27 @@ impl Table {
         debug_assert!(place & VIRTUAL == 0);
         match self.entry(sector) {
             Some(entry) => self.entries[entry].place = place,
-            None => return self.put(sector, place),
+            None => return self.put(sector, place).is_some(),
         }
         true
     }
 
     /// The sector went elsewhere when this slot was written. Nothing happens if it has an entry, or finds none.
     pub(super) fn note(&mut self, sector: u32, place: u32) {
-        if self.entry(sector).is_none() {
-            self.put(sector, place | VIRTUAL);
+        if self.entry(sector).is_none()
+            && let Some(entry) = self.put(sector, place | VIRTUAL)
+        {
+            self.noted[(place / self.slots) as usize].push(entry as u32);
         }
     }
 
     /// The sector has been taken out of the SLC flash by force, and may come back.
     pub(super) fn make_virtual(&mut self, sector: u32) {
         if let Some(entry) = self.entry(sector) {
-            let entry = &mut self.entries[entry];
-            if entry.place != RESERVED {
-                entry.place |= VIRTUAL;
+            let place = &mut self.entries[entry].place;
+            if *place & VIRTUAL == 0 {
+                self.noted[(*place / self.slots) as usize].push(entry as u32);
+                *place |= VIRTUAL;
             }
         }
     }
@@ -163,13 +174,16 @@ impl Table {
         }
     }
 
-    /// The slots from `first` on are erased: virtual entries that hang on them end.
-    pub(super) fn forget_virtual(&mut self, first: u32, slots: u32) {
-        for entry in &mut self.entries {
-            if *entry != EMPTY && entry.place & VIRTUAL != 0 && (entry.place & !VIRTUAL).wrapping_sub(first) < slots {
-                *entry = EMPTY;
+    /// A block is erased: virtual entries that hang on its slots end.
+    pub(super) fn forget_virtual(&mut self, block: u32) {
+        let mut noted = std::mem::take(&mut self.noted[block as usize]);
+        for entry in noted.drain(..) {
+            let Entry { sector, place } = &mut self.entries[entry as usize];
+            if *sector != NOBODY && *place & VIRTUAL != 0 && (*place & !VIRTUAL) / self.slots == block {
+                self.entries[entry as usize] = EMPTY;
             }
         }
+        self.noted[block as usize] = noted;
     }
 
     /// Every sector that is in a slot, and which.
@@ -192,11 +206,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Sixteen slots each.
+    const BLOCKS: (u32, u32) = (16, 16);
+
     #[test]
     fn the_modulus_is_the_largest_prime_below() {
         // Sec. 5.4's sizes.
         for (entries, prime) in [(16_384, 16_381), (32_768, 32_749), (65_536, 65_521)] {
-            assert_eq!(Table::new(entries, Probing::Linear, 8).modulus, prime);
+            assert_eq!(Table::new(entries, Probing::Linear, 8, BLOCKS).modulus, prime);
         }
         assert_eq!(largest_prime(1), 1);
     }
@@ -204,9 +221,9 @@ mod tests {
     #[test]
     fn what_finds_no_free_entry_is_refused() {
         // Modulus 7: 1, 8 and 15 begin at the same entry.
-        let mut table = Table::new(8, Probing::Linear, 2);
+        let mut table = Table::new(8, Probing::Linear, 2, BLOCKS);
         assert!(table.reserve(1) && table.reserve(8) && !table.reserve(15));
-        let mut table = Table::new(8, Probing::Quadratic, 3);
+        let mut table = Table::new(8, Probing::Quadratic, 3, BLOCKS);
         assert!(table.reserve(1) && table.set(1, 3));
         // Probes of 8: entries 1, 2 and 5.
         assert!(table.reserve(8) && table.reserve(15) && !table.reserve(22));
@@ -215,7 +232,7 @@ mod tests {
 
     #[test]
     fn removing_an_entry_hides_no_other() {
-        let mut table = Table::new(8, Probing::Linear, 4);
+        let mut table = Table::new(8, Probing::Linear, 4, BLOCKS);
         for (sector, place) in [(1, 10), (8, 20), (15, 30)] {
             assert!(table.set(sector, place));
         }
@@ -229,18 +246,18 @@ mod tests {
 
     #[test]
     fn virtual_sectors_last_as_long_as_their_slot() {
-        let mut table = Table::new(8, Probing::Linear, 4);
+        let mut table = Table::new(8, Probing::Linear, 4, BLOCKS);
         table.note(3, 17);
         assert_eq!((table.find(3), table.regular(3)), (Some(Found::Virtual(17)), None));
-        table.forget_virtual(0, 16);
+        table.forget_virtual(0);
         assert!(table.find(3).is_some());
         assert!(table.set(4, 18));
         table.make_virtual(4);
-        table.forget_virtual(16, 16);
+        table.forget_virtual(1);
         assert_eq!((table.find(3), table.find(4)), (None, None));
         table.note(5, 1);
         assert!(table.reserve(5));
-        table.forget_virtual(0, 16);
+        table.forget_virtual(0);
         assert_eq!(table.find(5), Some(Found::Reserved));
         table.unreserve(5);
         assert_eq!(table.find(5), None);
@@ -249,7 +266,7 @@ mod tests {
     proptest! {
         #[test]
         fn it_holds_what_a_map_holds(steps in prop::collection::vec((0..40u32, 0..3u8), 1..200)) {
-            let mut table = Table::new(16, Probing::Linear, 4);
+            let mut table = Table::new(16, Probing::Linear, 4, BLOCKS);
             let mut model = std::collections::BTreeMap::new();
             for (i, (sector, what)) in steps.into_iter().enumerate() {
                 if what < 2 {

@@ -40,6 +40,9 @@ impl PageFtl {
         {
             if self.pools[other as usize].gc.victims.is_empty() {
                 self.take_victim(other, coldest, Cause::Wear);
+            } else {
+                // It collects: the look is put off, not given up.
+                self.pools[pool as usize].gc.since_check = self.wear.check_every;
             }
             return;
         }
