@@ -14,6 +14,7 @@ mod execute;
 mod forward;
 mod hold;
 mod in_turn;
+mod mode;
 mod observe;
 mod power;
 mod processor;
@@ -25,6 +26,7 @@ pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Transfer, Units};
+pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 
 use std::collections::VecDeque;

@@ -5,9 +5,10 @@ use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
-    Allocation, BufferPolicy, BufferSpec, ChangSpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy, FtlKind,
-    FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing, ProcessorSpec,
-    QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec, WearSpec,
+    Allocation, BufferPolicy, BufferSpec, ChangSpec, DensitySpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy,
+    FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing,
+    ProcessorSpec, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec,
+    WearSpec,
 };
 
 use crate::{Host, requests};
@@ -234,6 +235,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         copy_back: rng.chance(0.8),
         fold_assistance: rng.chance(0.8),
         safety_valve: Ratio::new(0.8),
+        density: None,
     });
     spec.slc = rng.chance(0.8).then(|| SlcSpec {
         part: None,
@@ -243,7 +245,18 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         pages: None,
         lane_rate: None,
     });
+    if spec.slc.is_none() && rng.chance(0.5) {
+        let block = spec.flash.custom_part.as_ref().expect("a part of its own").geometry.block();
+        let rank_every = 1 + rng.below(40) as u32;
+        spec.ftl.chang.as_mut().expect("just said").density = Some(density(block * (1 + rng.below(4)), rank_every));
+    }
     spec
+}
+
+/// Density control with so much extra capacity.
+pub(crate) fn density(extra: Bytes, rank_every: u32) -> DensitySpec {
+    let time = |text: &str| text.parse().expect("a time");
+    DensitySpec { extra, read: time("20us"), program: time("120us"), rank_every }
 }
 
 /// In a part of the cases the device with a buffer that writes superblocks back.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use crate::engine::Handle;
-use crate::nand::{Stream, Target};
+use crate::nand::{Mode, Stream, Target};
 use crate::units::{DieId, Lpn, Psn, Span, Time};
 
 use super::queue::Links;
@@ -129,6 +129,8 @@ pub struct Command {
     /// True if a program or an erase did not end well.
     pub failed: bool,
     pub(super) stream: Stream,
+    /// For a program.
+    pub(super) mode: Mode,
     pub(super) class: Class,
     pub(super) stage: Stage,
     pub(super) preparation: Preparation,
@@ -170,6 +172,7 @@ impl Command {
             target,
             failed: false,
             stream,
+            mode: Mode::Full,
             class,
             stage: Stage::Command,
             preparation: Preparation::None,

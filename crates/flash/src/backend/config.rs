@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::nand::{Geometry, Part};
 use crate::units::{Bytes, Rate, SECTOR, Span};
 
+use super::ModeTimes;
+
 /// The high-level units: controllers that execute one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -127,6 +129,8 @@ pub struct Timing {
     pub transfer: Vec<Span>,
     /// Channel time of n sectors, for commands that move only a part of their slots, at index n.
     pub sectors: Vec<Span>,
+    /// The array in SLC mode; `None` if the part has none.
+    pub slc_mode: Option<ModeTimes>,
     slot_sectors: u32,
 }
 
@@ -182,6 +186,7 @@ impl Timing {
             transfer: (0..=slots).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),
             sectors: sectors.map(|n| rate.time(part_of(slot_bytes, n, geometry.sectors))).collect(),
             slot_bytes,
+            slc_mode: None,
             slot_sectors: geometry.sectors,
         })
     }

@@ -112,7 +112,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let sectors = if S::PRESENT { self.media.geometry().sectors as usize } else { 0 };
         let payload = &self.payload[first * sectors..(first + slots.len()) * sectors];
         let spare = |i: usize| (Spare::Data { lpn: slots[i].lpn, version: slots[i].version }, slots[i].lost);
-        let well = self.media.program(command.target, command.count, command.stream, spare, payload);
+        let well = self.media.program(command.target, command.count, (command.stream, command.mode), spare, payload);
         self.commands[handle].failed = !well;
     }
 

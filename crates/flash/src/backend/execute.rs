@@ -257,7 +257,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let row_of = |offset| geometry.page_and_plane(offset).0;
         match command.op {
             Op::Erase => (self.timing.erase, Primitive::Erase),
-            Op::Program => (self.timing.program_time(row_of(command.target.offset)), Primitive::Program),
+            Op::Program => (self.program_time(command, row_of(command.target.offset)), Primitive::Program),
             Op::CopyBack => {
                 let source = geometry.locate(self.slot(handle, 0).1.psn).1;
                 let read = self.timing.read_time(row_of(source));
@@ -269,7 +269,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Op::Read => {
                 let page =
                     if self.timing.read.len() == 1 { 0 } else { row_of(geometry.locate(self.slot(handle, 0).1.psn).1) };
-                let time = self.timing.read_time(page);
+                let time = self.read_time(command.target.superblock, page);
                 let time = match self.timing.cache_read {
                     // In cache mode the page goes on to the cache register before it can be sent.
                     Some(copy) if self.streams(handle) => time + copy,

@@ -222,17 +222,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Op::Read if command.scanned > 0 => {
                 let pages = u64::from(command.scanned);
                 let whole = self.timing.transfer[geometry.slots as usize];
-                Times { before: cycles * pages, array: self.timing.read_time(0) * pages, after: whole * pages }
+                Times {
+                    before: cycles * pages,
+                    array: self.read_time(command.target.superblock, 0) * pages,
+                    after: whole * pages,
+                }
             }
             Op::Read => {
                 let first = handle.index() * self.slots_per_command as usize;
-                let (_, offset) = geometry.locate(self.slots[first].psn);
-                let array = self.timing.read_time(page(offset));
+                let (superblock, offset) = geometry.locate(self.slots[first].psn);
+                let array = self.read_time(superblock, page(offset));
                 Times { before: cycles, array, after: self.timing.transfer[command.count as usize] }
             }
             Op::Program => Times {
                 before: cycles + self.timing.transfer[command.count as usize],
-                array: self.timing.program_time(page(command.target.offset)),
+                array: self.program_time(command, page(command.target.offset)),
                 after: Span::ZERO,
             },
             Op::Erase => Times { before: cycles, array: self.timing.erase, after: Span::ZERO },

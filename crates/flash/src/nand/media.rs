@@ -7,10 +7,12 @@ use crate::units::{BlockId, Lpn, Psn, SuperblockId};
 use super::{Faults, Geometry, Sector, Spare};
 
 mod images;
+mod mode;
 mod snapshot;
 mod spares;
 
 use images::Images;
+pub use mode::Mode;
 pub use snapshot::SnapshotError;
 use spares::Spares;
 
@@ -48,6 +50,7 @@ struct Block {
     /// When it was opened and for what: apart, because together they take eight bytes more.
     opened: u64,
     stream: Stream,
+    mode: Mode,
     /// The next page that may be programmed; the number of pages if none may before an erase.
     next_page: u32,
     erases: u32,
@@ -167,6 +170,13 @@ impl<S: Sector> Media<S> {
         self.planes(superblock).iter().map(Block::birth).max().unwrap_or_default()
     }
 
+    /// How much the cells of a superblock hold, since its first program; of an erased one nothing is known.
+    #[must_use]
+    #[inline]
+    pub fn mode(&self, superblock: SuperblockId) -> Mode {
+        self.blocks[self.geometry.block(superblock, 0).index()].mode
+    }
+
     /// What the spare area of a slot says. This is how recovery and wear-out tools look at flash; it
     /// takes no simulated time by itself.
     #[must_use]
@@ -274,13 +284,13 @@ impl<S: Sector> Media<S> {
     /// every page took it; the slots of a page that did not are torn.
     ///
     /// # Panics
-    /// On a page that is not erased, out of order in its block, in a bad block, not at a page boundary,
-    /// or on pages that no single command programs.
+    /// On a page that is not erased, out of order in its block, in a bad block, not at a page boundary, in another mode
+    /// than the block was opened in or behind its last page in that mode, or on pages that no single command programs.
     pub(crate) fn program(
         &mut self,
         target: Target,
         count: u32,
-        stream: Stream,
+        (stream, mode): (Stream, Mode),
         spare_of: impl Fn(usize) -> (Spare, bool),
         payload: &[S],
     ) -> bool {
@@ -289,8 +299,14 @@ impl<S: Sector> Media<S> {
         assert!(count > 0, "a program of nothing: {target:?}");
         let (first_row, _) = self.geometry.page_and_plane(target.offset);
         let (last_row, _) = self.geometry.page_and_plane(target.offset + count - 1);
+        let pages = mode.pages(self.geometry.pages);
         assert!(
-            last_row < self.geometry.pages && first_row / self.one_shot == last_row / self.one_shot,
+            last_row < pages,
+            "program of page {last_row} of {}, which has {pages} pages in its mode",
+            target.superblock
+        );
+        assert!(
+            first_row / self.one_shot == last_row / self.one_shot,
             "one program command over rows {first_row} to {last_row} of {}: more than a word line",
             target.superblock
         );
@@ -307,9 +323,11 @@ impl<S: Sector> Media<S> {
                 block.next_page
             );
             if block.next_page == 0 {
-                (block.opened, block.stream) = (opened, stream);
+                (block.opened, block.stream, block.mode) = (opened, stream, mode);
                 self.births += 1;
             }
+            let opened = self.block_mut(target.superblock, plane).mode;
+            assert!(opened == mode, "program of {} in mode {mode:?}, opened in {opened:?}", target.superblock);
             self.block_mut(target.superblock, plane).next_page = page + 1;
             let well = !self.faults.program_fails();
             all_well &= well;
@@ -350,7 +368,7 @@ impl<S: Sector> Media<S> {
             let block = self.block_mut(superblock, plane);
             block.erases += 1;
             block.next_page = 0;
-            (block.opened, block.stream) = (0, Stream::default());
+            (block.opened, block.stream, block.mode) = (0, Stream::default(), Mode::default());
             if S::PRESENT {
                 let block = self.geometry.block(superblock, plane);
                 self.payload[block.index()] = None;
@@ -412,7 +430,7 @@ mod tests {
         let target = Target { superblock: SuperblockId::new(superblock), offset };
         let stamps: Vec<Stamp> = (0..count * 2).map(|i| Stamp(u64::from(offset * 2 + i) + 1)).collect();
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(100 + offset + i as u32), version: 7 }, false);
-        media.program(target, count, Stream::Host, spare, &stamps)
+        media.program(target, count, (Stream::Host, Mode::Full), spare, &stamps)
     }
 
     #[test]

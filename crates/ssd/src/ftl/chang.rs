@@ -14,6 +14,7 @@ mod chains;
 mod check;
 mod clean;
 mod counters;
+mod density;
 mod filter;
 mod fold;
 mod gather;
@@ -43,6 +44,7 @@ use crate::sabotage::Planted;
 use cache::MapCache;
 use chains::{Chains, NONE};
 use clean::Clean;
+use density::Density;
 use fold::Fold;
 use pages::{Due, Placed};
 use read::Wanted;
@@ -50,6 +52,7 @@ use slc::{Slc, Verdict};
 use wear::DualPool;
 
 pub use counters::{ArrayShape, HybridCounters};
+pub use density::DensitySpec;
 pub use filter::ThresholdBy;
 pub use model::{PageTimes, WriteCost};
 pub use spec::ChangSpec;
@@ -110,6 +113,8 @@ pub(crate) struct ChangFtl {
     chains: Chains,
     cache: MapCache,
     wear: Option<DualPool>,
+    /// Dynamic density control, if there is any.
+    density: Option<Density>,
     /// Sum of all erases of the MLC flash.
     erases: u64,
     slc: Option<Box<Slc>>,
@@ -191,7 +196,8 @@ impl ChangFtl {
 
     pub(crate) fn counters(&self) -> HybridCounters {
         let (threshold, k) = self.slc.as_ref().map_or((0, 0), |slc| (slc.filter.threshold(), slc.throttle.k()));
-        HybridCounters { threshold, k, ..self.counts }
+        let slc_mode = self.density.as_ref().map_or(0, |density| density.count);
+        HybridCounters { threshold, k, slc_mode, ..self.counts }
     }
 
     pub(crate) fn reset_counters(&mut self) {
@@ -402,6 +408,7 @@ impl ChangFtl {
                 self.waited = flash.now.saturating_since(since);
                 self.reads_now.clear();
                 self.reads_now.extend(self.wanted.drain(..units as usize));
+                self.accessed(true);
                 self.is_gathered = false;
                 self.work = Work::Read;
             }
@@ -409,6 +416,7 @@ impl ChangFtl {
                 self.waited = flash.now.saturating_since(since);
                 self.units_now.clear();
                 self.units_now.extend(self.incoming.drain(..units as usize));
+                self.accessed(false);
                 self.begin_write();
             }
             Some(Item::Discard { owner, lpn }) => {
@@ -418,6 +426,23 @@ impl ChangFtl {
             None => {}
         }
         true
+    }
+
+    /// Counts which logical blocks the request accesses whose turn it is, if somebody wants to know.
+    fn accessed(&mut self, is_read: bool) {
+        let Some(density) = &mut self.density else { return };
+        let mut last = NONE;
+        let mut access = |lpn: u32| {
+            let lba = lpn / self.pages;
+            if std::mem::replace(&mut last, lba) != lba {
+                density.access(lba, |lba| self.chains.is_slc(lba));
+            }
+        };
+        if is_read {
+            self.reads_now.iter().for_each(|read| access(read.lpn));
+        } else {
+            self.units_now.iter().for_each(|unit| access(unit.lpn.get()));
+        }
     }
 
     /// Says where a write goes (Sec. 3.1).

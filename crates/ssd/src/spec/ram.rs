@@ -39,14 +39,17 @@ impl Resolved {
     }
 
     /// L2P and LB, an entry for each logical and each physical block; the pages of the logical blocks in the mapping
-    /// cache; and of each sector in the SLC flash which it is and where (Chang, Sec. 3.5 and 5.4).
+    /// cache; of each sector in the SLC flash which it is and where (Chang, Sec. 3.5 and 5.4); and what density control
+    /// counts.
     fn chang_ram(&self) -> u64 {
         let spec = self.ftl.chang.clone().unwrap_or_default();
         let pages = u64::from(self.geometry.superblock_slots());
         let logical = u64::from(self.units).div_ceil(pages);
         let cached = logical.min(u64::from(spec.mapping_cache)) * pages;
+        // A counter of two bytes, what it was at the last ranking, and a bit for the mode.
+        let density = spec.density.as_ref().map_or(0, |_| logical * 4 + logical.div_ceil(8));
         let hashed = self.second.as_ref().map_or(0, |second| u64::from(spec.entries(&second.geometry)) * 2);
-        (logical + u64::from(self.geometry.superblock_count()) + cached + hashed) * ENTRY
+        (logical + u64::from(self.geometry.superblock_count()) + cached + hashed) * ENTRY + density
     }
 
     /// RAM for the write buffer.

@@ -1,6 +1,6 @@
 //! A description, checked as a whole: every fault is found, each with its key and the remedy.
 
-use flash::backend::{Config, Timing, Transfer, Units};
+use flash::backend::{Config, ModeTimes, Timing, Transfer, Units};
 use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part};
 use flash::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
@@ -152,6 +152,10 @@ impl Spec {
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
+        let density = self.ftl.chang.as_ref().and_then(|chang| chang.density.as_ref());
+        let slc_mode = density.map(|density| ModeTimes { read: density.read, program: density.program });
+        let mut timing = timing;
+        timing.slc_mode = slc_mode;
         let mut spec = self.clone();
         spec.flash.part = None;
         spec.flash.custom_part = Some(part.clone());

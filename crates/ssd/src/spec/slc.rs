@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use super::resolve::Faults;
 use super::{FtlKind, Spec};
-use crate::ftl::chang::ChangSpec;
 use crate::ftl::map_unit::MapSpec;
 
 /// A small flash of another kind in front of the large one (Chang, Sec. 3.1). Its dies work one after another, and it
@@ -69,6 +68,10 @@ impl Spec {
         }
         let chang = self.ftl.chang.clone().unwrap_or_default();
         faults.0.extend(chang.faults(geometry, one_shot));
+        if chang.density.is_some() && self.slc.is_some() {
+            let message = "stands beside slc: there is hot data in one place or in the other";
+            faults.add("ftl.chang.density", message, "keep one of the two");
+        }
         if self.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
         }
@@ -93,12 +96,14 @@ impl Spec {
 
     /// Mapping units that the host sees.
     pub(super) fn chang_units(&self, geometry: &Geometry, path: &str, units: u64, faults: &mut Faults) -> Option<u32> {
-        let most = ChangSpec::most_units(geometry);
+        let spare = self.ftl.chang.clone().unwrap_or_default().least_spare(geometry);
+        let most =
+            u64::from(geometry.superblock_count().saturating_sub(spare)) * u64::from(geometry.superblock_slots());
         let sectors = u64::from(geometry.sectors);
         if units == 0 || units > most || units * sectors >= 1 << 31 {
             let unit = sectors * SECTOR.get();
             let message = format!(
-                "the host would see {} of {} blocks, of which four are kept for log blocks and folds",
+                "the host would see {} of {} blocks, of which {spare} are kept for log blocks, folds and SLC mode",
                 Bytes::new(units * unit),
                 geometry.superblock_count(),
             );
@@ -240,6 +245,37 @@ mod tests {
             ("chang", "", "chang = { recluster-every = 0 }", "", "ftl.chang.recluster-every: is zero"),
             ("chang", "", "chang = { throttle-step = 0 }", "", "ftl.chang.throttle-step: is zero"),
             ("chang", "", "chang = { throttle-every = 0 }", "", "ftl.chang.throttle-every: is zero"),
+            ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not a whole"),
+            ("chang", "", "chang.density = { extra = \"0B\" }", "", "ftl.chang.density.extra: 0B is not a whole"),
+            (
+                "chang",
+                "",
+                "chang.density = { extra = \"32KiB\", read = \"0us\" }",
+                "",
+                "ftl.chang.density.read: the array",
+            ),
+            (
+                "chang",
+                "",
+                "chang.density = { extra = \"32KiB\", program = \"0us\" }",
+                "",
+                "ftl.chang.density.program: the",
+            ),
+            (
+                "chang",
+                "",
+                "chang.density = { extra = \"32KiB\", rank-every = 0 }",
+                "",
+                "ftl.chang.density.rank-every: is",
+            ),
+            (
+                "chang",
+                "pages = 15",
+                "chang.density = { extra = \"30KiB\" }",
+                "",
+                "ftl.chang.density: blocks of 15 pages",
+            ),
+            ("chang", "", "chang.density = { extra = \"32KiB\" }", SLC, "ftl.chang.density: stands beside slc"),
             ("chang", "", "chang = { hash-entries = 3 }", "", "ftl.chang.hash-entries: 3 entries; use 4 to"),
             ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
             ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
@@ -252,6 +288,6 @@ mod tests {
                     [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
         let spec: Spec = toml::from_str(text).expect("a description");
         let fault = spec.resolve().expect_err("too little is spare").remove(0);
-        assert!(fault.message.contains("of which four are kept for log blocks and folds"), "{fault:?}");
+        assert!(fault.message.contains("of which 4 are kept for log blocks, folds and SLC mode"), "{fault:?}");
     }
 }

@@ -167,9 +167,21 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             Op::CopyBack => continue,
         };
         let copies = [timing.cache_read, timing.cache_program].into_iter().flatten().max().unwrap_or(Span::ZERO);
-        let (least, most) = (least.expect("a time"), most.expect("a time") + copies);
+        // A page in SLC mode is faster.
+        let slc_mode = timing.slc_mode.and_then(|times| match op {
+            Op::Read => Some(times.read),
+            Op::Program => Some(times.program),
+            Op::Erase | Op::CopyBack => None,
+        });
+        let (least, most) = (slc_mode.or(least).expect("a time"), most.expect("a time") + copies);
         let within = least * tally.commands <= tally.array && tally.array <= most * tally.commands;
         assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
+    }
+    if let (Some(times), Some(hybrid)) = (timing.slc_mode, &counters.hybrid) {
+        let programs = counters.flash.op(Op::Program);
+        let others = timing.program[0] * (programs.pages - hybrid.slc_mode_pages);
+        assert!(hybrid.slc_mode_pages > 0, "density control had nothing to do");
+        assert_eq!(programs.array, others + times.program * hybrid.slc_mode_pages, "programs in either mode");
     }
     let elapsed = counters.at - flash::units::Time::ZERO;
     let map = counters.map.iter().flat_map(|map| &map.busy);

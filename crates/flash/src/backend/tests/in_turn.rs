@@ -106,3 +106,30 @@ fn a_cut_before_the_array_works_touches_nothing() {
     bench.backend.cut_power(bench.now);
     assert!(bench.backend.media().is_erased(SuperblockId::new(0)));
 }
+
+/// Two pages in SLC mode, the second of them read again; what is in the other mode takes its usual time.
+#[test]
+fn a_block_in_slc_mode_has_times_of_its_own() {
+    let mut bench = bench();
+    let (read, program) = (Span::from_us(10), Span::from_us(90));
+    bench.backend.timing.slc_mode = Some(ModeTimes { read, program });
+    let list = bench.list(Op::Program, 0, 0, 2);
+    let mut next = bench.backend.list(list).first();
+    while let Some(page) = next {
+        next = bench.backend.command(page).sibling();
+        bench.backend.in_slc_mode(page);
+    }
+    let other = bench.backend.add_program(
+        list,
+        Cause::Host,
+        Target { superblock: SuperblockId::new(16), offset: 0 },
+        Stream::Host,
+    );
+    bench.backend.push_slot(other, slot(9, 9));
+    let end = begin(&mut bench, list);
+    assert_eq!(end, (PAGE + program) * 2 + PAGE + Span::from_us(200));
+    bench.now += end;
+    bench.backend.end_in_turn(bench.now, &mut bench.hash);
+    let list = bench.list(Op::Read, 0, 0, 1);
+    assert_eq!(begin(&mut bench, list), PAGE + read);
+}

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
 
-use super::{Block, Images, Media, Spares, Stream};
+use super::{Block, Images, Media, Mode, Spares, Stream};
 use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
@@ -184,6 +184,9 @@ fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]:
 /// Map entries in a sector.
 const ENTRIES: u32 = 128;
 
+/// Beside the stream: the block is in SLC mode.
+const SLC: u8 = 2;
+
 /// How the payload of a block is kept.
 const NONE: u8 = 0;
 const ZEROS: u8 = 1;
@@ -205,7 +208,8 @@ impl<S: Sector> Media<S> {
             sink.word(block.opened)?;
             sink.small(block.next_page)?;
             sink.small(block.erases)?;
-            sink.put(&[block.stream as u8, u8::from(block.bad)])?;
+            let slc = if block.mode == Mode::Slc { SLC } else { 0 };
+            sink.put(&[block.stream as u8 | slc, u8::from(block.bad)])?;
         }
         let mut before = 0;
         for spare in self.spares.words() {
@@ -300,7 +304,8 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
     let (order, next_page, erases) = (tap.word()?, tap.small()?, tap.small()?);
     let mut flags = [0; 2];
     tap.get(&mut flags)?;
-    let stream = match flags[0] {
+    let mode = if flags[0] & SLC == 0 { Mode::Full } else { Mode::Slc };
+    let stream = match flags[0] & !SLC {
         0 => Stream::Host,
         1 => Stream::Copies,
         _ => return Err(SnapshotError::Damaged),
@@ -308,7 +313,7 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
     if flags[1] > 1 || next_page > geometry.pages {
         return Err(SnapshotError::Damaged);
     }
-    Ok(Block { opened: order, stream, next_page, erases, bad: flags[1] == 1 })
+    Ok(Block { opened: order, stream, mode, next_page, erases, bad: flags[1] == 1 })
 }
 
 fn payload<S: Sector, R: Read>(
@@ -382,7 +387,8 @@ mod tests {
             let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { S::default() }).collect();
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
             let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
-            media.program(target, 4, Stream::Copies, spare, &data);
+            let mode = if stamped { Mode::Full } else { Mode::Slc };
+            media.program(target, 4, (Stream::Copies, mode), spare, &data);
         }
         media.erase(SuperblockId::new(2));
         media.tear_erase(SuperblockId::new(3));

@@ -2,8 +2,13 @@
 //!
 //! L2P leads from a logical block to its data block, LB from each block to the next of its chain. The log block at the end
 //! of a chain takes updates; when it is full another is chained to it.
+//!
+//! A block in SLC mode (see [density](super::density)) has half the pages: there the data block is two, one for each half of
+//! the logical block.
 
 use std::collections::{BTreeSet, VecDeque};
+
+use flash::nand::Mode;
 
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -24,10 +29,23 @@ pub(super) struct Block {
     pub(super) failing: bool,
     /// It is erased and has no part yet.
     pub(super) spare: bool,
+    /// It is in SLC mode.
+    pub(super) slc: bool,
+    /// As a data block: the page of the logical block that its first one is for.
+    pub(super) base: u32,
 }
 
-const NEW: Block =
-    Block { lba: NONE, next: NONE, programmed: 0, valid: 0, in_order: true, failing: false, spare: false };
+const NEW: Block = Block {
+    lba: NONE,
+    next: NONE,
+    programmed: 0,
+    valid: 0,
+    in_order: true,
+    failing: false,
+    spare: false,
+    slc: false,
+    base: 0,
+};
 
 /// Where a page may be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +62,10 @@ pub(super) struct Chains {
     pages: u32,
     /// L2P.
     data: Vec<u32>,
+    /// The second data block of those in SLC mode.
+    second: Vec<u32>,
+    /// Logical blocks in SLC mode.
+    slc: Vec<bool>,
     /// The end of each chain.
     last: Vec<u32>,
     blocks: Vec<Block>,
@@ -67,6 +89,8 @@ impl Chains {
         Self {
             pages,
             data: vec![NONE; logical as usize],
+            second: vec![NONE; logical as usize],
+            slc: vec![false; logical as usize],
             last: vec![NONE; logical as usize],
             blocks: vec![NEW; blocks as usize],
             free: BTreeSet::new(),
@@ -117,9 +141,43 @@ impl Chains {
         self.free.remove(&entry)
     }
 
+    /// Pages of a block, in the mode that it is in.
+    pub(super) fn room(&self, block: u32) -> u32 {
+        if self.blocks[block as usize].slc { Mode::Slc.pages(self.pages) } else { self.pages }
+    }
+
+    /// True if the blocks of a logical block are opened in SLC mode.
+    pub(super) fn is_slc(&self, lba: u32) -> bool {
+        self.slc[lba as usize]
+    }
+
+    pub(super) fn set_slc(&mut self, lba: u32, slc: bool) {
+        self.slc[lba as usize] = slc;
+    }
+
+    /// The last block of a chain that is no log block.
+    fn last_data(&self, lba: u32) -> u32 {
+        match self.second[lba as usize] {
+            NONE => self.data[lba as usize],
+            second => second,
+        }
+    }
+
     /// True if a logical block has log blocks.
     pub(super) fn has_log(&self, lba: u32) -> bool {
-        self.data[lba as usize] != self.last[lba as usize]
+        self.last_data(lba) != self.last[lba as usize]
+    }
+
+    /// Whether a logical block whose chain has no log block yet lacks the data block of one of its halves: that from
+    /// page `base` on.
+    pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
+        let Some(data) = self.blocks.get(self.data[lba as usize] as usize) else { return false };
+        data.slc && data.base != base && self.second[lba as usize] == NONE && !self.has_log(lba)
+    }
+
+    /// The log blocks of a chain.
+    pub(super) fn logs(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
+        self.chain(lba).skip(1 + usize::from(self.second[lba as usize] != NONE))
     }
 
     /// The blocks of a chain, the data block first.
@@ -144,6 +202,15 @@ impl Chains {
         }
     }
 
+    /// Chains the data block of the other half to that of the first.
+    pub(super) fn append_second(&mut self, lba: u32, block: u32) {
+        debug_assert!(self.lacks_half(lba, self.blocks[block as usize].base));
+        self.second[lba as usize] = block;
+        self.blocks[self.data[lba as usize] as usize].next = block;
+        self.last[lba as usize] = block;
+        self.blocks[block as usize].lba = lba;
+    }
+
     /// Takes a chain apart. A block of it may become the data block of a new one.
     pub(super) fn replace(&mut self, lba: u32, data: Option<u32>, old: &mut Vec<u32>) {
         old.extend(self.chain(lba));
@@ -154,6 +221,7 @@ impl Chains {
             self.unlink(lba);
         }
         (self.data[lba as usize], self.last[lba as usize]) = (NONE, NONE);
+        self.second[lba as usize] = NONE;
         if let Some(data) = data {
             self.blocks[data as usize].next = NONE;
             self.append(lba, data);
@@ -164,22 +232,30 @@ impl Chains {
     /// behind it has been programmed there, or the next of the log block. A spare block is taken if there are more than
     /// `reserve`.
     pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
-        let data = self.data[lba as usize];
-        if data != NONE {
+        for data in [self.data[lba as usize], self.second[lba as usize]] {
+            if data == NONE {
+                continue;
+            }
+            let room = self.room(data);
             let block = &mut self.blocks[data as usize];
-            if !block.failing && offset >= block.programmed {
-                block.in_order &= offset == block.programmed;
-                block.programmed = offset + 1;
-                return Place::At(data, offset);
+            let Some(page) = offset.checked_sub(block.base) else { continue };
+            if !block.failing && (block.programmed..room).contains(&page) {
+                block.in_order &= page == block.programmed;
+                block.programmed = page + 1;
+                return Place::At(data, page);
             }
         }
         let last = self.last[lba as usize];
-        let full = |block: &Block| block.failing || block.programmed == self.pages;
-        if data == NONE || last == data || full(&self.blocks[last as usize]) {
+        let full = |block: u32| {
+            let Block { failing, programmed, .. } = self.blocks[block as usize];
+            failing || programmed >= self.room(block)
+        };
+        if !self.has_log(lba) || full(last) {
             if self.spare() <= reserve {
                 return Place::NoBlock;
             }
             let Some(block) = self.take() else { return Place::NoBlock };
+            self.blocks[block as usize].slc = self.slc[lba as usize];
             self.append(lba, block);
             return self.place(lba, offset, reserve);
         }
@@ -335,6 +411,33 @@ mod tests {
         assert_eq!(old.len(), 2);
         // The others' are not full.
         assert_eq!(chains.victim(), Some(1));
+    }
+
+    #[test]
+    fn in_slc_mode_each_half_has_a_data_block_and_a_log_block_half_the_pages() {
+        let mut chains = chains();
+        chains.set_slc(0, true);
+        for base in [0, 2] {
+            let block = chains.take().expect("a spare block");
+            (chains.block_mut(block).slc, chains.block_mut(block).base) = (true, base);
+            if base == 0 {
+                chains.append(0, block);
+            } else {
+                assert!(chains.lacks_half(0, 2) && !chains.lacks_half(0, 0));
+                chains.append_second(0, block);
+            }
+        }
+        for (offset, expected) in [(3, (1, 1)), (0, (0, 0)), (1, (0, 1))] {
+            assert_eq!(chains.place(0, offset, 0), Place::At(expected.0, expected.1), "{offset}");
+        }
+        assert!(!chains.has_log(0));
+        for (offset, expected) in [(2, (2, 0)), (3, (2, 1)), (3, (3, 0))] {
+            assert_eq!(chains.place(0, offset, 0), Place::At(expected.0, expected.1), "{offset}");
+        }
+        assert_eq!(chains.logs(0).collect::<Vec<_>>(), [2, 3]);
+        let mut old = Vec::new();
+        chains.replace(0, None, &mut old);
+        assert_eq!((old.as_slice(), chains.has_log(0)), ([0, 1, 2, 3].as_slice(), false));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What must hold between two events.
 
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Mode, Sector, Spare};
 use flash::units::{Psn, SuperblockId};
 
 use super::ChangFtl;
@@ -23,10 +23,23 @@ impl ChangFtl {
         let mut places = vec![0; valid.len()];
         for lba in 0..self.units.div_ceil(self.pages) {
             for block in self.chains.chain(lba) {
-                assert_eq!(self.chains.block(block).lba, lba, "block {block} in the chain of {lba}");
+                let known = self.chains.block(block);
+                assert_eq!(known.lba, lba, "block {block} in the chain of {lba}");
+                let slc = !known.slc || self.chains.is_slc(lba) || self.density.is_none();
+                assert!(slc, "block {block} is in SLC mode, and logical block {lba} is not");
                 places[block as usize] += 1;
             }
         }
+        for (block, lba) in (0..valid.len() as u32).map(|block| (block, self.chains.block(block).lba)) {
+            let superblock = SuperblockId::new(block);
+            if lba != NONE && !media.is_erased(superblock) {
+                let slc = media.mode(superblock) == Mode::Slc;
+                assert_eq!(self.chains.block(block).slc, slc, "the mode of block {block}");
+            }
+        }
+        let in_slc_mode = (0..self.units.div_ceil(self.pages)).filter(|lba| self.chains.is_slc(*lba)).count() as u32;
+        let (count, most) = self.density.as_ref().map_or((0, 0), |density| (density.count, density.most));
+        assert!(in_slc_mode == count && count <= most, "{in_slc_mode} logical blocks in SLC mode, {count} of {most}");
         for block in self.chains.spares() {
             assert!(media.is_erased(SuperblockId::new(block)), "block {block} is spare and holds something");
             places[block as usize] += 1;

@@ -53,6 +53,14 @@ pub struct HybridCounters {
     pub fold_erases: u64,
     /// Chains moved by wear levelling.
     pub levelled: u64,
+    /// Logical blocks that folds took to SLC mode, and back.
+    pub to_slc_mode: u64,
+    /// See there.
+    pub from_slc_mode: u64,
+    /// Pages of the MLC flash programmed in SLC mode, those of folds counted.
+    pub slc_mode_pages: u64,
+    /// Logical blocks in SLC mode now.
+    pub slc_mode: u32,
     /// The threshold now, in sectors; zero without SLC flash.
     pub threshold: u32,
     /// Blocks that the SLC log may have now.
@@ -145,6 +153,10 @@ impl Sub for HybridCounters {
             switches: since(self.switches, from.switches),
             fold_erases: since(self.fold_erases, from.fold_erases),
             levelled: since(self.levelled, from.levelled),
+            to_slc_mode: since(self.to_slc_mode, from.to_slc_mode),
+            from_slc_mode: since(self.from_slc_mode, from.from_slc_mode),
+            slc_mode_pages: since(self.slc_mode_pages, from.slc_mode_pages),
+            slc_mode: self.slc_mode,
             threshold: self.threshold,
             k: self.k,
             mlc: self.mlc,

@@ -9,10 +9,11 @@
 
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::engine::Handle;
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Mode, Sector, Spare, Stream, Target};
 use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::chains::NONE;
+use super::density::Change;
 use super::gather::Gatherer;
 use super::{ChangFtl, Step};
 use crate::ftl::Flash;
@@ -31,8 +32,12 @@ pub(super) struct Fold {
     lba: u32,
     cause: Cause,
     phase: Phase,
-    /// The block that the copies go to.
-    target: Option<u32>,
+    /// It begins anew when what it has copied in vain is erased.
+    again: bool,
+    /// The mode that it is to leave the logical block in.
+    slc: bool,
+    /// The block that the copies go to; in SLC mode there is one for each half that has any.
+    targets: [Option<u32>; 2],
     /// Where they are read from, by offset.
     pub(super) copies: Vec<Copy>,
     /// Blocks that are to be erased.
@@ -50,9 +55,10 @@ pub(super) struct Copy {
 }
 
 impl ChangFtl {
-    fn begin_fold(&mut self, lba: u32, cause: Cause, target: Option<u32>) {
+    fn begin_fold(&mut self, (lba, slc): Change, cause: Cause, target: Option<u32>) {
         let (copies, old) = std::mem::take(&mut self.spare_vectors);
-        self.fold = Some(Fold { lba, cause, phase: Phase::Begun, target, copies, old });
+        self.fold =
+            Some(Fold { lba, cause, phase: Phase::Begun, again: false, slc, targets: [target, None], copies, old });
     }
 
     /// Begins to reclaim a chain. False if there is none, or no block to fold it into.
@@ -60,9 +66,37 @@ impl ChangFtl {
         if self.worn_out {
             return false;
         }
-        let Some(lba) = self.chains.victim() else { return false };
-        self.begin_fold(lba, Cause::Gc, None);
+        let chains = &self.chains;
+        let (has_log, is_slc) = (|lba| chains.has_log(lba), |lba| chains.is_slc(lba));
+        let change = self.density.as_mut().and_then(|density| density.next_change(has_log, is_slc));
+        let victim = change.or_else(|| self.chains.victim().map(|lba| (lba, self.mode_of(lba))));
+        let victim = victim.or_else(|| {
+            let chains = &self.chains;
+            self.density.as_mut().and_then(|density| density.give_back(|lba| chains.is_slc(lba)))
+        });
+        let Some(change) = victim else { return false };
+        self.begin_fold(change, Cause::Gc, None);
         true
+    }
+
+    /// The mode that a fold for garbage collection is to leave a logical block in.
+    fn mode_of(&self, lba: u32) -> bool {
+        self.density.as_ref().is_some_and(|density| density.mode_of(lba, self.chains.is_slc(lba)))
+    }
+
+    /// A fold has left a logical block in this mode.
+    fn set_mode(&mut self, lba: u32, slc: bool) {
+        let Some(density) = &mut self.density else { return };
+        let was = self.chains.is_slc(lba);
+        self.chains.set_slc(lba, slc);
+        density.count = density.count + u32::from(slc) - u32::from(was);
+        self.counts.to_slc_mode += u64::from(slc && !was);
+        self.counts.from_slc_mode += u64::from(was && !slc);
+    }
+
+    /// Pages for which there is one target.
+    const fn half(&self, slc: bool) -> u32 {
+        if slc { Mode::Slc.pages(self.pages) } else { self.pages }
     }
 
     /// Takes the next step of the fold.
@@ -91,25 +125,46 @@ impl ChangFtl {
         if fold.copies.is_empty() {
             // A log block takes the place of the data block, or nothing is left of the chain.
             self.chains.replace(fold.lba, log, &mut fold.old);
+            self.set_mode(fold.lba, false);
             self.counts.switches += u64::from(log.is_some());
-            if let Some(target) = fold.target.take() {
+            for target in std::mem::take(&mut fold.targets).into_iter().flatten() {
                 self.chains.put(target, flash.backend.media().erases(SuperblockId::new(target)));
             }
             fold.phase = Phase::Erasing;
             self.fold = Some(fold);
             return;
         }
-        let Some(target) = fold.target.or_else(|| self.chains.take()) else {
+        if !self.take_targets(&mut fold) {
             // Until something has been erased.
             self.worn_out = true;
             self.put_away(fold);
             return;
-        };
-        (fold.target, fold.phase, self.is_gathered) = (Some(target), Phase::Gathering, true);
+        }
+        (fold.phase, self.is_gathered) = (Phase::Gathering, true);
         if self.spec.fold_assistance {
             self.gather_fold(flash, &mut fold);
         }
         self.fold = Some(fold);
+    }
+
+    /// Finds blocks for the copies. If there are too few for SLC mode, the logical block is not to be in it. False if there
+    /// is none.
+    fn take_targets(&mut self, fold: &mut Fold) -> bool {
+        let half = self.half(true);
+        let needed = |fold: &Fold| {
+            let has = |part: u32| fold.copies.iter().any(|copy| !fold.slc || copy.offset / half == part);
+            [has(0), fold.slc && has(1)]
+        };
+        let wanted = needed(fold).iter().filter(|needed| **needed).count() as u32;
+        fold.slc &= self.chains.spare() + u32::from(fold.targets[0].is_some()) >= wanted;
+        if !needed(fold)[0] {
+            fold.targets.swap(0, 1);
+        }
+        let needed = needed(fold);
+        for (target, needed) in fold.targets.iter_mut().zip(needed) {
+            *target = if needed { target.or_else(|| self.chains.take()) } else { *target };
+        }
+        fold.targets.iter().any(Option::is_some)
     }
 
     fn gather_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, fold: &mut Fold) {
@@ -134,15 +189,20 @@ impl ChangFtl {
 
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, fold: &mut Fold) {
         let list = flash.backend.open_list(Class::Other, 0);
-        let superblock = SuperblockId::new(fold.target.expect("a target"));
+        let half = self.half(fold.slc);
         let first = fold.lba * self.pages;
         for copy in &mut fold.copies {
             let read = flash.backend.add_read(list, fold.cause, SuperblockId::new(copy.from / self.pages));
             let lpn = Lpn::new(first + copy.offset);
             let slot = Slot { psn: Psn::new(copy.from), lpn, expected: true, ..Slot::default() };
             let from = flash.backend.push_slot(read, slot);
-            let target = Target { superblock, offset: copy.offset };
+            let block = fold.targets[(copy.offset / half) as usize].expect("a target");
+            let target = Target { superblock: SuperblockId::new(block), offset: copy.offset % half };
             let program = flash.backend.add_program(list, fold.cause, target, Stream::Copies);
+            if fold.slc {
+                flash.backend.in_slc_mode(program);
+                self.counts.slc_mode_pages += 1;
+            }
             let to = flash.backend.push_slot(program, Slot { mask: copy.slc, ..Slot::default() });
             flash.backend.forward_in_turn(from, to);
             copy.to = Some(to);
@@ -160,29 +220,49 @@ impl ChangFtl {
     pub(super) fn copied<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
         flash.backend.release(list);
         let mut fold = self.fold.take().expect("a fold");
-        let target = fold.target.take().expect("a target");
+        let half = self.half(fold.slc);
         let first = fold.lba * self.pages;
-        let torn = |copy: &Copy| flash.backend.media().spare(self.slot(target, copy.offset)) == Spare::Torn;
-        if fold.copies.iter().any(torn) {
-            // The originals are all there.
-            self.retire(flash, target);
-            fold.phase = Phase::Begun;
+        let torn = |target: u32| {
+            let media = flash.backend.media();
+            (0..half).any(|page| media.spare(self.slot(target, page)) == Spare::Torn)
+        };
+        let failed = fold.targets.map(|target| target.is_some_and(torn));
+        if failed != [false; 2] {
+            // The originals are all there. What else was copied is in the way.
+            for (target, failed) in std::mem::take(&mut fold.targets).into_iter().zip(failed) {
+                match target {
+                    Some(target) if failed => self.retire(flash, target),
+                    target => fold.old.extend(target),
+                }
+            }
+            (fold.phase, fold.again) = (Phase::Erasing, true);
             self.fold = Some(fold);
             return;
         }
         for copy in &fold.copies {
             let lpn = first + copy.offset;
-            self.set_map(lpn, self.slot(target, copy.offset).get());
+            let target = fold.targets[(copy.offset / half) as usize].expect("a target");
+            self.set_map(lpn, self.slot(target, copy.offset % half).get());
             if copy.slc != 0 {
                 self.counts.assisted += u64::from(copy.slc.count_ones());
                 self.drop_sectors(lpn, u64::MAX);
             }
         }
         self.chains.replace(fold.lba, None, &mut fold.old);
-        let block = self.chains.block_mut(target);
-        block.programmed = fold.copies.last().map_or(0, |copy| copy.offset + 1);
-        block.in_order = block.programmed == fold.copies.len() as u32;
-        self.chains.append(fold.lba, target);
+        for (part, target) in (0..).zip(std::mem::take(&mut fold.targets)) {
+            let Some(target) = target else { continue };
+            let pages = fold.copies.iter().map(|copy| copy.offset).filter(|offset| offset / half == part);
+            let (count, last) = pages.fold((0, 0), |(count, _), offset| (count + 1, offset % half));
+            let block = self.chains.block_mut(target);
+            (block.slc, block.base, block.programmed) = (fold.slc, part * half, last + 1);
+            block.in_order = block.programmed == count;
+            if self.chains.chain(fold.lba).next().is_none() {
+                self.chains.append(fold.lba, target);
+            } else {
+                self.chains.append_second(fold.lba, target);
+            }
+        }
+        self.set_mode(fold.lba, fold.slc);
         if fold.cause == Cause::Gc {
             self.counts.folds += 1;
         } else {
@@ -193,6 +273,11 @@ impl ChangFtl {
     }
 
     fn erase_old<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, mut fold: Fold) {
+        if fold.old.is_empty() && fold.again {
+            (fold.phase, fold.again) = (Phase::Begun, false);
+            self.fold = Some(fold);
+            return;
+        }
         if fold.old.is_empty() {
             let cause = fold.cause;
             self.put_away(fold);
@@ -243,7 +328,8 @@ impl ChangFtl {
         let Some((from, to)) = wear.look(|block| chains.block(block).spare) else { return };
         let lba = self.chains.block(from).lba;
         if lba != NONE && self.chains.take_this(to) {
-            self.begin_fold(lba, Cause::Wear, Some(to));
+            let slc = self.chains.is_slc(lba);
+            self.begin_fold((lba, slc), Cause::Wear, Some(to));
         }
     }
 

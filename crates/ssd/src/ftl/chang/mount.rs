@@ -6,11 +6,12 @@
 //! a page there has taken along every sector that was older, and those with its own version have its content, or were
 //! written to the SLC flash after it.
 
-use flash::nand::{BlockBirth, Media, Sector, Spare};
+use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
 use flash::units::{Psn, Span, SuperblockId};
 
 use super::cache::MapCache;
-use super::chains::{Chains, NONE};
+use super::chains::{Block, Chains, NONE};
+use super::density::Density;
 use super::log::CircularLog;
 use super::slc::Slc;
 use super::wear::DualPool;
@@ -39,6 +40,7 @@ impl ChangFtl {
             chains: Chains::new(logical, blocks, pages, wear.dynamic),
             cache: MapCache::new(logical, spec.mapping_cache),
             wear: wear.threshold.map(|threshold| DualPool::new(threshold, wear.check_every, blocks, counts)),
+            density: spec.density.as_ref().map(|density| Density::new(density, logical, super::spec::block(&geometry))),
             erases: media.all_erases().map(u64::from).sum(),
             slc: None,
             queue: std::collections::VecDeque::new(),
@@ -124,8 +126,14 @@ impl ChangFtl {
             }
             let found = self.chains.block_mut(*block);
             (found.programmed, found.in_order) = (next, in_order);
+            found.slc = media.mode(SuperblockId::new(*block)) == Mode::Slc;
+            if found.slc && self.density.is_none() {
+                // A snapshot of a disk that had the mode: nothing more is written there.
+                found.programmed = self.pages;
+            }
         }
-        // The block in which each page is at its own offset is the data block; of several, and without one, the oldest.
+        // The block in which each page is at its own offset is the data block; of several, and without one, the oldest. In
+        // SLC mode there is another for the other half.
         for data in [true, false] {
             for (_, block) in &programmed {
                 let found = *self.chains.block(*block);
@@ -134,14 +142,30 @@ impl ChangFtl {
                 }
                 let lba = self.lba_of(media, *block);
                 let first = self.chains.chain(lba).next().is_none();
-                if data && !(first && self.is_in_place(media, *block)) {
+                if data {
+                    let Some(base) = self.base_of(media, *block) else { continue };
+                    self.chains.block_mut(*block).base = base;
+                    if first {
+                        self.chains.append(lba, *block);
+                    } else if found.slc && self.chains.lacks_half(lba, base) {
+                        self.chains.append_second(lba, *block);
+                    }
                     continue;
                 }
-                if !data && first {
+                if first {
                     // Nothing is written to it at a page's own offset.
                     self.chains.block_mut(*block).programmed = self.pages;
                 }
                 self.chains.append(lba, *block);
+            }
+        }
+        if let Some(density) = &mut self.density {
+            for (_, block) in &programmed {
+                let Block { lba, slc, .. } = *self.chains.block(*block);
+                if slc && lba != NONE && !self.chains.is_slc(lba) {
+                    self.chains.set_slc(lba, true);
+                    density.count += 1;
+                }
             }
         }
         let useless = programmed.into_iter().map(|(_, block)| block);
@@ -157,11 +181,16 @@ impl ChangFtl {
         (0..self.pages).find_map(of).expect("a valid page")
     }
 
-    fn is_in_place<S: Sector>(&self, media: &Media<S>, block: u32) -> bool {
-        (0..self.pages).all(|page| match media.spare(self.slot(block, page)) {
-            Spare::Data { lpn, .. } => lpn.get() % self.pages == page,
-            Spare::Empty | Spare::Torn => true,
-        })
+    /// The page of the logical block that the first of this block is for, if each is where it is in a data block.
+    fn base_of<S: Sector>(&self, media: &Media<S>, block: u32) -> Option<u32> {
+        let mut bases = (0..self.pages).filter_map(|page| match media.spare(self.slot(block, page)) {
+            Spare::Data { lpn, .. } => Some((lpn.get() % self.pages).checked_sub(page)),
+            Spare::Empty | Spare::Torn => None,
+        });
+        let base = bases.next()??;
+        let half = Mode::Slc.pages(self.pages);
+        let possible = base == 0 || self.chains.block(block).slc && base == half;
+        (possible && bases.all(|other| other == Some(base))).then_some(base)
     }
 
     /// Finds head, tail and sectors of the SLC log.

@@ -151,6 +151,10 @@ impl ChangFtl {
         };
         let (superblock, offset) = self.geometry.locate(page.psn);
         let program = flash.backend.add_program(list, cause, Target { superblock, offset }, Stream::Host);
+        if self.chains.block(superblock.get()).slc {
+            flash.backend.in_slc_mode(program);
+            self.counts.slc_mode_pages += 1;
+        }
         let slot = Slot {
             lpn: Lpn::new(lpn),
             version: page.version,
@@ -181,10 +185,13 @@ impl ChangFtl {
         }
         self.counts.scans += 1;
         self.counts.misses += u64::from(for_write);
-        let skipped = usize::from(!self.spec.scan_data_blocks);
-        let chain = self.chains.chain(lba).skip(skipped);
-        let looks = chain.map(|block| (block, self.chains.block(block).programmed));
-        self.looks.extend(looks.filter(|(_, pages)| *pages > 0));
+        let Self { chains, looks, spec, .. } = self;
+        let look = |block| (block, chains.block(block).programmed.min(chains.room(block)));
+        if spec.scan_data_blocks {
+            looks.extend(chains.chain(lba).map(look).filter(|(_, pages)| *pages > 0));
+        } else {
+            looks.extend(chains.logs(lba).map(look).filter(|(_, pages)| *pages > 0));
+        }
     }
 
     /// Adds what is to be looked at to a list.

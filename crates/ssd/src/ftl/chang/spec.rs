@@ -6,6 +6,7 @@ use flash::units::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::density::DensitySpec;
 use super::filter::ThresholdBy;
 use super::table::Probing;
 
@@ -45,6 +46,10 @@ pub struct ChangSpec {
     /// Part of its running mean below which the share of updates closes the way back to the head. The paper says
     /// "notably".
     pub safety_valve: Ratio,
+    /// Dynamic density control, which the paper compares with: without SLC flash, what is accessed often is in SLC mode in
+    /// the MLC flash (Sec. 5.1). None if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub density: Option<DensitySpec>,
 }
 
 impl Default for ChangSpec {
@@ -63,17 +68,24 @@ impl Default for ChangSpec {
             copy_back: true,
             fold_assistance: true,
             safety_valve: Ratio::new(0.8),
+            density: None,
         }
     }
+}
+
+/// The data of a block.
+pub(super) fn block(geometry: &Geometry) -> Bytes {
+    flash::units::SECTOR * (u64::from(geometry.superblock_slots()) * u64::from(geometry.sectors))
 }
 
 /// Spare blocks that no log block is made of: one for the data block of a fold, and two in its place if it fails.
 pub(crate) const RESERVE: u32 = 3;
 
 impl ChangSpec {
-    /// Units that the host may see at most: besides the data blocks there is a log block, and the reserve.
-    pub(crate) fn most_units(geometry: &Geometry) -> u64 {
-        u64::from(geometry.superblock_count().saturating_sub(RESERVE + 1)) * u64::from(geometry.superblock_slots())
+    /// Blocks that what the host sees leaves free at least: a log block, the reserve, and the extra capacity for SLC mode.
+    pub(crate) fn least_spare(&self, geometry: &Geometry) -> u32 {
+        let extra = self.density.as_ref().map_or(0, |density| density.blocks(block(geometry)));
+        extra.saturating_add(RESERVE + 1)
     }
 
     /// Entries of the hash table of an SLC flash.
@@ -99,6 +111,7 @@ impl ChangSpec {
             let message = format!("{} entries", self.hash_entries.unwrap_or_default());
             faults.push(Fault::new("ftl.chang.hash-entries", message, "use 4 to 67108863, or leave it out"));
         }
+        faults.extend(self.density.iter().flat_map(|density| density.faults(geometry)));
         let unit = Bytes::new(u64::from(geometry.sectors) * 512);
         if geometry.slots > 1 {
             let message = format!("a page holds {} mapping units of {unit}, and this FTL maps pages", geometry.slots);

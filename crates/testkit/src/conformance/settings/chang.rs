@@ -5,6 +5,7 @@ use flash::units::{Bytes, Ratio};
 use ssd::{ChangSpec, FtlKind, FtlSpec, MapSpec, Probing, SlcSpec, Spec, ThresholdBy, WearSpec};
 
 use super::{Setting, base, buffer};
+use crate::swarm::density;
 
 /// Pages of four sectors, blocks of four pages, two channels of twelve blocks; the host sees half of them. The SLC flash
 /// has eight blocks of four pages of two sectors, and a table of sixteen entries.
@@ -58,6 +59,16 @@ pub(super) fn settings() -> Vec<Setting> {
     }
     add("data blocks are looked at, one mapping", false, &|spec| {
         (chang(spec).scan_data_blocks, chang(spec).mapping_cache) = (true, 1);
+    });
+    for (name, extra, spare) in [("", 4, 0.5), (", the least over-provisioning", 2, 0.25)] {
+        add(&format!("density control{name}"), false, &|spec| {
+            spec.ftl.over_provisioning = Ratio::new(spare);
+            chang(spec).density = Some(density(Bytes::new(8192) * extra, 12));
+        });
+    }
+    add("density control, static wear levelling", false, &|spec| {
+        spec.ftl.wear = WearSpec { dynamic: false, threshold: Some(4), check_every: 2 };
+        chang(spec).density = Some(density(Bytes::new(8192) * 3, 8));
     });
     add("blocks of 12 pages", false, &|spec| {
         spec.flash.blocks = Some(8);

@@ -1,0 +1,266 @@
+//! Dynamic density control: the flash that is accessed often is in SLC mode (Kgil et al., as Chang, Sec. 5.1 and 5.3.1,
+//! compares it).
+//!
+//! A logical block in SLC mode needs twice the room: its data block is two physical ones, of which each offers half its pages,
+//! and so do its log blocks. The paper says neither how a logical block is found to be accessed often nor when it changes:
+//! here accesses are counted for each, and after a number of them the counts are ranked and halved. Those at the top of the
+//! ranking, as many as the extra capacity has blocks, are frequent. A fold is what changes the mode, because it copies
+//! everything anyway; one that is frequent and has log blocks is folded before others. There is nothing else about garbage
+//! collection that differs.
+
+use std::collections::VecDeque;
+
+use flash::fault::Fault;
+use flash::nand::Geometry;
+use flash::units::{Bytes, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Dynamic density control: logical blocks that are accessed often are in SLC mode.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DensitySpec {
+    /// Flash, part of what `flash` says, that the host never sees: a logical block in SLC mode takes a block of it beside its
+    /// own. No more are in SLC mode than it has room for.
+    pub extra: Bytes,
+    /// Array read of a page in SLC mode. Per byte a page of the part takes 1.2 times as long (Chang, Sec. 5.3.1).
+    #[serde(default = "read")]
+    pub read: Span,
+    /// Array program of a page in SLC mode. Per byte a page of the part takes twice as long (Chang, Sec. 5.3.1).
+    #[serde(default = "program")]
+    pub program: Span,
+    /// Accesses, one for each request and logical block, after which it is decided anew what is frequent. Ours.
+    #[serde(default = "rank_every")]
+    pub rank_every: u32,
+}
+
+/// Two pages of 2 KiB of the SLC part, in which a page of 4 KiB lies.
+const fn read() -> Span {
+    Span::from_us(50)
+}
+
+const fn program() -> Span {
+    Span::from_us(400)
+}
+
+const fn rank_every() -> u32 {
+    100_000
+}
+
+impl DensitySpec {
+    /// Blocks of the extra capacity.
+    pub(crate) fn blocks(&self, block: Bytes) -> u32 {
+        u32::try_from(self.extra.get() / block.get()).unwrap_or(u32::MAX)
+    }
+
+    /// What is wrong with it on such a flash array.
+    pub(super) fn faults(&self, geometry: &Geometry) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let block = super::spec::block(geometry);
+        let mut add = |path: &str, message: String, remedy: String| {
+            faults.push(Fault::new(format!("ftl.chang.density{path}"), message, remedy));
+        };
+        if self.extra.get() == 0 || !self.extra.get().is_multiple_of(block.get()) {
+            let message = format!("{} is not a whole number of blocks of {block}", self.extra);
+            add(".extra", message, "use a multiple of a block".into());
+        }
+        for (path, time) in [(".read", self.read), (".program", self.program)] {
+            if time.is_zero() {
+                add(path, "the array takes no time".into(), "give it, e.g. \"50us\"".into());
+            }
+        }
+        if self.rank_every == 0 {
+            add(".rank-every", "is zero".into(), "there must be at least one".into());
+        }
+        if !geometry.pages.is_multiple_of(2) {
+            let message = format!("blocks of {} pages have no half", geometry.pages);
+            add("", message, "use an even number of pages".into());
+        }
+        faults
+    }
+}
+
+/// Which logical blocks are accessed often.
+#[derive(Clone, Debug)]
+pub(super) struct Density {
+    /// Logical blocks that may be in SLC mode.
+    pub(super) most: u32,
+    /// Those that are.
+    pub(super) count: u32,
+    rank_every: u32,
+    since: u32,
+    /// Accesses, halved at each ranking.
+    counts: Vec<u16>,
+    /// Those at the last ranking, before they were halved, and how many make a logical block frequent.
+    ranked: Vec<u16>,
+    frequent: u16,
+    /// The counts in order; kept for its room.
+    order: Vec<u16>,
+    /// Logical blocks that the last ranking found frequent and in the wrong mode.
+    waiting: VecDeque<u32>,
+    /// Where the search for one that is not frequent any more goes on.
+    hand: u32,
+}
+
+/// What is to be folded next, and into which mode.
+pub(super) type Change = (u32, bool);
+
+impl Density {
+    pub(super) fn new(spec: &DensitySpec, logical: u32, block: Bytes) -> Self {
+        Self {
+            most: spec.blocks(block),
+            count: 0,
+            rank_every: spec.rank_every,
+            since: 0,
+            counts: vec![0; logical as usize],
+            ranked: vec![0; logical as usize],
+            frequent: u16::MAX,
+            order: vec![0; logical as usize],
+            waiting: VecDeque::new(),
+            hand: 0,
+        }
+    }
+
+    /// A request accesses a logical block.
+    pub(super) fn access(&mut self, lba: u32, is_slc: impl Fn(u32) -> bool) {
+        self.counts[lba as usize] = self.counts[lba as usize].saturating_add(1);
+        self.since += 1;
+        if self.since == self.rank_every {
+            self.since = 0;
+            self.rank(is_slc);
+        }
+    }
+
+    fn rank(&mut self, is_slc: impl Fn(u32) -> bool) {
+        self.ranked.copy_from_slice(&self.counts);
+        self.order.copy_from_slice(&self.counts);
+        self.order.sort_unstable_by(|a, b| b.cmp(a));
+        // The first that finds no room says how many accesses are not enough, and once is not often.
+        let too_few = self.order.get(self.most as usize).copied().unwrap_or(0).max(1);
+        self.frequent = too_few.saturating_add(1);
+        self.counts.iter_mut().for_each(|count| *count /= 2);
+        self.waiting.clear();
+        let Self { ranked, frequent, waiting, .. } = self;
+        waiting
+            .extend((0..).zip(ranked).filter(|(lba, count)| **count >= *frequent && !is_slc(*lba)).map(|(lba, _)| lba));
+    }
+
+    fn is_frequent(&self, lba: u32) -> bool {
+        self.ranked[lba as usize] >= self.frequent
+    }
+
+    /// True if a logical block in SLC mode is accessed too rarely: half as often as one that is taken in, so that those
+    /// that are nearly equal do not change places with every ranking.
+    fn is_rare(&self, lba: u32) -> bool {
+        self.frequent < u16::MAX && self.ranked[lba as usize] < self.frequent / 2
+    }
+
+    /// The mode that a fold is to leave a logical block in.
+    pub(super) fn mode_of(&self, lba: u32, is_slc: bool) -> bool {
+        if is_slc { !self.is_rare(lba) } else { self.is_frequent(lba) && self.count < self.most }
+    }
+
+    /// What must change its mode before anything else is folded: a frequent logical block, or, if there is no room for
+    /// it, one that makes room.
+    pub(super) fn next_change(
+        &mut self,
+        has_log: impl Fn(u32) -> bool,
+        is_slc: impl Fn(u32) -> bool,
+    ) -> Option<Change> {
+        while let Some(lba) = self.waiting.front().copied() {
+            if is_slc(lba) || !has_log(lba) {
+                self.waiting.pop_front();
+            } else if self.count < self.most {
+                self.waiting.pop_front();
+                return Some((lba, true));
+            } else {
+                let rare = self.search(|this, lba| is_slc(lba) && this.is_rare(lba));
+                if rare.is_none() {
+                    self.waiting.clear();
+                }
+                return rare.map(|lba| (lba, false));
+            }
+        }
+        None
+    }
+
+    /// A logical block that gives its second block back, if flash has become scarce.
+    pub(super) fn give_back(&mut self, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
+        self.search(|_, lba| is_slc(lba)).map(|lba| (lba, false))
+    }
+
+    /// The next logical block, from where the last search ended.
+    fn search(&mut self, wanted: impl Fn(&Self, u32) -> bool) -> Option<u32> {
+        if self.count == 0 {
+            return None;
+        }
+        let all = self.counts.len() as u32;
+        let found = (self.hand..all).chain(0..self.hand).find(|lba| wanted(self, *lba))?;
+        self.hand = (found + 1) % all;
+        Some(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NO: fn(u32) -> bool = |_| false;
+
+    /// Room for two of six, ranked after twelve accesses.
+    fn density() -> Density {
+        let spec = DensitySpec { extra: Bytes::new(8192), read: read(), program: program(), rank_every: 12 };
+        Density::new(&spec, 6, Bytes::new(4096))
+    }
+
+    fn accesses(density: &mut Density, lbas: &[u32]) {
+        lbas.iter().for_each(|lba| density.access(*lba, NO));
+    }
+
+    #[test]
+    fn the_most_accessed_are_frequent_as_far_as_there_is_room() {
+        let mut density = density();
+        accesses(&mut density, &[0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
+        let frequent: Vec<u32> = (0..6).filter(|lba| density.mode_of(*lba, false)).collect();
+        assert_eq!(frequent, [1, 2]);
+        assert_eq!(density.next_change(|lba| lba == 2, NO), Some((2, true)));
+        assert_eq!(density.next_change(|lba| lba == 2, NO), None);
+    }
+
+    #[test]
+    fn of_equal_ones_none_is_frequent_and_neither_is_one_access() {
+        let mut density = density();
+        accesses(&mut density, &[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
+        assert!((0..6).all(|lba| !density.mode_of(lba, false)));
+        let mut density = self::density();
+        density.rank_every = 2;
+        accesses(&mut density, &[0, 1]);
+        assert!((0..6).all(|lba| !density.mode_of(lba, false)));
+    }
+
+    #[test]
+    fn one_that_is_rare_makes_room() {
+        let mut density = density();
+        density.count = 2;
+        accesses(&mut density, &[0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
+        let is_slc = |lba| lba == 0 || lba == 2;
+        density.waiting = [1].into();
+        assert_eq!(density.next_change(|_| true, is_slc), Some((0, false)));
+        // It stays until it is there.
+        density.count = 1;
+        assert_eq!(density.next_change(|_| true, is_slc), Some((1, true)));
+        assert!(density.mode_of(2, true) && !density.mode_of(0, true));
+    }
+
+    #[test]
+    fn those_that_are_nearly_as_frequent_stay() {
+        let mut density = density();
+        density.count = 2;
+        accesses(&mut density, &[1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
+        assert_eq!((density.mode_of(3, false), density.mode_of(3, true)), (false, true));
+        let is_slc = |lba| lba == 3 || lba == 2;
+        assert_eq!(density.next_change(|_| true, is_slc), None, "nobody makes room for 1");
+        assert_eq!(density.give_back(is_slc), Some((2, false)));
+        assert_eq!(density.give_back(is_slc), Some((3, false)));
+    }
+}
