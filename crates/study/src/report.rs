@@ -38,6 +38,7 @@ use flash::units::Energy;
 
 use crate::oracle::Verified;
 use crate::run::RunResult;
+use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 /// Where a result comes from; every result file says so.
@@ -53,6 +54,8 @@ pub struct About {
     pub device: String,
     /// Name of the workload.
     pub workload: String,
+    /// What the flash of the device costs, if that is known.
+    pub cost: Option<ssd::Cost>,
     /// The resolved configuration: a table for the device, one for the workload and one for the run.
     pub config: toml::Table,
 }
@@ -66,6 +69,8 @@ pub struct Report<'a> {
     pub result: &'a RunResult,
     /// What happened in a window of the run, if that was watched.
     pub timeline: Option<&'a Timeline>,
+    /// Where the time of the requests went, if that was watched.
+    pub explained: &'a [Explained],
     /// Erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
     /// Energy spent during the run, by name; empty if it is not known.

@@ -154,6 +154,7 @@ pub fn write_all(
                 seed: spec.seeds.first().copied().unwrap_or_default(),
                 device: spec.device.display().to_string(),
                 workload: spec.workload.display().to_string(),
+                cost: None,
                 config,
             };
             let file = BufWriter::new(File::create(folder.join(format!("{name}.parquet")))?);

@@ -169,7 +169,16 @@ mod tests {
     fn of(result: &RunResult, erase_counts: &[u32], check: impl FnOnce(&Page, &Summary)) {
         let about = About { device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
         let report =
-            Report { about: &about, result, timeline: None, erase_counts, energy: &[], verified: None, notes: &[] };
+            Report {
+                about: &about,
+                result,
+                timeline: None,
+                explained: &[],
+                erase_counts,
+                energy: &[],
+                verified: None,
+                notes: &[],
+            };
         let summary = Summary::new(&report);
         check(&page(&[(report, &summary)]), &summary);
     }
@@ -277,6 +286,7 @@ mod tests {
             about: &about,
             result: &result,
             timeline: None,
+            explained: &[],
             erase_counts: &[],
             energy: &[],
             verified: None,
