@@ -308,7 +308,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("out");
         let out = crate::report::OutDir::create(&path).expect("writable");
-        write_all(out, &Program::default(), &outcomes, &claims).expect("written");
+        let page = page(&Program::default(), &outcomes, &claims);
+        write_all(out, &Program::default(), &outcomes, &claims, &page).expect("written");
         let mut names: Vec<_> =
             std::fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
         names.sort();

@@ -1,6 +1,7 @@
 //! What came of a run, for people and for programs: a table, JSON, Parquet and a page to look at.
 
 mod columns;
+mod explained;
 mod figure;
 mod figures;
 mod hybrid;
@@ -16,6 +17,7 @@ mod table;
 
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
+pub(crate) use explained::{parts_of_time, stack_of_parts};
 pub use figure::{
     Axis, COLOURS, Chart, Course, Figure, HeatRow, Lane, LaneSlice, Line, Names, Number, Part, Scale, Stack,
 };

@@ -82,7 +82,8 @@ impl Band {
         let mean = |of: &dyn Fn(&Self) -> f64| {
             bands.clone().map(|band| of(band) * band.requests as f64).sum::<f64>() / requests as f64
         };
-        let named = |times: &Times, name: &str| times.iter().find(|(other, _)| *other == name).map_or(0.0, |time| time.1);
+        let named =
+            |times: &Times, name: &str| times.iter().find(|(other, _)| *other == name).map_or(0.0, |time| time.1);
         let part = |part: Part| (part.name(), mean(&|band| named(&band.parts_us, part.name())));
         let behind = |cause: Cause| (cause.name(), mean(&|band| named(&band.behind_us, cause.name())));
         (requests > 0).then(|| Self {

@@ -10,9 +10,9 @@ use ssd::{Precondition, Resolved, Spec, Ssd};
 use testkit::{List, conformance, requests};
 use workload::{Arrival, Pacing};
 
+use super::explain::{self, Band};
 use super::journey::{Journey, Part};
 use super::timeline::{Timeline, Window};
-use super::explain::{self, Band};
 use super::{Watch, Watcher};
 use crate::oracle::Blank;
 use crate::run::{Record, RunResult, Runner};
@@ -151,7 +151,8 @@ fn bands_are_the_fastest_to_the_slowest() {
     let mut from = 0;
     for band in bands {
         let some = &each[from..from + band.requests as usize];
-        let mean = |of: &dyn Fn(&Journey) -> Span| some.iter().map(|j| of(j).as_us_f64()).sum::<f64>() / some.len() as f64;
+        let mean =
+            |of: &dyn Fn(&Journey) -> Span| some.iter().map(|j| of(j).as_us_f64()).sum::<f64>() / some.len() as f64;
         let latency = mean(&|journey| journey.latency());
         assert!((band.latency_us / latency - 1.0).abs() < 5e-3, "{band:?}, {latency}");
         for part in Part::ALL {
