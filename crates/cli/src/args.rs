@@ -176,6 +176,10 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "RULE", default_value = "overlay")]
     pub(crate) volumes: String,
 
+    /// Say also where the time of the requests went, on the mean and of the slowest in a hundred; a report always does
+    #[arg(long)]
+    pub(crate) explain: bool,
+
     /// Seeds; a result is the mean over them
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0")]
     pub(crate) seeds: Vec<u64>,

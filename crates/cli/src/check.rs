@@ -189,6 +189,9 @@ fn sheet(device: &Device) -> String {
         };
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
     }
+    let cost = resolved.cost();
+    let small = if cost.second > 0.0 { format!(", of which {:.2} in front", cost.second) } else { String::new() };
+    line("cost", format!("{:.2} GiB of MLC flash for the flash{small}; RAM and all else not counted", cost.total()));
     let limits = Limits::new(resolved);
     let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));
     line("limits", format!("reads {read} ({read_by}), writes {write} ({write_by}),"));

@@ -29,12 +29,14 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     let outcome = lab::run(plan, &program, args.lab.jobs, &|done, all| bar.step(done, all));
     let outcomes = [outcome.map_err(|error| Failure::lab(&error))?];
     let comparison = Comparison::new(&outcomes[0]);
+    let shown = page(&program, &comparison);
     if let Some(dir) = dir {
-        lab::write_all(dir, &program, &outcomes, &[])?;
+        lab::write_all(dir, &program, &outcomes, &[], &shown)?;
     }
-    let report = file.map(|file| file.finish(&page(&program, &comparison))).transpose()?;
+    let alone = file.map(|file| file.finish(&shown)).transpose()?;
     print(results, &if args.lab.json { comparison.json() } else { comparison.table() })?;
-    if let Some(report) = report {
+    let in_dir = args.lab.out.as_ref().map(|dir| dir.join("report.html"));
+    for report in in_dir.iter().chain(&alone) {
         eprintln!("report: {}", report.display());
     }
     Ok(())
@@ -52,6 +54,8 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         depth: args.depth,
         time_scale: args.time_scale,
         verify: args.lab.verify,
+        // A page says where the time went.
+        explain: args.explain || args.lab.report.is_some() || args.lab.out.is_some(),
         limit: args.limit,
         skip: args.skip,
         extent: Some(args.extent.name().into()),

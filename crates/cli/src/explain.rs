@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::json;
 use study::watch::Watch;
-use study::watch::explain::{OneRequest, explain as bands, table};
+use study::watch::explain::{OneRequest, table};
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, print};
@@ -29,7 +29,7 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
                 Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
             }
         };
-        let explained = bands(watch.finished());
+        let explained = watch.bands();
         let text = match (json, &one) {
             (true, one) => {
                 let mut text = serde_json::to_string_pretty(&json!({ "explained": explained, "request": one }))
@@ -43,5 +43,9 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
         print(results, &text)
     };
     // The results of the run itself are what `flashloom run` prints.
-    watched(args, Watch::default().journeys(request), Watch::begin, finish, &mut io::sink())
+    let watch = match request {
+        Some(_) => Watch::default().journeys(request),
+        None => Watch::default().explaining(),
+    };
+    watched(args, watch, finish, &mut io::sink())
 }

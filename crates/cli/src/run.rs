@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use flash::nand::{Sector, Stamp};
-use flash::units::{Energy, Sectors, Span, Time};
+use flash::units::{Energy, Sectors, Span};
 use ssd::{Drive, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
@@ -13,6 +13,7 @@ use study::reconcile::reconcile;
 use study::report::{About, OutDir, PageFile, Report, RequestFile, Summary, page, table};
 use study::run::{Flow, RunResult, Runner};
 use study::snapshot::SnapshotFile;
+use study::watch::explain::Explained;
 use study::watch::timeline::{Timeline, TimelineFile};
 use study::watch::{Watch, Watcher};
 use workload::Pacing;
@@ -30,10 +31,20 @@ const SETTLE: Span = Span::from_secs(60);
 
 /// Does what `flashloom run` is asked.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
-    let Some(path) = &args.output.timeline else { return watched(args, (), |(), _| {}, |()| Ok(()), results) };
+    let output = &args.output;
+    // A page says where the time went. Nobody else should wait longer for it.
+    let explains = output.report.is_some() || output.out.is_some();
+    let watch = if explains { Watch::default().explaining() } else { Watch::default() };
+    let Some(path) = &output.timeline else {
+        return if explains {
+            watched(args, watch, |_| Ok(()), results)
+        } else {
+            watched(args, (), |()| Ok(()), results)
+        };
+    };
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let file = TimelineFile::create(path)?;
-    let watch = Watch::default().timeline(Timeline::new(args.output.window.unwrap_or_default()));
+    let watch = watch.timeline(Timeline::new(output.window.unwrap_or_default()));
     let finish = |watch: &Watch| {
         let timeline = watch.seen().expect("a timeline was asked for");
         if timeline.slices().is_empty() {
@@ -45,16 +56,15 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         }
         Ok(file.finish(timeline)?)
     };
-    watched(args, watch, Watch::begin, finish, results)?;
+    watched(args, watch, finish, results)?;
     eprintln!("timeline: {} (open it in https://ui.perfetto.dev)", path.display());
     Ok(())
 }
 
-/// Runs with somebody who watches the flash: who is told when the run begins, and has the last word.
+/// Runs with somebody who watches the flash, and has the last word.
 pub(crate) fn watched<O: Watcher>(
     args: &RunArgs,
     observer: O,
-    begin: fn(&mut O, Time),
     finish: impl FnOnce(&O) -> Result<(), Failure>,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -69,10 +79,10 @@ pub(crate) fn watched<O: Watcher>(
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let check = |oracle: &Oracle| Some(oracle.verified());
         let mut oracle = Oracle::blank(granularity);
-        let drive = on_disk::<Stamp, _, _>(&device, workload, &mut oracle, check, args, (observer, begin), results)?;
+        let drive = on_disk::<Stamp, _, _>(&device, workload, &mut oracle, check, args, observer, results)?;
         finish(drive.observer())
     } else {
-        let drive = on_disk::<(), _, _>(&device, workload, &mut Blank, |_| None, args, (observer, begin), results)?;
+        let drive = on_disk::<(), _, _>(&device, workload, &mut Blank, |_| None, args, observer, results)?;
         finish(drive.observer())
     }
 }
@@ -83,7 +93,7 @@ fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
     payload: &mut P,
     check: fn(&P) -> Option<Verified>,
     args: &RunArgs,
-    (observer, begin): (O, fn(&mut O, Time)),
+    observer: O,
     results: &mut dyn Write,
 ) -> Result<Ssd<S, O>, Failure> {
     workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
@@ -97,7 +107,7 @@ fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
         snapshot.finish(drive.media())?;
     }
     let start = drive.now();
-    begin(drive.observer_mut(), start);
+    drive.observer_mut().begin(start);
     let load = Load { stages: workload.stages, tenants };
     execute(&mut drive, load, payload, check, (args, &about), outputs, results)?;
     Ok(drive)
@@ -177,6 +187,7 @@ fn stem(path: &Path) -> String {
 struct Outcome {
     about: About,
     result: RunResult,
+    explained: Vec<Explained>,
     erase_counts: Vec<u32>,
     energy: Vec<(String, Energy)>,
     verified: Option<Verified>,
@@ -185,8 +196,8 @@ struct Outcome {
 
 impl Outcome {
     fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
-        let Self { about, result, erase_counts, energy, verified, notes } = self;
-        Report { about, result, timeline, erase_counts, energy, verified: *verified, notes }
+        let Self { about, result, explained, erase_counts, energy, verified, notes } = self;
+        Report { about, result, timeline, explained, erase_counts, energy, verified: *verified, notes }
     }
 }
 
@@ -216,11 +227,12 @@ where
         let result =
             drive_through(drive, (&mut stage, &mut tenants), done, payload, args, &about, outputs.log.as_mut())?;
         let energy = drive.energy(&result.counters());
+        let explained = drive.explained();
         let (erase_counts, verified, mut notes) = (drive.erase_counts(), check(payload), stage.source.notes());
         for tenant in &tenants {
             notes.extend(tenant.stage.source.notes().iter().map(|note| format!("{}: {note}", tenant.name)));
         }
-        outcomes.push(Outcome { about, result, erase_counts, energy, verified, notes });
+        outcomes.push(Outcome { about, result, explained, erase_counts, energy, verified, notes });
     }
     let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report(None))).collect();
     if let Some(log) = outputs.log {
@@ -341,7 +353,7 @@ fn about(args: &RunArgs, device: &Device, workload: &Workload, tenants: &[Tenant
     if !tenants.is_empty() {
         config.insert("flow".into(), toml::Value::Array(tenants.iter().map(described).collect()));
     }
-    named(args, device.name.clone(), config)
+    About { cost: Some(device.resolved.cost()), ..named(args, device.name.clone(), config) }
 }
 
 /// What a result says about a workload that ran beside the first.
@@ -365,7 +377,7 @@ fn described(tenant: &Tenant) -> toml::Value {
 pub(crate) fn named(args: &RunArgs, device: String, config: toml::Table) -> About {
     let workload = stem(&args.workload);
     let (version, commit) = (env!("CARGO_PKG_VERSION").into(), env!("FLASHLOOM_COMMIT").into());
-    About { version, commit, seed: args.seed, device, workload, config }
+    About { version, commit, seed: args.seed, device, workload, cost: None, config }
 }
 
 #[cfg(test)]

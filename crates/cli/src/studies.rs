@@ -75,10 +75,11 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
         .collect::<Result<Vec<Outcome>, LabError>>()
         .map_err(|error| Failure::lab(&error))?;
     let claims = lab::claims(&outcomes);
+    let shown = lab::page(&program, &outcomes, &claims);
     if let Some(dir) = dir {
-        lab::write_all(dir, &program, &outcomes, &claims)?;
+        lab::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }
-    let page = page.map(|file| file.finish(&lab::page(&program, &outcomes, &claims))).transpose()?;
+    let page = page.map(|file| file.finish(&shown)).transpose()?;
     let text = if args.json { lab::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
     print(results, &text)?;
     if let Some(page) = page {

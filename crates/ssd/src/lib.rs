@@ -33,7 +33,7 @@ pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use request::{Completion, QueueId, Request, Status, Tag};
 pub use sabotage::Sabotage;
 pub use spec::{
-    BufferPolicy, BufferSpec, Duplex, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LinkSpec,
-    ProcessorSpec, QueueArbitration, QueueSpec, Resolved, ResolvedBuffer, ResolvedHost, ResolvedHydra, ResolvedQueue,
-    ResolvedQueues, ResolvedSecond, ResolvedSuperblocks, SlcSpec, Spec, WearSpec, builtin,
+    BufferPolicy, BufferSpec, Cost, Duplex, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec,
+    LinkSpec, ProcessorSpec, QueueArbitration, QueueSpec, Resolved, ResolvedBuffer, ResolvedHost, ResolvedHydra,
+    ResolvedQueue, ResolvedQueues, ResolvedSecond, ResolvedSuperblocks, SlcSpec, Spec, WearSpec, builtin,
 };

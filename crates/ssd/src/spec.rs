@@ -2,6 +2,7 @@
 
 mod buffer;
 mod builtin;
+mod cost;
 mod hydra;
 mod link;
 mod log;
@@ -24,6 +25,7 @@ use crate::ftl::victim::VictimSpec;
 
 pub use buffer::{BufferPolicy, BufferSpec, FlushPolicy, ResolvedBuffer, ResolvedSuperblocks};
 pub use builtin::builtin;
+pub use cost::Cost;
 pub use hydra::{HydraSpec, ProcessorSpec, ResolvedHydra};
 pub use link::{Duplex, LinkSpec};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};

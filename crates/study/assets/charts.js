@@ -267,6 +267,9 @@ const charts = (() => {
 
   const grid = (of, more) => Object.assign({ left: 62, right: 18, top: 32, bottom: of.printing ? 46 : 68 }, more);
 
+  // What has no colour of its own any more is hatched.
+  const hatched = (of) => ({ color: of.card, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 });
+
   const stroke = (of, number) => ({
     itemStyle: { color: colour(of, number) },
     lineStyle: { color: colour(of, number), width: 2, type: number < PALETTE ? "solid" : "dashed" },
@@ -373,13 +376,18 @@ const charts = (() => {
       const names = [...parts].sort((a, b) => a[1] - b[1]);
       const value = (row, name) => (row.parts.find((part) => part.name === name) || { value: 0 }).value;
       const sums = rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0));
+      const behind = (i) => rows[i].label || show(x.unit, sums[i]);
+      const longest = Math.max(...rows.map((row) => row.name.length));
       const series = names.map(([name, number]) => ({
         type: "bar",
         name,
         stack: "all",
         barMaxWidth: 28,
         data: rows.map((row) => value(row, name)),
-        itemStyle: { color: colour(of, number), borderColor: of.card, borderWidth: 0.5 },
+        itemStyle: Object.assign(
+          { color: colour(of, number), borderColor: of.card, borderWidth: 0.5 },
+          number < PALETTE ? {} : { decal: hatched(of) },
+        ),
         emphasis: { disabled: true },
       }));
       // The sum stands behind the bar: as a part without length that comes last.
@@ -393,12 +401,12 @@ const charts = (() => {
           show: true,
           position: "right",
           color: of.ink,
-          formatter: ({ dataIndex }) => show(x.unit, sums[dataIndex]),
+          formatter: ({ dataIndex }) => behind(dataIndex),
         },
       });
       return common(of, {
         height: 96 + 40 * rows.length,
-        grid: grid(of, { left: 78, right: 64, bottom: 46 }),
+        grid: grid(of, { left: Math.min(of.width / 3, Math.max(78, 7 * longest)), right: 64, bottom: 46 }),
         legend: Object.assign(
           legend(
             of,
@@ -416,7 +424,7 @@ const charts = (() => {
               part.name,
               show(x.unit, part.value),
             ]);
-            return tip(rows[dataIndex].name, list.concat([["", "sum", show(x.unit, sums[dataIndex])]]));
+            return tip(rows[dataIndex].name, list.concat([["", "sum", behind(dataIndex)]]));
           },
         }),
         xAxis: numbers(of, x, sums, 26),

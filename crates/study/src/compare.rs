@@ -1,5 +1,6 @@
 //! Several disks under one workload, side by side.
 
+mod explained;
 mod page;
 
 use std::path::{Path, PathBuf};
@@ -13,14 +14,16 @@ use crate::lab::Outcome;
 use crate::metric::Metric;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
 use crate::report::{Summary, count, duration, grid, memory, rate};
+use crate::watch::explain::Explained;
 
 pub use page::page;
 
-/// The disks of the five papers on one array: as many chips of one kind on as many buses, one capacity, one link.
-pub const NORMALISED: [&str; 4] = ["compare-dirik", "compare-hydra", "compare-sung", "compare-fmmu"];
+/// The disks of the five papers on one array: as many chips of one kind on as many buses, one capacity, one link. The SLC
+/// flash of Chang's comes on top.
+pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-chang", "compare-sung", "compare-fmmu"];
 
 /// The same as each paper has it.
-pub const PUBLISHED: [&str; 4] = ["dirik-4x4", "hydra-prototype", "sung-pmcd", "fmmu-16x8"];
+pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
 
 /// The axis of a comparison.
 const AXIS: &str = "device";
@@ -150,7 +153,10 @@ const LATENCIES: [Column; 8] = [
     },
 ];
 
-const FLASH: [Column; 7] = [
+/// What the last column is.
+const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
+
+const FLASH: [Column; 8] = [
     Column {
         key: "write_amplification",
         heading: "WAF",
@@ -190,8 +196,18 @@ const FLASH: [Column; 7] = [
     Column {
         key: "flash_bytes",
         heading: "flash",
-        of: |_, device| Some(device.resolved.raw_capacity().get() as f64),
+        of: |_, device| {
+            let second = device.resolved.second.as_ref().map_or(0, |second| second.capacity().get());
+            Some((device.resolved.raw_capacity().get() + second) as f64)
+        },
         show: memory,
+        more: false,
+    },
+    Column {
+        key: "cost_gib_mlc",
+        heading: "cost",
+        of: |s, _| s.cost,
+        show: |value| format!("{value:.2}"),
         more: false,
     },
 ];
@@ -205,6 +221,9 @@ pub struct Row {
     pub values: std::collections::BTreeMap<&'static str, f64>,
     /// The keys of the columns in which it is the best.
     pub best: Vec<&'static str>,
+    /// Where the time of its requests went, all runs together, if that was watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Explained>,
     /// Everything about its runs, one for each seed.
     pub runs: Vec<Summary>,
 }
@@ -237,7 +256,8 @@ impl Comparison {
                     Some((column.key, values.iter().sum::<f64>() / values.len() as f64))
                 };
                 let values = columns().filter_map(value).collect();
-                Row { device: point.labels[0].to_string(), values, best: Vec::new(), runs: runs.clone() }
+                let (device, explained) = (point.labels[0].to_string(), explained::explained(runs));
+                Row { device, values, best: Vec::new(), explained, runs: runs.clone() }
             })
             .collect();
         for column in columns() {
@@ -258,7 +278,18 @@ impl Comparison {
         let count = self.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
         let head =
             format!("{} disks under {}, {count} requests each; * is the best\n\n", self.rows.len(), self.workload);
-        head + &self.part(&LATENCIES) + &self.part(&FLASH)
+        let verified = self.verified().map_or_else(String::new, |[reads, sectors]| {
+            format!("verified: {sectors} sectors of {reads} reads returned what was written\n")
+        });
+        let seen = explained::text(&self.rows);
+        format!("{head}{}{}{COST}.\n{verified}\n{seen}", self.part(&LATENCIES), self.part(&FLASH))
+    }
+
+    /// Reads and sectors that were compared with what was written, on all disks, if every run was checked.
+    fn verified(&self) -> Option<[u64; 2]> {
+        let runs = self.rows.iter().flat_map(|row| &row.runs);
+        runs.map(|run| run.verified.as_ref().map(|of| [of["reads"], of["sectors"]]))
+            .try_fold([0, 0], |sum, of| of.map(|of| [sum[0] + of[0], sum[1] + of[1]]))
     }
 
     fn part(&self, columns: &'static [Column]) -> String {
@@ -292,8 +323,11 @@ mod tests {
     use crate::lab;
 
     fn compared(devices: &[&str], limit: u64) -> Comparison {
+        compared_as(devices, RunSpec { limit: Some(limit), ..RunSpec::default() })
+    }
+
+    fn compared_as(devices: &[&str], run: RunSpec) -> Comparison {
         let devices: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
-        let run = RunSpec { limit: Some(limit), ..RunSpec::default() };
         let plan = plan(Path::new("oltp"), &devices, &[1, 2], &run).unwrap_or_else(|faults| panic!("{faults}"));
         let outcome = lab::run(plan, &lab::Program::default(), None, &|_, _| {}).expect("it runs");
         Comparison::new(&outcome)
@@ -323,6 +357,11 @@ mod tests {
             let flash = &other.spec.flash;
             assert_eq!(flash.channels * flash.chips * flash.gang, 16, "{name}");
             assert_eq!(flash.channels * flash.width / 8, 4, "{name}: buses");
+            // Chang's SLC flash comes on top, 1/80 of the capacity, and costs 3.36 times as much for each byte.
+            let second = other.second.as_ref().map_or(0.0, |second| second.capacity().get() as f64);
+            let share = second / other.capacity().bytes().get() as f64;
+            assert!(if name == "compare-chang" { (share * 80.0 - 1.0).abs() < 1e-3 } else { share == 0.0 }, "{name}");
+            assert!((other.cost().total() - 8.0 - 3.36 * share * 6.0).abs() < 1e-9, "{name}: {:?}", other.cost());
         }
         PUBLISHED.into_iter().for_each(|name| drop(resolved(name)));
     }
@@ -356,6 +395,40 @@ mod tests {
         assert!(!text.contains("-0"), "{text}");
         let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
         assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
+        assert!(json["rows"][1].get("explained").is_none() && !text.contains("die-wait"), "nobody watched");
+    }
+
+    #[test]
+    fn where_the_time_went_is_shown_of_every_disk() {
+        let run = RunSpec { explain: true, verify: true, ..RunSpec::default() };
+        let comparison = compared_as(&["compare-dirik", "compare-chang"], RunSpec { limit: Some(300), ..run });
+        let plain = compared(&["compare-dirik", "compare-chang"], 300);
+        for (row, other) in comparison.rows.iter().zip(&plain.rows) {
+            assert_eq!(row.values, other.values, "watching changes nothing");
+            let kinds: Vec<_> = row.explained.iter().map(|of| of.kind).collect();
+            assert_eq!(kinds, ["read", "write", "flush"]);
+            for of in &row.explained {
+                assert_eq!(of.bands.iter().map(|band| band.band).collect::<Vec<_>>(), ["all", "beyond p99"]);
+                let runs = row.runs.iter().map(|run| run.kinds[of.kind].requests).sum::<u64>();
+                assert_eq!(of.bands[0].requests, runs);
+                for band in &of.bands {
+                    let sum: f64 = band.parts_us.iter().map(|(_, us)| us).sum();
+                    assert!((sum / band.latency_us - 1.0).abs() < 1e-6, "{band:?}");
+                }
+            }
+        }
+        let text = comparison.table();
+        for wanted in ["read beyond p99", "transfer", "verified: ", "Cost is that of the flash alone"] {
+            assert!(text.contains(wanted), "{text}");
+        }
+        let page = page(&lab::Program::default(), &comparison);
+        let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
+        assert_eq!(bars.count(), 4);
+        let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
+        let html = page.html();
+        for at in html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(json.pointer(at).is_some_and(serde_json::Value::is_number), "{at}");
+        }
     }
 
     fn row_of(comparison: &Comparison, row: usize, key: &str) -> f64 {

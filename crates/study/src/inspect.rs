@@ -6,6 +6,7 @@ use flash::units::Energy;
 use ssd::{Counters, Ssd};
 
 use crate::watch::Watcher;
+use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 /// A disk that can be looked into.
@@ -13,6 +14,11 @@ pub trait Inspect {
     /// What happened in a window of the run, if somebody watched.
     fn timeline(&self) -> Option<&Timeline> {
         None
+    }
+
+    /// Where the time of the requests went since this was last asked, if somebody watched.
+    fn explained(&mut self) -> Vec<Explained> {
+        Vec::new()
     }
 
     /// Erase count of every block.
@@ -25,6 +31,10 @@ pub trait Inspect {
 impl<S: Sector, O: Watcher> Inspect for Ssd<S, O> {
     fn timeline(&self) -> Option<&Timeline> {
         self.observer().timeline()
+    }
+
+    fn explained(&mut self) -> Vec<Explained> {
+        self.observer_mut().explained()
     }
 
     fn erase_counts(&self) -> Vec<u32> {

@@ -25,6 +25,7 @@ use crate::plan::{Label, Plan, Point};
 use crate::reconcile::{Unreconciled, reconcile};
 use crate::report::{About, Report, Summary};
 use crate::run::{RunError, Runner};
+use crate::watch::{Watch, Watcher};
 
 pub use claims::{Claim, Finding, Verdict, claims, natural};
 pub use files::{claims_table, json, points_table, write_all, write_points};
@@ -133,24 +134,39 @@ pub fn run(
     Ok(Outcome { plan, runs })
 }
 
-/// One run, with every read checked if that is asked for.
+/// One run, with every read checked, and watched, if that is asked for.
 fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, LabError> {
-    if point.run.verify {
-        // Preconditioning writes zeros, so that a disk with a past reads like a new one.
-        let granularity = Sectors::new(u64::from(point.device.resolved.geometry.sectors));
-        with::<Stamp, _>(plan, point, seed, program, &mut Oracle::blank(granularity), |oracle| Some(oracle.verified()))
+    if point.run.explain {
+        seen_by(plan, point, seed, program, Watch::default().explaining())
     } else {
-        with::<(), _>(plan, point, seed, program, &mut Blank, |_| None)
+        seen_by(plan, point, seed, program, ())
     }
 }
 
-fn with<S: Sector, P: Payload<S>>(
+fn seen_by<O: Watcher>(
     plan: &Plan,
     point: &Point,
     seed: u64,
     program: &Program,
-    payload: &mut P,
-    check: fn(&P) -> Option<Verified>,
+    observer: O,
+) -> Result<Summary, LabError> {
+    if point.run.verify {
+        // Preconditioning writes zeros, so that a disk with a past reads like a new one.
+        let granularity = Sectors::new(u64::from(point.device.resolved.geometry.sectors));
+        let check = |oracle: &Oracle| Some(oracle.verified());
+        with::<Stamp, _, O>(plan, point, seed, program, (&mut Oracle::blank(granularity), check), observer)
+    } else {
+        with::<(), _, O>(plan, point, seed, program, (&mut Blank, |_| None), observer)
+    }
+}
+
+fn with<S: Sector, P: Payload<S>, O: Watcher>(
+    plan: &Plan,
+    point: &Point,
+    seed: u64,
+    program: &Program,
+    (payload, check): (&mut P, fn(&P) -> Option<Verified>),
+    observer: O,
 ) -> Result<Summary, LabError> {
     let resolved = &point.device.resolved;
     let place = || {
@@ -168,10 +184,12 @@ fn with<S: Sector, P: Payload<S>>(
     };
     let mut workload = point.workload.open(&options, capacity, seed).map_err(LabError::Workload)?;
     let [stage] = &mut workload.stages[..] else { return Err(LabError::Stages(place())) };
-    let mut drive: Ssd<S> = Ssd::new(resolved, seed);
+    let mut drive: Ssd<S, O> = Ssd::observed(resolved, seed, observer);
     for step in &spec.precondition {
         drive.precondition(*step, &mut |_, _| {});
     }
+    let start = drive.now();
+    drive.observer_mut().begin(start);
     let mut runner = Runner::new().settle(SETTLE);
     if let Some(depth) = spec.depth {
         runner = runner.pacing(Pacing::Closed { depth });
@@ -195,13 +213,16 @@ fn with<S: Sector, P: Payload<S>>(
         seed,
         device: point.device.name.clone(),
         workload: stage.name.clone(),
+        cost: Some(resolved.cost()),
         config,
     };
+    let explained = Inspect::explained(&mut drive);
     let energy = Inspect::energy(&drive, &result.counters());
     let report = Report {
         about: &about,
         result: &result,
         timeline: None,
+        explained: &explained,
         erase_counts: &drive.erase_counts(),
         energy: &energy,
         verified: check(payload),
@@ -287,7 +308,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("out");
         let out = crate::report::OutDir::create(&path).expect("writable");
-        write_all(out, &Program::default(), &outcomes, &claims).expect("written");
+        let page = page(&Program::default(), &outcomes, &claims);
+        write_all(out, &Program::default(), &outcomes, &claims, &page).expect("written");
         let mut names: Vec<_> =
             std::fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
         names.sort();

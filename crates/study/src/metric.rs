@@ -122,7 +122,7 @@ impl fmt::Display for ParseMetricError {
 impl std::error::Error for ParseMetricError {}
 
 /// The forms a metric can take.
-pub const HELP: [&str; 19] = [
+pub const HELP: [&str; 20] = [
     "mean (over all requests)",
     "accumulated (the response times of all requests together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -132,6 +132,7 @@ pub const HELP: [&str; 19] = [
     "simulated",
     "verified (reads that were checked, if `run.verify` is set)",
     "waf",
+    "cost (of the flash, in GiB of MLC flash)",
     "energy",
     "energy-per-sector (of what was read and written)",
     "erases.mean, erases.min, erases.max, erases.deviation",
@@ -163,6 +164,7 @@ enum Name {
     Simulated,
     Verified,
     Amplification,
+    Cost,
     Energy,
     EnergyPerSector,
     Erases(&'static str),
@@ -213,6 +215,7 @@ impl Name {
             ["simulated"] => Some(Self::Simulated),
             ["verified"] => Some(Self::Verified),
             ["waf"] => Some(Self::Amplification),
+            ["cost"] => Some(Self::Cost),
             ["energy"] => Some(Self::Energy),
             ["energy-per-sector"] => Some(Self::EnergyPerSector),
             ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
@@ -259,7 +262,7 @@ impl Name {
             | Self::Slots(..) => Unit::Count,
             Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
             Self::Rate | Self::Kind(_, Stat::Rate) => Unit::Rate,
-            Self::Amplification => Unit::Plain,
+            Self::Amplification | Self::Cost => Unit::Plain,
             Self::Energy | Self::EnergyPerSector => Unit::Energy,
             Self::Busy(_) => Unit::Share,
             Self::Map(stat) => stat.unit(),
@@ -282,6 +285,7 @@ impl Name {
             Self::Simulated => Some(summary.simulated_s * 1e6),
             Self::Verified => summary.verified.as_ref().and_then(|of| of.get("reads")).map(|reads| *reads as f64),
             Self::Amplification => summary.write_amplification,
+            Self::Cost => summary.cost,
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
             Self::EnergyPerSector => {
                 let energy = summary.energy.as_ref()?.total_j;
@@ -427,6 +431,7 @@ mod tests {
             about: &about,
             result: &result,
             timeline: None,
+            explained: &[],
             erase_counts: &[1, 3],
             energy: &[],
             verified: None,

@@ -106,6 +106,9 @@ pub struct RunSpec {
     /// Check that every read returns the newest completed write of each sector.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
+    /// Watch where the time of every request goes; the results are the same, and take longer.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
     /// Stop after so many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,

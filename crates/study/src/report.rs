@@ -1,6 +1,7 @@
 //! What came of a run, for people and for programs: a table, JSON, Parquet and a page to look at.
 
 mod columns;
+mod explained;
 mod figure;
 mod figures;
 mod hybrid;
@@ -16,6 +17,7 @@ mod table;
 
 pub(crate) use columns::{Column, whole};
 pub use columns::{write_erases, write_histograms, write_series};
+pub(crate) use explained::{parts_of_time, stack_of_parts};
 pub use figure::{
     Axis, COLOURS, Chart, Course, Figure, HeatRow, Lane, LaneSlice, Line, Names, Number, Part, Scale, Stack,
 };
@@ -38,6 +40,7 @@ use flash::units::Energy;
 
 use crate::oracle::Verified;
 use crate::run::RunResult;
+use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 /// Where a result comes from; every result file says so.
@@ -53,6 +56,8 @@ pub struct About {
     pub device: String,
     /// Name of the workload.
     pub workload: String,
+    /// What the flash of the device costs, if that is known.
+    pub cost: Option<ssd::Cost>,
     /// The resolved configuration: a table for the device, one for the workload and one for the run.
     pub config: toml::Table,
 }
@@ -66,6 +71,8 @@ pub struct Report<'a> {
     pub result: &'a RunResult,
     /// What happened in a window of the run, if that was watched.
     pub timeline: Option<&'a Timeline>,
+    /// Where the time of the requests went, if that was watched.
+    pub explained: &'a [Explained],
     /// Erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
     /// Energy spent during the run, by name; empty if it is not known.

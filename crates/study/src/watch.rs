@@ -8,6 +8,7 @@ pub mod explain;
 pub mod journey;
 mod lanes;
 mod perfetto;
+mod sums;
 pub mod timeline;
 mod track;
 
@@ -18,13 +19,23 @@ use flash::units::Time;
 use ssd::Tag;
 
 pub use lanes::lanes;
+pub use sums::Sums;
 
+use explain::{Explained, explain};
 use journey::{Journey, Journeys, Leg};
 use timeline::Timeline;
 use track::Requests;
 
-/// Somebody who watches a disk and may have a timeline of it.
+/// Somebody who watches a disk and may have a timeline of it, or know where the time of its requests went.
 pub trait Watcher: Observer {
+    /// The run begins: what came before, preconditioning for example, is forgotten, and times count from here.
+    fn begin(&mut self, _at: Time) {}
+
+    /// Where the time of the requests went since this was last asked; nothing if that was not watched.
+    fn explained(&mut self) -> Vec<Explained> {
+        Vec::new()
+    }
+
     /// What happened in a window, if that was to be kept.
     fn timeline(&self) -> Option<&Timeline> {
         None
@@ -34,6 +45,19 @@ pub trait Watcher: Observer {
 impl Watcher for () {}
 
 impl Watcher for Watch {
+    fn begin(&mut self, at: Time) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.begin(at);
+        }
+        if let Some(journeys) = &mut self.journeys {
+            journeys.begin();
+        }
+    }
+
+    fn explained(&mut self) -> Vec<Explained> {
+        self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.take_sums()))
+    }
+
     fn timeline(&self) -> Option<&Timeline> {
         self.seen()
     }
@@ -55,21 +79,18 @@ impl Watch {
         self
     }
 
-    /// Keeps where the time of every request went, and of one of them every leg.
+    /// Adds up where the time of the requests went.
     #[must_use]
-    pub fn journeys(mut self, one: Option<Tag>) -> Self {
-        self.journeys = Some(Journeys::of(one));
+    pub fn explaining(mut self) -> Self {
+        self.journeys = Some(Journeys::default());
         self
     }
 
-    /// The run begins: what came before, preconditioning for example, is forgotten, and times count from here.
-    pub fn begin(&mut self, at: Time) {
-        if let Some(timeline) = &mut self.timeline {
-            timeline.begin(at);
-        }
-        if let Some(journeys) = &mut self.journeys {
-            journeys.begin();
-        }
+    /// The same, and keeps where the time of every request went, and of one of them every leg.
+    #[must_use]
+    pub fn journeys(mut self, one: Option<Tag>) -> Self {
+        self.journeys = Some(Journeys::each(one));
+        self
     }
 
     /// What happened in the window, if that was to be kept.
@@ -78,10 +99,16 @@ impl Watch {
         self.timeline.as_ref()
     }
 
-    /// Where the time of the requests went, in the order of their completion.
+    /// The requests that have ended, in that order, if each is kept.
     #[must_use]
     pub fn finished(&self) -> &[Journey] {
         self.journeys.as_ref().map_or(&[], Journeys::finished)
+    }
+
+    /// What all of them come to, by kind and band of percentiles.
+    #[must_use]
+    pub fn bands(&self) -> Vec<Explained> {
+        self.journeys.as_ref().map_or_else(Vec::new, |journeys| explain(journeys.sums()))
     }
 
     /// The legs of the one request, in order; none if it has not ended.

@@ -2,7 +2,7 @@
 
 use flash::backend::Cause;
 
-use super::{AXIS, Column, Comparison, FLASH, LATENCIES};
+use super::{AXIS, COST, Column, Comparison, FLASH, LATENCIES, explained};
 use crate::lab::Program;
 use crate::metric::Unit;
 use crate::report::{
@@ -31,14 +31,16 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
         Some(Figure::new("Flash data by cause", "Mapping units programmed, and why.", programmed(comparison))),
         Some(Figure::new("Array time by cause", "Time the dies worked.", worked(comparison))),
     ];
+    let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
     Page {
         title: format!("{} disks under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
         sections: vec![Section {
-            note: format!("{requests} requests on each disk. The best of each column is marked."),
+            note: format!("{requests} requests on each disk. The best of each column is marked. {COST}."),
             above: tables.map(|(heading, columns)| Block::Table(table(comparison, heading, columns))).to_vec(),
-            figures: figures.into_iter().flatten().collect(),
+            figures: figures.into_iter().flatten().chain(explained::figures(rows)).collect(),
+            below: seen,
             ..Section::default()
         }],
         result: comparison.json(),
@@ -113,7 +115,7 @@ fn stacks(comparison: &Comparison, x: Axis, of: impl Fn(&Summary, Cause) -> f64)
         let part =
             |cause: Cause| Part { name: cause.name().into(), colour: cause as usize, value: Number(mean(cause)) };
         let parts = Cause::ALL.into_iter().map(part).filter(|part| part.value.0 > 0.0).collect();
-        Stack { name: row.device.clone(), parts }
+        Stack { name: row.device.clone(), parts, label: None }
     };
     Chart::Stacks { x, rows: comparison.rows.iter().map(stack).collect() }
 }

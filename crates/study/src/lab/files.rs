@@ -7,10 +7,10 @@ use std::path::Path;
 use parquet::errors::Result;
 use serde::Serialize;
 
-use super::{Claim, Outcome, Program, Verdict, page};
+use super::{Claim, Outcome, Program, Verdict};
 use crate::metric::Metric;
 use crate::plan::Label;
-use crate::report::{About, Column, OutDir, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
+use crate::report::{About, Column, OutDir, Page, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
 
 /// Version of the keys: raised when one changes its meaning or disappears.
 pub(super) const SCHEMA: &str = "flashloom-study-1";
@@ -128,8 +128,8 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
     serde_json::to_string_pretty(&everything).expect("numbers, texts and tables") + "\n"
 }
 
-/// Writes a directory with everything about some studies: `study.json`, `claims.txt`, `report.html`, and for
-/// each study its points as Parquet and the study itself as TOML.
+/// Writes a directory with everything about some studies: `study.json`, `claims.txt`, the page as `report.html`, and
+/// for each study its points as Parquet and the study itself as TOML.
 ///
 /// # Errors
 /// If something cannot be written; then nothing is left behind.
@@ -138,11 +138,12 @@ pub fn write_all(
     program: &Program,
     outcomes: &[Outcome],
     claims: &[Claim],
+    page: &Page,
 ) -> std::result::Result<(), StageError> {
     let fill = |folder: &Path| -> io::Result<()> {
         fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
         fs::write(folder.join("claims.txt"), claims_table(claims))?;
-        fs::write(folder.join("report.html"), page(program, outcomes, claims).html())?;
+        fs::write(folder.join("report.html"), page.html())?;
         for outcome in outcomes {
             let spec = &outcome.plan.spec;
             let name: String = spec.name.chars().map(|c| if c == '/' { '-' } else { c }).collect();
@@ -154,6 +155,7 @@ pub fn write_all(
                 seed: spec.seeds.first().copied().unwrap_or_default(),
                 device: spec.device.display().to_string(),
                 workload: spec.workload.display().to_string(),
+                cost: None,
                 config,
             };
             let file = BufWriter::new(File::create(folder.join(format!("{name}.parquet")))?);

@@ -78,7 +78,7 @@ impl SlcStat {
             "switches" => Some(of.switches as f64),
             "levelled" => Some(of.levelled as f64),
             "wear" => of.wear_ratio,
-            "cost" => Some(of.cost),
+            "cost" => of.cost,
             "spread" => of.slc_erases.map(|[least, most]| f64::from(most - least)),
             _ => None,
         }

@@ -162,6 +162,9 @@ pub struct Stack {
     pub name: String,
     /// Its parts from left to right.
     pub parts: Vec<Part>,
+    /// What stands behind it; the sum of its parts if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
 }
 
 /// A part of a bar.

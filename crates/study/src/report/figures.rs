@@ -5,9 +5,9 @@ use flash::io::IoKind;
 use flash::units::{Sectors, Span};
 use ssd::Counters;
 
-use super::Report;
 use super::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use super::summary::shares;
+use super::{Report, explained};
 use crate::histogram::Histogram;
 use crate::metric::Unit;
 use crate::run::{FlowResult, rate, since, write_amplification};
@@ -37,6 +37,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         let note = "The same for each of the workloads that ran at the same time.";
         all.push(Figure::new("Latency by flow", note, by_flow(report)));
     }
+    all.extend(explained::figures(report.explained));
     all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
     if let Some(chart) = amplification(report) {
@@ -251,6 +252,7 @@ fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart 
     let row = |op: Op| Stack {
         name: op.name().to_owned(),
         parts: Cause::ALL.into_iter().map(|cause| part(op, cause)).filter(|part| part.value.0 > 0.0).collect(),
+        label: None,
     };
     let rows = Op::ALL.into_iter().map(row).filter(|row| !row.parts.is_empty()).collect();
     Chart::Stacks { x, rows }

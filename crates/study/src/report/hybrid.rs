@@ -2,13 +2,9 @@
 
 use flash::backend::{Account, Op};
 use serde::Serialize;
-use ssd::{Counters, HybridCounters};
+use ssd::{Cost, Counters, HybridCounters};
 
 use super::FlashRow;
-
-/// Price of SLC flash by the price of as much MLC flash. Inferred from the paper's 4 % for 256 MB beside 21 GB (Chang,
-/// Sec. 5.6); the text says "about three".
-const PRICE: f64 = 3.36;
 
 /// What a hybrid disk, or the conventional one beside it, did during the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -57,8 +53,8 @@ pub struct HybridSummary {
     pub wear_ratio: Option<f64>,
     /// The least and the most erases of an SLC block.
     pub slc_erases: Option<[u32; 2]>,
-    /// Price of the flash by that of the MLC flash alone.
-    pub cost: f64,
+    /// Price of the flash by that of the MLC flash alone, if the prices are known.
+    pub cost: Option<f64>,
     /// Bytes of RAM of the tables.
     pub table_bytes: u64,
     /// Commands of the SLC flash by operation and cause.
@@ -85,14 +81,13 @@ pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
 }
 
 impl HybridSummary {
-    pub(super) fn new(of: &HybridCounters, counted: &Counters) -> Self {
+    pub(super) fn new(of: &HybridCounters, counted: &Counters, price: Option<Cost>) -> Self {
         let cost = of.write_cost();
         let second = counted.second.as_ref();
         let erases = |account: &Account, blocks: u32| account.op(Op::Erase).commands as f64 / f64::from(blocks);
         let wear = second
             .zip(of.slc)
             .map(|(second, slc)| erases(&second.flash, slc.blocks) / erases(&counted.flash, of.mlc.blocks));
-        let bytes = |array: ssd::ArrayShape| array.bytes().get() as f64;
         Self {
             writes: of.writes,
             small: share(of.small, of.writes),
@@ -116,7 +111,7 @@ impl HybridSummary {
             assisted: of.assisted,
             wear_ratio: wear.filter(|ratio| ratio.is_finite()),
             slc_erases: second.map(|second| second.erases),
-            cost: 1.0 + of.slc.map_or(0.0, |slc| PRICE * bytes(slc) / bytes(of.mlc)),
+            cost: price.map(|price| price.by_array()),
             table_bytes: of.table_bytes,
             slc_flash: second.map_or_else(Vec::new, |second| rows(&second.flash)),
         }
@@ -142,13 +137,16 @@ impl HybridSummary {
 
 #[cfg(test)]
 mod tests {
+    use ssd::Cost;
+
     use super::super::{About, Report, Summary, table};
     use crate::metric::Metric;
     use crate::reconcile::reconcile;
     use crate::testing::{with_log_blocks, with_slc};
 
     fn summary(result: &crate::run::RunResult) -> Summary {
-        let about = About::default();
+        // Sixteen blocks of 32 KiB beside 64 of them.
+        let about = About { cost: Some(Cost { flash: 4.0, second: 1.0 }), ..About::default() };
         Summary::new(&Report {
             about: &about,
             result,
@@ -157,6 +155,7 @@ mod tests {
             verified: None,
             notes: &[],
             timeline: None,
+            explained: &[],
         })
     }
 
@@ -177,8 +176,7 @@ mod tests {
         ] {
             assert_eq!(of(name), value, "{name}");
         }
-        // Sixteen blocks of 32 KiB beside 64 of them: 3.36 / 4.
-        assert!((hybrid.cost - 1.84).abs() < 1e-9, "{}", hybrid.cost);
+        assert_eq!((hybrid.cost, of("slc.cost"), of("cost")), (Some(1.25), Some(1.25), Some(5.0)));
         let programs: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("slc.commands.program"), Some(programs as f64));
         let text = table(&summary);

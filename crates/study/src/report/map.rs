@@ -88,6 +88,7 @@ mod tests {
             about: &about,
             result,
             timeline: None,
+            explained: &[],
             erase_counts: &[],
             energy: &[],
             verified: None,

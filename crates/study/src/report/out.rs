@@ -181,6 +181,7 @@ mod tests {
             about: &about,
             result: &result,
             timeline: None,
+            explained: &[],
             erase_counts: &[1, 2, 3],
             energy: &[],
             verified: None,

@@ -7,6 +7,7 @@ use super::page::{Block, Cell, Page, Row, Section, Table, Tile};
 use super::summary::{KindSummary, Latencies};
 use super::table::{KINDS, count, duration, rate, table};
 use super::{Report, Summary};
+use crate::watch::explain;
 
 /// A run as one page; several stages are parts of it, in order.
 #[must_use]
@@ -44,6 +45,9 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
     }
     let text = |heading: &str, text: String, open: bool| Block::Text { heading: heading.into(), text, open };
     below.push(text("Everything in numbers", table(summary), true));
+    if !summary.explained.is_empty() {
+        below.push(text("Where the time went", explain::table(&summary.explained), true));
+    }
     below.push(text("Configuration", report.about.config.to_string(), false));
     Section {
         heading,
@@ -168,8 +172,16 @@ mod tests {
 
     fn of(result: &RunResult, erase_counts: &[u32], check: impl FnOnce(&Page, &Summary)) {
         let about = About { device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
-        let report =
-            Report { about: &about, result, timeline: None, erase_counts, energy: &[], verified: None, notes: &[] };
+        let report = Report {
+            about: &about,
+            result,
+            timeline: None,
+            explained: &[],
+            erase_counts,
+            energy: &[],
+            verified: None,
+            notes: &[],
+        };
         let summary = Summary::new(&report);
         check(&page(&[(report, &summary)]), &summary);
     }
@@ -277,6 +289,7 @@ mod tests {
             about: &about,
             result: &result,
             timeline: None,
+            explained: &[],
             erase_counts: &[],
             energy: &[],
             verified: None,

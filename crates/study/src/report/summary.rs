@@ -12,6 +12,7 @@ use super::hybrid::rows;
 use super::{HybridSummary, LogSummary, MapSummary, Report};
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::run::{FlowResult, KindResult};
+use crate::watch::explain::Explained;
 
 /// Version of the keys: raised when one changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-result-1";
@@ -74,6 +75,11 @@ pub struct Summary {
     pub hybrid: Option<HybridSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
+    /// Where the time of the requests went, by kind and band of percentiles, if that was watched.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explained: Vec<Explained>,
+    /// What the flash costs, in GiB of MLC flash; nothing else of the device is counted.
+    pub cost: Option<f64>,
     /// Free blocks at the end.
     pub free_blocks: u64,
     /// Bad blocks at the end.
@@ -384,7 +390,7 @@ impl Summary {
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
-            hybrid: counted.hybrid.as_ref().map(|hybrid| HybridSummary::new(hybrid, &counted)),
+            hybrid: counted.hybrid.as_ref().map(|hybrid| HybridSummary::new(hybrid, &counted, about.cost)),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),
@@ -394,6 +400,8 @@ impl Summary {
                 ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
                 processor: share(counted.processor_busy, span),
             },
+            explained: report.explained.to_vec(),
+            cost: about.cost.map(|cost| cost.total()),
             free_blocks: counted.free_blocks,
             bad_blocks: counted.bad_blocks,
             erases: erases(report.erase_counts),

@@ -9,6 +9,7 @@ use serde::Serialize;
 use ssd::Tag;
 
 use super::journey::{Journey, Leg, Part};
+use super::sums::{Sum, Sums};
 use crate::report::{duration, grid, percent};
 
 /// The bands of a run: from which share of the requests, the fastest first, to which.
@@ -18,8 +19,11 @@ const BANDS: [(&str, f64, f64); 6] = [
     ("p90 to p99", 0.9, 0.99),
     ("p99 to p99.9", 0.99, 0.999),
     ("beyond p99.9", 0.999, 1.0),
-    ("all", 0.0, 1.0),
+    (ALL, 0.0, 1.0),
 ];
+
+/// The band of all requests of a kind.
+pub const ALL: &str = "all";
 
 /// Microseconds by name; nothing that is zero.
 type Times = Vec<(&'static str, f64)>;
@@ -58,32 +62,55 @@ fn us(span: Span) -> f64 {
     span.as_us_f64()
 }
 
-fn mean(journeys: &[&Journey], of: impl Fn(&Journey) -> Span) -> f64 {
-    journeys.iter().map(|journey| us(of(journey))).sum::<f64>() / journeys.len() as f64
-}
-
-fn band(name: &'static str, journeys: &[&Journey]) -> Band {
-    let part = |part: Part| (part.name(), mean(journeys, |journey| journey.parts[part as usize]));
-    let behind = |cause: Cause| (cause.name(), mean(journeys, |journey| journey.behind[cause as usize]));
+fn band(name: &'static str, requests: u64, of: &Sum) -> Band {
+    let mean = |sum: f64| sum / requests as f64;
+    let part = |part: Part| (part.name(), mean(of.parts_us[part as usize]));
+    let behind = |cause: Cause| (cause.name(), mean(of.behind_us[cause as usize]));
     Band {
         band: name,
-        requests: journeys.len() as u64,
-        latency_us: mean(journeys, Journey::latency),
+        requests,
+        latency_us: mean(of.latency_us),
         parts_us: Part::ALL.into_iter().map(part).filter(|(_, us)| *us > 0.0).collect(),
         behind_us: Cause::ALL.into_iter().map(behind).filter(|(_, us)| *us > 0.0).collect(),
     }
 }
 
+impl Band {
+    /// Several as one, and as one over the runs with other seeds; `None` of none.
+    pub fn together<'a>(name: &'static str, bands: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
+        let requests: u64 = bands.clone().map(|band| band.requests).sum();
+        let mean = |of: &dyn Fn(&Self) -> f64| {
+            bands.clone().map(|band| of(band) * band.requests as f64).sum::<f64>() / requests as f64
+        };
+        let named =
+            |times: &Times, name: &str| times.iter().find(|(other, _)| *other == name).map_or(0.0, |time| time.1);
+        let part = |part: Part| (part.name(), mean(&|band| named(&band.parts_us, part.name())));
+        let behind = |cause: Cause| (cause.name(), mean(&|band| named(&band.behind_us, cause.name())));
+        (requests > 0).then(|| Self {
+            band: name,
+            requests,
+            latency_us: mean(&|band| band.latency_us),
+            parts_us: Part::ALL.into_iter().map(part).filter(|(_, us)| *us > 0.0).collect(),
+            behind_us: Cause::ALL.into_iter().map(behind).filter(|(_, us)| *us > 0.0).collect(),
+        })
+    }
+
+    /// The time of a part, in microseconds.
+    #[must_use]
+    pub fn part_us(&self, part: Part) -> f64 {
+        self.parts_us.iter().find(|(name, _)| *name == part.name()).map_or(0.0, |(_, us)| *us)
+    }
+}
+
 /// The bands of every kind that there was.
 #[must_use]
-pub fn explain(journeys: &[Journey]) -> Vec<Explained> {
+pub fn explain(sums: &Sums) -> Vec<Explained> {
     let of_kind = |kind: IoKind| {
-        let mut all: Vec<&Journey> = journeys.iter().filter(|journey| journey.io.kind == kind).collect();
-        // Equal ones in the order of their numbers, so that the bands are the same each time.
-        all.sort_unstable_by_key(|journey| (journey.latency(), journey.tag));
-        let cut = |share: f64| (all.len() as f64 * share).round() as usize;
-        let bands = BANDS.into_iter().map(|(name, from, to)| (name, &all[cut(from)..cut(to)]));
-        let bands = bands.filter(|(_, some)| !some.is_empty()).map(|(name, some)| band(name, some));
+        let all = sums.requests(kind);
+        let cut = |share: f64| (all as f64 * share).round() as u64;
+        let bands = BANDS.into_iter().map(|(name, from, to)| (name, cut(from), cut(to)));
+        let bands = bands.filter(|(_, from, to)| from < to);
+        let bands = bands.map(|(name, from, to)| band(name, to - from, &sums.between(kind, from, to)));
         Explained { kind: kind.name(), bands: bands.collect() }
     };
     IoKind::ALL.into_iter().map(of_kind).filter(|explained| !explained.bands.is_empty()).collect()

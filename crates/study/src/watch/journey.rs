@@ -12,6 +12,7 @@ use flash::io::Io;
 use flash::units::{Span, Time};
 use ssd::Tag;
 
+use super::sums::Sums;
 use super::track::Began;
 
 /// Where time goes.
@@ -213,7 +214,10 @@ pub(super) struct Journeys {
     turns: Recent,
     /// The list that a unit has, and since when.
     holds: Vec<Option<(Time, Cause)>>,
-    finished: Vec<Journey>,
+    /// Each of those that have ended, if they are kept.
+    finished: Option<Vec<Journey>>,
+    /// All of them, added up.
+    sums: Sums,
     /// The legs of the request whose path is asked for.
     wanted: Option<Tag>,
     legs: Vec<Leg>,
@@ -228,18 +232,28 @@ fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
 }
 
 impl Journeys {
-    /// Those of all requests, with every leg of one of them.
-    pub(super) fn of(wanted: Option<Tag>) -> Self {
-        Self { wanted, ..Self::default() }
+    /// Those of all requests, each kept, with every leg of one of them.
+    pub(super) fn each(wanted: Option<Tag>) -> Self {
+        Self { finished: Some(Vec::new()), wanted, ..Self::default() }
     }
 
     /// Forgets everything so far.
     pub(super) fn begin(&mut self) {
-        *self = Self::of(self.wanted);
+        let (finished, wanted) = (self.finished.is_some().then(Vec::new), self.wanted);
+        *self = Self { finished, wanted, ..Self::default() };
     }
 
     pub(super) fn finished(&self) -> &[Journey] {
-        &self.finished
+        self.finished.as_deref().unwrap_or_default()
+    }
+
+    pub(super) const fn sums(&self) -> &Sums {
+        &self.sums
+    }
+
+    /// The sums so far; they begin anew.
+    pub(super) fn take_sums(&mut self) -> Sums {
+        std::mem::take(&mut self.sums)
     }
 
     pub(super) fn legs(&self) -> &[Leg] {
@@ -383,7 +397,11 @@ impl Journeys {
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
-                self.finished.push(Journey { tag, io, arrival, end: now, parts, behind: stops.behind });
+                let journey = Journey { tag, io, arrival, end: now, parts, behind: stops.behind };
+                self.sums.add(&journey);
+                if let Some(finished) = &mut self.finished {
+                    finished.push(journey);
+                }
                 if self.wanted == Some(tag) {
                     self.legs = legs;
                 }

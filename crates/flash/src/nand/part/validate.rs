@@ -57,6 +57,11 @@ pub enum PartError {
         /// What was given.
         given: f64,
     },
+    /// A price that is zero, negative or no number.
+    Cost {
+        /// What was given.
+        given: f64,
+    },
     /// More pages on one die than can be numbered.
     TooLarge {
         /// How many there would be.
@@ -95,6 +100,9 @@ impl fmt::Display for PartError {
             }
             Self::BusEnergy { given } => {
                 write!(f, "electrical.bus_pj_per_byte is {given}: write picojoules per byte, zero or more")
+            }
+            Self::Cost { given } => {
+                write!(f, "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, e.g. 3.36 for SLC")
             }
             Self::TooLarge { pages } => {
                 write!(
@@ -140,6 +148,9 @@ impl Part {
         let given = self.electrical.bus_pj_per_byte;
         if !(given.is_finite() && given >= 0.0) {
             faults.push(PartError::BusEnergy { given });
+        }
+        if let Some(given) = self.cost_per_gib.filter(|given| !(given.is_finite() && *given > 0.0)) {
+            faults.push(PartError::Cost { given });
         }
         let factors = [geometry.pages_per_block, geometry.blocks_per_plane, geometry.planes_per_die];
         let pages = factors.into_iter().map(u128::from).product();
@@ -202,6 +213,9 @@ mod tests {
         assert_eq!(faults(|p| p.geometry.planes_per_die = 1), [PartError::MultiPlaneOfOne]);
         assert_eq!(faults(|p| p.initial_bad_blocks = Ratio::new(1.0)), [PartError::AllBad]);
         assert_eq!(faults(|p| p.electrical.bus_pj_per_byte = -1.0), [PartError::BusEnergy { given: -1.0 }]);
+        for given in [0.0, -1.0, f64::INFINITY] {
+            assert_eq!(faults(|p| p.cost_per_gib = Some(given)), [PartError::Cost { given }]);
+        }
         assert_eq!(faults(|p| p.geometry.blocks_per_plane = 1 << 20), [PartError::TooLarge { pages: 1536 << 22 }]);
     }
 

@@ -1,0 +1,70 @@
+//! What the flash of a drive costs. RAM, controller and everything else of a drive are not counted.
+
+use super::Resolved;
+
+/// Prices in GiB of MLC flash (see [`flash::nand::Part::cost`]): only quotients of them mean anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cost {
+    /// The flash array, all blocks counted.
+    pub flash: f64,
+    /// The small flash in front of it; zero without one.
+    pub second: f64,
+}
+
+impl Cost {
+    /// All flash.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.flash + self.second
+    }
+
+    /// All flash by the array alone (Chang, Sec. 5.1 calls it EC).
+    #[must_use]
+    pub fn by_array(&self) -> f64 {
+        self.total() / self.flash
+    }
+}
+
+impl Resolved {
+    /// What the flash of the drive costs.
+    #[must_use]
+    pub fn cost(&self) -> Cost {
+        Cost {
+            flash: self.part.cost(self.raw_capacity()),
+            second: self.second.as_ref().map_or(0.0, |second| second.part.cost(second.capacity())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    fn cost(device: &str, change: impl FnOnce(&mut crate::Spec)) -> super::Cost {
+        let (_, text) = crate::builtin().iter().find(|(name, _)| *name == device).expect("a device");
+        let mut spec: crate::Spec = toml::from_str(text).expect("TOML");
+        change(&mut spec);
+        spec.resolve().expect("valid").cost()
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // Powers of two.
+    fn flash_costs_what_the_paper_says() {
+        // Chang, Sec. 5.6: 256 MiB of SLC flash beside 21 GiB make 1.04.
+        let hybrid = cost("chang-c3", |_| {});
+        assert_eq!(hybrid.flash, 21.0);
+        assert!((hybrid.by_array() - 1.04).abs() < 1e-12, "{hybrid:?}");
+        assert_eq!(cost("chang-c3-noslc", |_| {}).by_array(), 1.0);
+        // 32 GiB of SLC flash.
+        assert!((cost("dirik-4x4", |_| {}).total() - 32.0 * 3.36).abs() < 1e-9);
+    }
+
+    #[test]
+    #[allow(clippy::float_cmp)] // Powers of two.
+    fn a_part_may_have_a_price_of_its_own() {
+        let priced = cost("compare-dirik", |spec| {
+            let mut part = flash::nand::Part::preset("K9GAG08U0M").expect("a preset");
+            part.cost_per_gib = Some(0.25);
+            (spec.flash.part, spec.flash.custom_part) = (None, Some(part));
+        });
+        assert_eq!((priced.total(), cost("compare-dirik", |_| {}).total()), (2.0, 8.0));
+    }
+}
