@@ -59,6 +59,12 @@ pub struct HybridSummary {
     pub slc_erases: Option<[u32; 2]>,
     /// Price of the flash by that of the MLC flash alone.
     pub cost: f64,
+    /// Logical blocks in SLC mode at the end, under density control.
+    pub slc_mode: u32,
+    /// Logical blocks that folds took to SLC mode, and back.
+    pub slc_mode_changes: [u64; 2],
+    /// Pages of the MLC flash that were programmed in SLC mode.
+    pub slc_mode_pages: u64,
     /// Bytes of RAM of the tables.
     pub table_bytes: u64,
     /// Commands of the SLC flash by operation and cause.
@@ -117,6 +123,9 @@ impl HybridSummary {
             wear_ratio: wear.filter(|ratio| ratio.is_finite()),
             slc_erases: second.map(|second| second.erases),
             cost: 1.0 + of.slc.map_or(0.0, |slc| PRICE * bytes(slc) / bytes(of.mlc)),
+            slc_mode: of.slc_mode,
+            slc_mode_changes: [of.to_slc_mode, of.from_slc_mode],
+            slc_mode_pages: of.slc_mode_pages,
             table_bytes: of.table_bytes,
             slc_flash: second.map_or_else(Vec::new, |second| rows(&second.flash)),
         }
