@@ -101,3 +101,41 @@ fn a_logical_block_that_is_not_known_is_looked_for() {
     let hybrid = ssd.counters().hybrid.expect("its counters");
     assert_eq!((hybrid.scans, hybrid.scanned, hybrid.misses), (1, 3, 0));
 }
+
+/// Density control: the logical block that is accessed most is folded before others, into two blocks in SLC mode, and its
+/// pages take half and five sixths of the time from then on (Sec. 5.3.1).
+#[test]
+fn what_is_accessed_often_is_in_slc_mode() {
+    let density = "chang = { density = { extra = \"64KiB\", rank-every = 4 } }";
+    let text = format!(
+        "name = \"density\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 13, pages = 8, \
+         lane-rate = \"1000GB/s\" }}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"224KiB\"\n{density}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    let mut ssd: Ssd<Stamp> = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+    ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    for page in [0, 0, 0, 0, 8, 16] {
+        close(one(&mut ssd, IoKind::Write, page, 1), 800.0);
+    }
+    // Six blocks were spare, of which three are kept. The fold takes two and gives two back, so another follows.
+    let (slc, mlc) = (8.0 * (60.0 + 400.0) + 2.0 * 1_500.0, 8.0 * 860.0 + 2.0 * 1_500.0);
+    close(one(&mut ssd, IoKind::Write, 24, 1), slc + mlc + 800.0);
+    close(one(&mut ssd, IoKind::Read, 0, 1), 50.0);
+    close(one(&mut ssd, IoKind::Read, 7, 1), 50.0);
+    close(one(&mut ssd, IoKind::Read, 16, 1), 60.0);
+    // Its data blocks are full: it gets a log block of four pages.
+    close(one(&mut ssd, IoKind::Write, 5, 1), mlc + 400.0);
+    for page in [1, 2, 3] {
+        close(one(&mut ssd, IoKind::Write, page, 1), 400.0);
+    }
+    close(one(&mut ssd, IoKind::Write, 4, 1), mlc + 400.0);
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert_eq!((hybrid.slc_mode, hybrid.to_slc_mode, hybrid.slc_mode_pages), (1, 1, 8 + 5));
+    // The spare areas say which block is in which mode.
+    ssd.cut_power();
+    ssd.power_on(ssd.now());
+    ssd.drain(&mut Vec::new());
+    ssd.check();
+    assert_eq!(ssd.counters().hybrid.expect("its counters").slc_mode, 1);
+    close(one(&mut ssd, IoKind::Read, 0, 1), 5.0 * 50.0 + 50.0);
+}

@@ -8,6 +8,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("chang-c2", include_str!("../../../../devices/chang/c2.toml")),
     ("chang-c2-noslc", include_str!("../../../../devices/chang/c2-noslc.toml")),
     ("chang-c3", include_str!("../../../../devices/chang/c3.toml")),
+    ("chang-c3-density", include_str!("../../../../devices/chang/c3-density.toml")),
     ("chang-c3-noslc", include_str!("../../../../devices/chang/c3-noslc.toml")),
     ("compare-chang", include_str!("../../../../devices/compare/chang.toml")),
     ("compare-dirik", include_str!("../../../../devices/compare/dirik.toml")),

@@ -270,7 +270,6 @@ mod tests {
             ),
             (
                 "chang",
-                "pages = 15",
                 "chang.density = { extra = \"30KiB\" }",
                 "",
                 "ftl.chang.density: blocks of 15 pages",

@@ -11,7 +11,7 @@ pub(super) enum SlcStat {
     Commands(String, Option<String>),
 }
 
-const NAMES: [(&str, Unit); 20] = [
+const NAMES: [(&str, Unit); 22] = [
     ("small", Unit::Share),
     ("accepted", Unit::Share),
     ("throttled", Unit::Count),
@@ -32,6 +32,8 @@ const NAMES: [(&str, Unit); 20] = [
     ("wear", Unit::Plain),
     ("cost", Unit::Plain),
     ("spread", Unit::Count),
+    ("mode", Unit::Count),
+    ("mode-pages", Unit::Count),
 ];
 
 impl SlcStat {
@@ -80,6 +82,8 @@ impl SlcStat {
             "wear" => of.wear_ratio,
             "cost" => of.cost,
             "spread" => of.slc_erases.map(|[least, most]| f64::from(most - least)),
+            "mode" => Some(f64::from(of.slc_mode)),
+            "mode-pages" => Some(of.slc_mode_pages as f64),
             _ => None,
         }
     }

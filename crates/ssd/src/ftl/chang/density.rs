@@ -218,6 +218,14 @@ mod tests {
     }
 
     #[test]
+    fn a_block_with_an_odd_number_of_pages_has_no_half() {
+        let spec = DensitySpec { extra: Bytes::new(15 * 2048), read: read(), program: program(), rank_every: 1 };
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 15, 1, 4).expect("a small array");
+        let faults = spec.faults(&geometry);
+        assert!(faults.len() == 1 && faults[0].message.contains("15 pages have no half"), "{faults:?}");
+    }
+
+    #[test]
     fn the_most_accessed_are_frequent_as_far_as_there_is_room() {
         let mut density = density();
         accesses(&mut density, &[0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
@@ -242,7 +250,7 @@ mod tests {
     fn one_that_is_rare_makes_room() {
         let mut density = density();
         density.count = 2;
-        accesses(&mut density, &[0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
+        accesses(&mut density, &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
         let is_slc = |lba| lba == 0 || lba == 2;
         density.waiting = [1].into();
         assert_eq!(density.next_change(|_| true, is_slc), Some((0, false)));
