@@ -53,19 +53,14 @@ pub struct HybridSummary {
     pub wear_ratio: Option<f64>,
     /// The least and the most erases of an SLC block.
     pub slc_erases: Option<[u32; 2]>,
-<<<<<<< HEAD
     /// Price of the flash by that of the MLC flash alone, if the prices are known.
     pub cost: Option<f64>,
-=======
-    /// Price of the flash by that of the MLC flash alone.
-    pub cost: f64,
     /// Logical blocks in SLC mode at the end, under density control.
     pub slc_mode: u32,
     /// Logical blocks that folds took to SLC mode, and back.
     pub slc_mode_changes: [u64; 2],
     /// Pages of the MLC flash that were programmed in SLC mode.
     pub slc_mode_pages: u64,
->>>>>>> chang-mlc
     /// Bytes of RAM of the tables.
     pub table_bytes: u64,
     /// Commands of the SLC flash by operation and cause.
@@ -122,14 +117,10 @@ impl HybridSummary {
             assisted: of.assisted,
             wear_ratio: wear.filter(|ratio| ratio.is_finite()),
             slc_erases: second.map(|second| second.erases),
-<<<<<<< HEAD
             cost: price.map(|price| price.by_array()),
-=======
-            cost: 1.0 + of.slc.map_or(0.0, |slc| PRICE * bytes(slc) / bytes(of.mlc)),
             slc_mode: of.slc_mode,
             slc_mode_changes: [of.to_slc_mode, of.from_slc_mode],
             slc_mode_pages: of.slc_mode_pages,
->>>>>>> chang-mlc
             table_bytes: of.table_bytes,
             slc_flash: second.map_or_else(Vec::new, |second| rows(&second.flash)),
         }
