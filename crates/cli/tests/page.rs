@@ -44,6 +44,9 @@ address = { pattern = "uniform" }
 flush = { every = 100 }
 "#;
 
+/// Charts of the page of such a run: nine, and where the time of reads, writes, flushes and discards went.
+const FIGURES: usize = 13;
+
 /// The browser, if there is one.
 fn chromium() -> Option<&'static str> {
     const NAMES: [&str; 5] =
@@ -195,7 +198,7 @@ fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
     let wanted: Vec<_> = data["figures"].as_array().expect("figures").iter().map(|f| f["chart"].as_str()).collect();
     let charts = charts(&opened.html);
     assert_eq!(charts.iter().map(|(kind, ..)| Some(kind.as_str())).collect::<Vec<_>>(), wanted);
-    assert_eq!(wanted.len(), 9, "{wanted:?}");
+    assert_eq!(wanted.len(), FIGURES, "{wanted:?}");
     for (kind, paths, texts) in &charts {
         assert!(*paths > 5 && *texts > 3, "{kind}: {paths} paths, {texts} texts");
     }
@@ -233,10 +236,10 @@ fn dark_pages_and_phones_are_drawn_too() {
     let opened = open(browser, &frame, "", &["--allow-file-access-from-files"]);
     let (_, found) = opened.html.split_once("id=\"found\">").expect("the place");
     let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
-    assert_eq!(found["drawn"], "9", "{found}");
+    assert_eq!(found["drawn"], FIGURES.to_string(), "{found}");
     assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
     let wide = found["wide"].as_array().expect("widths");
-    assert!(wide.len() == 9 && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)), "{found}");
+    assert!(wide.len() == FIGURES && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)), "{found}");
     assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");
 }
 
@@ -283,7 +286,7 @@ fn charts_zoom_together_show_values_and_are_light_on_paper() {
     let tip = found["tip"].as_str().expect("a text");
     assert!(tip.contains("% of requests") && tip.contains("write") && tip.contains("us"), "{tip}");
     let widths = found["print"].as_array().expect("widths");
-    assert!(widths.len() == 9 && widths.iter().all(|width| *width == 660), "{found}");
+    assert!(widths.len() == FIGURES && widths.iter().all(|width| *width == 660), "{found}");
     assert_eq!(found["paper"], "light");
     assert_eq!(found["after"][0], "dark");
     assert_ne!(found["after"][1], 660);
