@@ -239,8 +239,36 @@ fn dark_pages_and_phones_are_drawn_too() {
     assert_eq!(found["drawn"], FIGURES.to_string(), "{found}");
     assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
     let wide = found["wide"].as_array().expect("widths");
-    assert!(wide.len() == FIGURES && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)), "{found}");
+    assert!(
+        wide.len() == FIGURES && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)),
+        "{found}"
+    );
     assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");
+}
+
+#[test]
+fn a_comparison_is_drawn_too() {
+    let Some(browser) = chromium() else { return };
+    let place = Place::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let options = ["--precondition", "none", "--limit", "500", "--quiet", "--report", "c.html"];
+    let run = command.current_dir(place.dir.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
+    assert!(run.output().expect("it starts").status.success());
+    let opened = open(browser, &place.dir.path().join("c.html"), "", &[]);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
+    let data = data(&opened.html);
+    let figures = data["figures"].as_array().expect("figures");
+    let seen = |figure: &&Value| figure["heading"].as_str().is_some_and(|text| text.starts_with("Where the time went"));
+    assert_eq!(figures.iter().filter(seen).count(), 5);
+    let charts = charts(&opened.html);
+    let (drawn, wanted): (Vec<_>, Vec<_>) =
+        charts.iter().zip(figures).map(|((kind, ..), figure)| (Some(kind.as_str()), figure["chart"].as_str())).unzip();
+    assert!(drawn == wanted && charts.len() == figures.len(), "{drawn:?}");
+    // Behind each bar of shares stands the latency that they are of, although shares may add up to more than all.
+    let labels = figures.iter().filter(seen).flat_map(|figure| figure["rows"].as_array().expect("rows"));
+    for label in labels.map(|row| row["label"].as_str().expect("a latency")) {
+        assert!(opened.html.contains(&format!(">{label}</text>")), "{label} is not drawn");
+    }
 }
 
 /// What a reader would do with the mouse, done to the charts that the page makes.

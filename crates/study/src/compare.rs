@@ -425,7 +425,7 @@ mod tests {
         }
         let page = page(&lab::Program::default(), &comparison);
         let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
-        assert_eq!(bars.count(), 4, "of all and of the slowest; flushes take no time here");
+        assert_eq!(bars.count(), 5, "all, the slowest, and flushes, which wait for their turn on Chang's");
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();
         for at in html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
