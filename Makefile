@@ -13,9 +13,9 @@ help: ## Say what there is
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: ## Run the demonstration disk on a recorded workload and check every byte (results in out/demo)
+demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
 	@mkdir -p out
-	$(CARGO) run --release -p cli -- run devices/demo.toml workloads/recorded/programs.parquet --precondition fill --verify --out out/demo
+	$(CARGO) run --release -p cli -- compare workloads/recorded/programs.parquet --depth 8 --verify --out out/demo
 
 .PHONY: test
 test: ## Run all tests

@@ -47,7 +47,7 @@ pub(crate) enum Command {
     },
     /// Run all studies of a paper and print its claims beside what is measured
     Reproduce {
-        /// The paper: dirik, fmmu, hydra or sung; see `flashloom studies`
+        /// The paper: dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
         #[command(flatten)]
         lab: LabArgs,

@@ -44,6 +44,9 @@ address = { pattern = "uniform" }
 flush = { every = 100 }
 "#;
 
+/// Charts of the page of such a run: nine, and where the time of reads, writes, flushes and discards went.
+const FIGURES: usize = 13;
+
 /// The browser, if there is one.
 fn chromium() -> Option<&'static str> {
     const NAMES: [&str; 5] =
@@ -195,7 +198,7 @@ fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
     let wanted: Vec<_> = data["figures"].as_array().expect("figures").iter().map(|f| f["chart"].as_str()).collect();
     let charts = charts(&opened.html);
     assert_eq!(charts.iter().map(|(kind, ..)| Some(kind.as_str())).collect::<Vec<_>>(), wanted);
-    assert_eq!(wanted.len(), 9, "{wanted:?}");
+    assert_eq!(wanted.len(), FIGURES, "{wanted:?}");
     for (kind, paths, texts) in &charts {
         assert!(*paths > 5 && *texts > 3, "{kind}: {paths} paths, {texts} texts");
     }
@@ -233,11 +236,39 @@ fn dark_pages_and_phones_are_drawn_too() {
     let opened = open(browser, &frame, "", &["--allow-file-access-from-files"]);
     let (_, found) = opened.html.split_once("id=\"found\">").expect("the place");
     let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
-    assert_eq!(found["drawn"], "9", "{found}");
+    assert_eq!(found["drawn"], FIGURES.to_string(), "{found}");
     assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
     let wide = found["wide"].as_array().expect("widths");
-    assert!(wide.len() == 9 && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)), "{found}");
+    assert!(
+        wide.len() == FIGURES && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)),
+        "{found}"
+    );
     assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");
+}
+
+#[test]
+fn a_comparison_is_drawn_too() {
+    let Some(browser) = chromium() else { return };
+    let place = Place::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let options = ["--precondition", "none", "--limit", "500", "--quiet", "--report", "c.html"];
+    let run = command.current_dir(place.dir.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
+    assert!(run.output().expect("it starts").status.success());
+    let opened = open(browser, &place.dir.path().join("c.html"), "", &[]);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
+    let data = data(&opened.html);
+    let figures = data["figures"].as_array().expect("figures");
+    let seen = |figure: &&Value| figure["heading"].as_str().is_some_and(|text| text.starts_with("Where the time went"));
+    assert_eq!(figures.iter().filter(seen).count(), 5);
+    let charts = charts(&opened.html);
+    let (drawn, wanted): (Vec<_>, Vec<_>) =
+        charts.iter().zip(figures).map(|((kind, ..), figure)| (Some(kind.as_str()), figure["chart"].as_str())).unzip();
+    assert!(drawn == wanted && charts.len() == figures.len(), "{drawn:?}");
+    // Behind each bar of shares stands the latency that they are of, although shares may add up to more than all.
+    let labels = figures.iter().filter(seen).flat_map(|figure| figure["rows"].as_array().expect("rows"));
+    for label in labels.map(|row| row["label"].as_str().expect("a latency")) {
+        assert!(opened.html.contains(&format!(">{label}</text>")), "{label} is not drawn");
+    }
 }
 
 /// What a reader would do with the mouse, done to the charts that the page makes.
@@ -283,7 +314,7 @@ fn charts_zoom_together_show_values_and_are_light_on_paper() {
     let tip = found["tip"].as_str().expect("a text");
     assert!(tip.contains("% of requests") && tip.contains("write") && tip.contains("us"), "{tip}");
     let widths = found["print"].as_array().expect("widths");
-    assert!(widths.len() == 9 && widths.iter().all(|width| *width == 660), "{found}");
+    assert!(widths.len() == FIGURES && widths.iter().all(|width| *width == 660), "{found}");
     assert_eq!(found["paper"], "light");
     assert_eq!(found["after"][0], "dark");
     assert_ne!(found["after"][1], 660);

@@ -66,6 +66,10 @@ const SUNG: [(&str, &str); 10] = [
     ("SU10", "partly"),
 ];
 
+/// The same of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: their disks take a while to
+/// fill.
+const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
+
 /// The claims of studies, each with its verdict.
 fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
     let output = flashloom(arguments);
@@ -121,6 +125,12 @@ fn the_claims_of_hydra_come_out_as_they_are_known_to() {
 fn the_claims_of_sung_come_out_as_they_are_known_to() {
     let known = SUNG.map(|(id, verdict)| (id.to_owned(), verdict));
     assert_eq!(verdicts(&["reproduce", "sung", "--json", "--quiet"]), known);
+}
+
+#[test]
+fn the_claims_of_the_mixtures_come_out_as_they_are_known_to() {
+    let known = MIX.map(|(id, verdict)| (id.to_owned(), verdict));
+    assert_eq!(verdicts(&["study", "mix/parents", "--json", "--quiet"]), known);
 }
 
 #[test]
@@ -211,7 +221,10 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
     for (arguments, wanted) in [
         (&["study", "no-such-study"][..], "no-such-study: is neither a file nor a study that comes with Flashloom"),
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),
-        (&["reproduce", "einstein"], "there are no studies of `einstein`; there are some of dirik, fmmu, hydra, sung"),
+        (
+            &["reproduce", "einstein"],
+            "there are no studies of `einstein`; there are some of dirik, fmmu, hydra, mix, sung",
+        ),
         (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
     ] {
         let output = flashloom(arguments);

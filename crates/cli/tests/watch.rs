@@ -54,7 +54,7 @@ fn disks_are_compared() {
     let compared = flashloom(&[&run[..], &["--out", &out]].concat());
     let (table, errors) = said(&compared);
     assert!(compared.status.success(), "{errors}");
-    assert!(table.contains("2 disks under oltp") && table.contains("dirik-1x2"), "{table}");
+    assert!(table.contains("2 disks under oltp") && table.contains("dirik-1x2") && table.contains("cost"), "{table}");
     assert!(dir.path().join("out/compare.parquet").exists());
     let page = dir.path().join("page.html").display().to_string();
     let (json, _) = said(&flashloom(&[&run[..], &["--json", "--report", &page]].concat()));
@@ -67,7 +67,36 @@ fn disks_are_compared() {
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
     assert_eq!(data["result"], json);
-    assert_eq!(data["figures"].as_array().map(Vec::len), Some(4));
+    // Latencies of reads and of writes, what the flash did, and where the time went: of all, of the slowest, of flushes.
+    assert_eq!(data["figures"].as_array().map(Vec::len), Some(4 + 5));
+    assert!(
+        json["rows"][0]["explained"][0]["bands"][0]["parts_us"]["array"].is_number(),
+        "{}",
+        json["rows"][0]["explained"]
+    );
+    let shown = dir.path().join("out/report.html");
+    assert!(fs::read_to_string(shown).expect("written").contains("Where the time went: read beyond p99"));
+}
+
+#[test]
+fn make_demo_asks_for_what_there_is() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
+    let command = makefile.lines().find_map(|line| line.split_once("run --release -p cli -- ")).expect("the demo").1;
+    let trace = command.split(' ').find(|word| word.ends_with(".parquet")).expect("a recorded workload");
+    let here = command.replace(trace, &format!("{root}/{trace}"));
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    fs::create_dir(dir.path().join("out")).expect("a directory");
+    // New disks and the first requests, because filling five of them takes a while.
+    let run = run.current_dir(dir.path()).args(here.split(' ')).args(["--precondition", "none", "--limit", "60"]);
+    let output = run.output().expect("it starts");
+    let (table, errors) = said(&output);
+    assert!(output.status.success(), "{errors}");
+    assert!(table.contains("5 disks under programs, 60 requests each"), "{table}");
+    assert!(table.contains("\nverified: "), "{table}");
+    assert!(errors.contains("report: out/demo/report.html"), "{errors}");
+    assert!(dir.path().join("out/demo/report.html").is_file());
 }
 
 #[test]

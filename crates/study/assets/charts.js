@@ -390,8 +390,10 @@ const charts = (() => {
         ),
         emphasis: { disabled: true },
       }));
-      // The sum stands behind the bar: as a part without length that comes last.
+      // The sum stands behind the bar: as a part without length that comes last. Rounded shares may add up to a little more
+      // than all, where the axis ends.
       series.push({
+        clip: false,
         type: "bar",
         name: "sum",
         stack: "all",

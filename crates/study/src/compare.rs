@@ -408,12 +408,14 @@ mod tests {
             let kinds: Vec<_> = row.explained.iter().map(|of| of.kind).collect();
             assert_eq!(kinds, ["read", "write", "flush"]);
             for of in &row.explained {
-                assert_eq!(of.bands.iter().map(|band| band.band).collect::<Vec<_>>(), ["all", "beyond p99"]);
+                // Of fewer than fifty flushes none is among the slowest in a hundred.
+                let names: Vec<_> = of.bands.iter().map(|band| band.band).collect();
+                assert_eq!(names, ["all", "beyond p99"][..if of.kind == "flush" { 1 } else { 2 }]);
                 let runs = row.runs.iter().map(|run| run.kinds[of.kind].requests).sum::<u64>();
                 assert_eq!(of.bands[0].requests, runs);
                 for band in &of.bands {
                     let sum: f64 = band.parts_us.iter().map(|(_, us)| us).sum();
-                    assert!((sum / band.latency_us - 1.0).abs() < 1e-6, "{band:?}");
+                    assert!((sum - band.latency_us).abs() <= 1e-6 * band.latency_us, "{band:?}");
                 }
             }
         }
@@ -423,7 +425,7 @@ mod tests {
         }
         let page = page(&lab::Program::default(), &comparison);
         let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
-        assert_eq!(bars.count(), 4);
+        assert_eq!(bars.count(), 5, "all, the slowest, and flushes, which wait for their turn on Chang's");
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();
         for at in html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()) {

@@ -55,7 +55,7 @@ impl Watcher for Watch {
     }
 
     fn explained(&mut self) -> Vec<Explained> {
-        self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.take_sums()))
+        self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.since()))
     }
 
     fn timeline(&self) -> Option<&Timeline> {
@@ -108,7 +108,7 @@ impl Watch {
     /// What all of them come to, by kind and band of percentiles.
     #[must_use]
     pub fn bands(&self) -> Vec<Explained> {
-        self.journeys.as_ref().map_or_else(Vec::new, |journeys| explain(journeys.sums()))
+        self.journeys.as_ref().map_or_else(Vec::new, |journeys| explain(&journeys.all()))
     }
 
     /// The legs of the one request, in order; none if it has not ended.

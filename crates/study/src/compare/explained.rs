@@ -49,7 +49,7 @@ impl Side<'_> {
     }
 }
 
-/// Reads and writes, all and the slowest of each. Flushes and discards are in the result only.
+/// Reads and writes, all and the slowest of each, and flushes. Their slowest, and discards, are in the result only.
 fn sides(rows: &[Row]) -> Vec<Side<'_>> {
     let side = |kind: &'static str, band: &'static str| {
         let of = |(i, row): (usize, &'_ Row)| {
@@ -63,9 +63,10 @@ fn sides(rows: &[Row]) -> Vec<Side<'_>> {
         };
         Side { kind, band, disks: rows.iter().enumerate().filter_map(of).map(disk).collect() }
     };
-    let kinds = ["read", "write"].into_iter();
-    let all = kinds.flat_map(|kind| [(kind, ALL), (kind, SLOWEST)]);
-    all.map(|(kind, band)| side(kind, band)).filter(|side| !side.disks.is_empty()).collect()
+    // A flush of a disk that has nothing to keep takes none.
+    let takes_time = |side: &Side<'_>| side.disks.iter().any(|(_, band, _)| band.latency_us > 0.0);
+    let shown = [("read", ALL), ("read", SLOWEST), ("write", ALL), ("write", SLOWEST), ("flush", ALL)];
+    shown.into_iter().map(|(kind, band)| side(kind, band)).filter(takes_time).collect()
 }
 
 /// As text, a table for each; nothing if nobody watched.

@@ -30,6 +30,8 @@ const BUILTIN: &[(&str, &str)] = &[
     ("hydra/tpcc", include_str!("../../../../studies/hydra/tpcc.toml")),
     ("hydra/units", include_str!("../../../../studies/hydra/units.toml")),
     ("hydra/wear", include_str!("../../../../studies/hydra/wear.toml")),
+    ("mix/parents", include_str!("../../../../studies/mix/parents.toml")),
+    ("mix/traces", include_str!("../../../../studies/mix/traces.toml")),
     ("sung/load", include_str!("../../../../studies/sung/load.toml")),
     ("sung/merges", include_str!("../../../../studies/sung/merges.toml")),
     ("sung/spread", include_str!("../../../../studies/sung/spread.toml")),
@@ -60,7 +62,7 @@ mod tests {
             let of = |paper: &str, id: &str| {
                 name.starts_with(paper) && plan.spec.claims.iter().all(|c| c.id.starts_with(id))
             };
-            let papers = [("dirik/", "DJ"), ("fmmu/", "FM"), ("hydra/", "HY"), ("sung/", "SU")];
+            let papers = [("dirik/", "DJ"), ("fmmu/", "FM"), ("hydra/", "HY"), ("mix/", "MX"), ("sung/", "SU")];
             assert!(papers.into_iter().any(|(paper, id)| of(paper, id)), "{name}: claims of another paper");
         }
         assert!(builtin().is_sorted_by_key(|(name, _)| *name));
@@ -69,7 +71,7 @@ mod tests {
     #[test]
     fn every_claim_of_a_paper_is_in_a_study() {
         let ids = |paper, most| (1..=most).map(move |n| format!("id = \"{paper}{n}\""));
-        let ids = ids("DJ", 17).chain(ids("FM", 11)).chain(ids("HY", 20)).chain(ids("SU", 10));
+        let ids = ids("DJ", 17).chain(ids("FM", 11)).chain(ids("HY", 20)).chain(ids("SU", 10)).chain(ids("MX", 7));
         let missing: Vec<_> = ids.filter(|id| builtin().iter().all(|(_, text)| !text.contains(id))).collect();
         assert_eq!(missing, [""; 0]);
     }

@@ -216,7 +216,8 @@ pub(super) struct Journeys {
     holds: Vec<Option<(Time, Cause)>>,
     /// Each of those that have ended, if they are kept.
     finished: Option<Vec<Journey>>,
-    /// All of them, added up.
+    /// All of them, added up: those that have been told of already, and those since.
+    told: Sums,
     sums: Sums,
     /// The legs of the request whose path is asked for.
     wanted: Option<Tag>,
@@ -247,13 +248,18 @@ impl Journeys {
         self.finished.as_deref().unwrap_or_default()
     }
 
-    pub(super) const fn sums(&self) -> &Sums {
-        &self.sums
+    /// The sums of all.
+    pub(super) fn all(&self) -> Sums {
+        let mut all = self.told.clone();
+        all.merge(&self.sums);
+        all
     }
 
-    /// The sums so far; they begin anew.
-    pub(super) fn take_sums(&mut self) -> Sums {
-        std::mem::take(&mut self.sums)
+    /// The sums since this was last asked.
+    pub(super) fn since(&mut self) -> Sums {
+        let sums = std::mem::take(&mut self.sums);
+        self.told.merge(&sums);
+        sums
     }
 
     pub(super) fn legs(&self) -> &[Leg] {

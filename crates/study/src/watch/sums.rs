@@ -59,6 +59,14 @@ impl Sums {
         bins[at].add(&of, 1.0);
     }
 
+    /// Takes in what others came to.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (bins, others) in self.0.iter_mut().zip(&other.0) {
+            bins.resize(bins.len().max(others.len()), Sum::default());
+            bins.iter_mut().zip(others).for_each(|(sum, other)| sum.add(other, 1.0));
+        }
+    }
+
     /// How many requests of a kind there were.
     pub(super) fn requests(&self, kind: IoKind) -> u64 {
         self.0[kind as usize].iter().map(|sum| sum.requests).sum::<f64>() as u64
@@ -76,14 +84,6 @@ impl Sums {
             }
         }
         all
-    }
-}
-
-impl<'a> FromIterator<&'a Journey> for Sums {
-    fn from_iter<I: IntoIterator<Item = &'a Journey>>(journeys: I) -> Self {
-        let mut sums = Self::default();
-        journeys.into_iter().for_each(|journey| sums.add(journey));
-        sums
     }
 }
 

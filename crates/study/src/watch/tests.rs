@@ -137,6 +137,10 @@ fn bands_are_the_fastest_to_the_slowest() {
     let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
     let explained = drive.observer().bands();
+    // What is told of in between is counted all the same.
+    let mut asked = drive.observer().clone();
+    assert_eq!(asked.explained(), explained);
+    assert_eq!((asked.explained(), asked.bands()), (Vec::new(), explained.clone()));
     let read = explained.iter().find(|of| of.kind == "read").expect("reads");
     let (all, bands) = read.bands.split_last().expect("bands");
     assert_eq!(bands.iter().map(|band| band.requests).sum::<u64>(), all.requests);
