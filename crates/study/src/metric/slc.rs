@@ -11,7 +11,7 @@ pub(super) enum SlcStat {
     Commands(String, Option<String>),
 }
 
-const NAMES: [(&str, Unit); 20] = [
+const NAMES: [(&str, Unit); 21] = [
     ("small", Unit::Share),
     ("accepted", Unit::Share),
     ("throttled", Unit::Count),
@@ -31,6 +31,7 @@ const NAMES: [(&str, Unit); 20] = [
     ("levelled", Unit::Count),
     ("wear", Unit::Plain),
     ("cost", Unit::Plain),
+    ("tables", Unit::Count),
     ("spread", Unit::Count),
 ];
 
@@ -79,6 +80,7 @@ impl SlcStat {
             "levelled" => Some(of.levelled as f64),
             "wear" => of.wear_ratio,
             "cost" => Some(of.cost),
+            "tables" => Some(of.table_bytes as f64),
             "spread" => of.slc_erases.map(|[least, most]| f64::from(most - least)),
             _ => None,
         }
