@@ -8,9 +8,13 @@ use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Twelve MLC blocks of eight pages, of which the host sees seven; buses that take no time.
 fn drive(slc: &str) -> Ssd<Stamp> {
+    drive_with(slc, "")
+}
+
+fn drive_with(slc: &str, chang: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"hybrid\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 12, pages = 8, \
-         lane-rate = \"1000GB/s\" }}\n{slc}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"224KiB\"\n"
+         lane-rate = \"1000GB/s\" }}\n{slc}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"224KiB\"\n{chang}\n"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
     let mut ssd = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
@@ -138,4 +142,28 @@ fn what_is_accessed_often_is_in_slc_mode() {
     ssd.check();
     assert_eq!(ssd.counters().hybrid.expect("its counters").slc_mode, 1);
     close(one(&mut ssd, IoKind::Read, 0, 1), 5.0 * 50.0 + 50.0);
+}
+
+/// Sec. 3.4: while the throttle is active, what is cold is phased out instead of being copied to the head.
+#[test]
+fn a_throttled_log_copies_nothing_to_its_head() {
+    let mut ssd = drive_with(SLC, "chang = { hash-entries = 256 }");
+    // The first write of a page is turned away. The third finds no spare block, and the chain of the first is folded.
+    for page in [0, 8, 8, 16] {
+        one(&mut ssd, IoKind::Write, page, 1);
+    }
+    // Two erases of twelve MLC blocks are as much as thirteen and a third of four SLC blocks, at four writes each.
+    one(&mut ssd, IoKind::Write, 0, 1);
+    for _ in 0..40 {
+        one(&mut ssd, IoKind::Write, 8, 1);
+    }
+    let before = ssd.counters().hybrid.expect("a hybrid disk");
+    assert!(before.copied_back > 0 && before.written_back == 0, "{before:?}");
+    close(one(&mut ssd, IoKind::Read, 0, 1), 50.0);
+    for _ in 0..40 {
+        one(&mut ssd, IoKind::Write, 8, 1);
+    }
+    let after = ssd.counters().hybrid.expect("a hybrid disk");
+    assert_eq!((after.written_back, after.mlc_pages), (8, before.mlc_pages + 1), "{after:?}");
+    close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }

@@ -11,7 +11,7 @@ pub(super) enum SlcStat {
     Commands(String, Option<String>),
 }
 
-const NAMES: [(&str, Unit); 22] = [
+const NAMES: [(&str, Unit); 23] = [
     ("small", Unit::Share),
     ("accepted", Unit::Share),
     ("throttled", Unit::Count),
@@ -31,6 +31,7 @@ const NAMES: [(&str, Unit); 22] = [
     ("levelled", Unit::Count),
     ("wear", Unit::Plain),
     ("cost", Unit::Plain),
+    ("tables", Unit::Count),
     ("spread", Unit::Count),
     ("mode", Unit::Count),
     ("mode-pages", Unit::Count),
@@ -81,6 +82,7 @@ impl SlcStat {
             "levelled" => Some(of.levelled as f64),
             "wear" => of.wear_ratio,
             "cost" => of.cost,
+            "tables" => Some(of.table_bytes as f64),
             "spread" => of.slc_erases.map(|[least, most]| f64::from(most - least)),
             "mode" => Some(f64::from(of.slc_mode)),
             "mode-pages" => Some(of.slc_mode_pages as f64),

@@ -182,6 +182,7 @@ mod tests {
             ("slc.p2", Some(hybrid.p2)),
             ("slc.wear", hybrid.wear_ratio),
             ("slc.expected", Some(hybrid.expected_page_write_us)),
+            ("slc.tables", Some(hybrid.table_bytes as f64)),
         ] {
             assert_eq!(of(name), value, "{name}");
         }

@@ -1,7 +1,8 @@
 //! The tail of the SLC log is cleaned (Chang, Sec. 3.6).
 //!
 //! A valid sector whose logical block has a log block goes to the MLC flash; the others are copied to the head, so that
-//! they make no new log blocks. If that would gain no page, or the safety valve is closed, all go to the MLC flash.
+//! they make no new log blocks. If that would gain no page, or the safety valve is closed, all go to the MLC flash; and so
+//! do they while the throttle is active (Sec. 3.4), because copies would wear the SLC flash that it is to spare.
 
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::engine::Handle;
@@ -75,7 +76,7 @@ impl ChangFtl {
         let per_block = self.pages * self.geometry.sectors;
         sectors.retain(|(sector, _)| !self.chains.has_log(sector / per_block));
         let gains = (sectors.len() as u32).div_ceil(slc.slots) < slc.geometry.pages;
-        if !self.spec.copy_back || slc.valve.is_closed() || !gains {
+        if !self.spec.copy_back || slc.valve.is_closed() || slc.is_throttling || !gains {
             return;
         }
         sectors.truncate((room * slc.slots) as usize);

@@ -35,6 +35,8 @@ pub(super) struct Slc {
     pub(super) throttle: Throttle,
     pub(super) valve: Valve,
     throttled: bool,
+    /// The throttle was active at the latest small write.
+    pub(super) is_throttling: bool,
     /// Sectors of each mapping unit that are here.
     pub(super) held: Vec<u8>,
     /// Sectors found at mount for which the table has no entry: they go to the MLC flash before anything else is done.
@@ -62,6 +64,7 @@ impl Slc {
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
             valve: Valve::new(spec.safety_valve.get()),
             throttled: spec.throttle,
+            is_throttling: false,
             held: vec![0; units as usize],
             homeless: Vec::new(),
             latest: log.head().get() * geometry.superblock_slots(),
@@ -81,7 +84,8 @@ impl Slc {
         if count > self.filter.threshold() || !self.homeless.is_empty() || self.log.blocks() < 2 {
             return Verdict::Large;
         }
-        if self.throttled && wears_faster(self.wear, mlc) {
+        self.is_throttling = self.throttled && wears_faster(self.wear, mlc);
+        if self.is_throttling {
             let found = sectors.clone().all(|sector| self.table.find(sector).is_some());
             let Self { throttle, table, latest, .. } = self;
             if !throttle.active(found, || sectors.clone().for_each(|sector| table.note(sector, *latest))) {
