@@ -31,7 +31,9 @@ fn a_timeline_is_written_and_the_results_are_the_same() {
 
 #[test]
 fn requests_are_explained() {
+    let small = ["--set", "flash.size=256MiB"];
     let run = ["explain", "dirik-1x2", "mixed-70-30-4k", "--limit", "300", "--precondition", "fill", "--quiet"];
+    let run = [&run[..], &small].concat();
     let explained = flashloom(&run);
     let (table, errors) = said(&explained);
     assert!(explained.status.success(), "{errors}");
@@ -67,8 +69,9 @@ fn disks_are_compared() {
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
     assert_eq!(data["result"], json);
-    // Latencies of reads and of writes, what the flash did, and where the time went: of all, of the slowest, of flushes.
-    assert_eq!(data["figures"].as_array().map(Vec::len), Some(4 + 5));
+    // Latencies of reads and of writes, what the flash did, and where the time went: of reads and of the slowest of them,
+    // of writes, which are too few for a slowest in a hundred, and of flushes.
+    assert_eq!(data["figures"].as_array().map(Vec::len), Some(4 + 4));
     assert!(
         json["rows"][0]["explained"][0]["bands"][0]["parts_us"]["array"].is_number(),
         "{}",
