@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_block_with_an_odd_number_of_pages_has_no_half() {
-        let spec = DensitySpec { extra: Bytes::new(15 * 2048), read: read(), program: program(), rank_every: 1 };
+        let spec = DensitySpec { extra: Bytes::new(30 * 2048), read: read(), program: program(), rank_every: 1 };
         let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 15, 1, 4).expect("a small array");
         let faults = spec.faults(&geometry);
         assert!(faults.len() == 1 && faults[0].message.contains("15 pages have no half"), "{faults:?}");

@@ -192,8 +192,8 @@ mod tests {
     #[test]
     fn the_host_waits_where_copies_make_do() {
         let mut map = page_map();
-        // Eleven blocks are filled; five are kept: the reserve, and one for each lane.
-        for _ in 0..11 * 4 {
+        // Ten blocks are filled and one is begun; five are kept: the reserve, and one for each lane.
+        for _ in 0..41 {
             place(&mut map, Frontier::Host);
         }
         assert_eq!((map.place(Frontier::Host), map.blocks.spare()), (Place::NoBlock, 5));
