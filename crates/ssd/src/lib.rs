@@ -23,7 +23,9 @@ mod spec;
 pub use counters::{Counters, MergeCounters, SecondCounters};
 pub use device::Ssd;
 pub use drive::Drive;
-pub use ftl::chang::{ArrayShape, ChangSpec, DensitySpec, HybridCounters, PageTimes, Probing, ThresholdBy, WriteCost};
+pub use ftl::chang::{
+    ArrayShape, ChangSpec, DensitySpec, HybridCounters, MappingSpec, PageTimes, Probing, ThresholdBy, WriteCost,
+};
 pub use ftl::hybrid::{Allocation, EraseWhen, LogMerges, LogSpec, Striping};
 pub use ftl::map_unit::{self, MapSpec};
 pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};

@@ -167,3 +167,70 @@ fn a_throttled_log_copies_nothing_to_its_head() {
     assert_eq!((after.written_back, after.mlc_pages), (8, before.mlc_pages + 1), "{after:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }
+
+/// Two dies of ten blocks of eight pages under a map of pages, of which the host sees eight.
+fn mapped_by_pages(chang: &str, slc: &str) -> Ssd<Stamp> {
+    let text = format!(
+        "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 10, pages = 8, \
+         lane-rate = \"1000GB/s\" }}\n{slc}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"256KiB\"\n\
+         chang = {{ mapping = \"pages\"{chang} }}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    let mut ssd = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+    ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    ssd
+}
+
+#[test]
+fn the_dies_of_a_map_of_pages_work_side_by_side() {
+    let mut ssd = mapped_by_pages("", "");
+    close(one(&mut ssd, IoKind::Write, 0, 1), 800.0);
+    close(one(&mut ssd, IoKind::Write, 4, 2), 800.0);
+    close(one(&mut ssd, IoKind::Write, 8, 5), 3.0 * 800.0);
+    close(one(&mut ssd, IoKind::Read, 4, 2), 60.0);
+    // What a part of a page needs is read before.
+    let io = Io { kind: IoKind::Write, start: Lba::new(35), sectors: Sectors::new(1) };
+    ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: vec![Stamp(77)] });
+    let mut completions = Vec::new();
+    ssd.drain(&mut completions);
+    close(completions[0].latency().as_us_f64(), 60.0 + 800.0);
+    // No mapping cache, and nothing is looked for.
+    assert_eq!(ssd.counters().hybrid.expect("its counters").scans, 0);
+}
+
+/// A block is collected by a list of reads, all on its die, and one of programs on both; then it is erased.
+#[test]
+fn a_block_of_a_map_of_pages_is_collected() {
+    let mut ssd = mapped_by_pages("", "");
+    // A page of each block is rewritten until a block is wanted that is kept for copies and lanes.
+    let mut slowest: f64 = 0.0;
+    for i in 0..80 {
+        slowest = slowest.max(one(&mut ssd, IoKind::Write, i * 11 % 64, 1));
+    }
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert!(hybrid.folds > 0 && hybrid.fold_erases == hybrid.folds, "{hybrid:?}");
+    let copied = ssd.counters().flash.of(Op::Program, Cause::Gc).pages;
+    assert!(slowest >= 800.0 + 1_500.0 && copied <= 7 * hybrid.folds, "{slowest} us, {copied} pages");
+}
+
+/// The tail of the log in front of a map of pages: what has not been written since it was copied to the head goes to the MLC
+/// flash.
+#[test]
+fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
+    let mut ssd = mapped_by_pages(", throttle = false, threshold = \"fixed\", hash-entries = 64, probes = 64", SLC);
+    one(&mut ssd, IoKind::Write, 9, 1);
+    // A write takes two of the 32 pages; three blocks of eight are filled before the tail is cleaned.
+    for _ in 0..12 {
+        one(&mut ssd, IoKind::Write, 3, 1);
+    }
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert_eq!((hybrid.cleaned, hybrid.copied_back, hybrid.written_back), (1, 2, 0));
+    close(one(&mut ssd, IoKind::Read, 9, 1), 50.0);
+    for _ in 0..16 {
+        one(&mut ssd, IoKind::Write, 3, 1);
+    }
+    let hybrid = ssd.counters().hybrid.expect("its counters");
+    assert_eq!((hybrid.copied_back, hybrid.written_back), (2, 8));
+    close(one(&mut ssd, IoKind::Read, 9, 1), 60.0);
+    close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
+}

@@ -6,7 +6,7 @@ use flash::nand::{Part, Stamp};
 use flash::units::{Bytes, Ratio};
 use ssd::{
     Allocation, BufferPolicy, BufferSpec, ChangSpec, DensitySpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy,
-    FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, PlacementSpec, Precondition, Probing,
+    FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, MappingSpec, PlacementSpec, Precondition, Probing,
     ProcessorSpec, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec,
     WearSpec,
 };
@@ -222,6 +222,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     flash.order = Arbitration::default();
     (spec.ftl.kind, spec.ftl.map) = (FtlKind::Chang, MapSpec::default());
     spec.ftl.chang = Some(ChangSpec {
+        mapping: MappingSpec::Chains,
         mapping_cache: 1 + rng.below(4) as u32,
         scan_data_blocks: rng.chance(0.3),
         threshold: pick(rng, &ThresholdBy::EVERY),
@@ -245,10 +246,13 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         pages: None,
         lane_rate: None,
     });
-    if spec.slc.is_none() && rng.chance(0.5) {
+    let chang = spec.ftl.chang.as_mut().expect("just said");
+    if rng.chance(0.4) {
+        chang.mapping = MappingSpec::Pages;
+    } else if spec.slc.is_none() && rng.chance(0.5) {
         let block = spec.flash.custom_part.as_ref().expect("a part of its own").geometry.block();
         let rank_every = 1 + rng.below(40) as u32;
-        spec.ftl.chang.as_mut().expect("just said").density = Some(density(block * (1 + rng.below(4)), rank_every));
+        chang.density = Some(density(block * (2 + rng.below(4)), rank_every));
     }
     spec
 }

@@ -4,23 +4,29 @@
 //! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains](chains) of the MLC
 //! flash. Without SLC flash it is the paper's conventional SSD.
 //!
-//! Nothing works beside anything else (Sec. 5.1), and nothing is kept in volatile memory but tables that the spare areas
+//! In front of a [map of pages](page_map) instead it is a mixture, which the paper does not have.
+//!
+//! Nothing works beside anything else (Sec. 5.1; but see [`MappingSpec::Pages`]), and nothing is kept in volatile memory but tables that the spare areas
 //! tell (Sec. 3.1). So requests are worked on one after another, each with whatever cleaning, folding and looking it
 //! causes before it, and a step is one command list on one of the two arrays. [`ChangFtl::next`] says what the next step
 //! is, from the innermost thing that has been begun to the outermost.
 
+mod blocks;
 mod cache;
 mod chains;
 mod check;
 mod clean;
+mod collect;
 mod counters;
 mod density;
 mod filter;
 mod fold;
 mod gather;
 mod log;
+mod mapping;
 mod model;
 mod mount;
+mod page_map;
 mod pages;
 mod read;
 mod slc;
@@ -41,11 +47,13 @@ use flash::units::{Lpn, Psn, Span, SuperblockId, Time};
 use super::{Flash, Owner, Owners, Service, Unit};
 use crate::sabotage::Planted;
 
+use blocks::NONE;
 use cache::MapCache;
-use chains::{Chains, NONE};
 use clean::Clean;
+use collect::{Collection, Spares};
 use density::Density;
 use fold::Fold;
+use mapping::Mapping;
 use pages::{Due, Placed};
 use read::Wanted;
 use slc::{Slc, Verdict};
@@ -54,6 +62,7 @@ use wear::DualPool;
 pub use counters::{ArrayShape, HybridCounters};
 pub use density::DensitySpec;
 pub use filter::ThresholdBy;
+pub use mapping::MappingSpec;
 pub use model::{PageTimes, WriteCost};
 pub use spec::ChangSpec;
 pub use table::Probing;
@@ -68,7 +77,9 @@ enum Step {
     Gather,
     /// Pages are written to the MLC flash.
     Pages,
-    /// A fold copies, or erases what it has copied.
+    /// Pages that others are made of are read from the MLC flash.
+    Fetch,
+    /// A fold or a collection copies, or erases what it has copied.
     Copy,
     Erase,
     /// A write to the SLC flash.
@@ -110,7 +121,7 @@ pub(crate) struct ChangFtl {
     endurance: u32,
     /// Where each page is in the MLC flash: what the second-level mapping leads to.
     map: Vec<u32>,
-    chains: Chains,
+    mapping: Mapping,
     cache: MapCache,
     wear: Option<DualPool>,
     /// Dynamic density control, if there is any.
@@ -144,10 +155,15 @@ pub(crate) struct ChangFtl {
     gathered: Option<Handle<List>>,
     /// Nothing is to be gathered, or has been.
     is_gathered: bool,
+    /// The same of pages read from the MLC flash, where those that are written need a list before theirs.
+    fetched: Option<Handle<List>>,
+    is_fetched: bool,
     fold: Option<Fold>,
+    collection: Option<Collection>,
     clean: Option<Clean>,
     /// Those of the last fold, to be used again.
     spare_vectors: (Vec<fold::Copy>, Vec<u32>),
+    spare_moves: Spares,
     /// Blocks that recovery found useless, to be erased.
     useless: Vec<u32>,
     /// No spare block is left for a fold: what needs one is refused.
@@ -173,7 +189,7 @@ impl ChangFtl {
     }
 
     pub(crate) fn free_blocks(&self) -> u64 {
-        u64::from(self.chains.spare())
+        u64::from(self.mapping.blocks().spare())
     }
 
     pub(crate) const fn latest_version(&self) -> u32 {
@@ -224,10 +240,9 @@ impl ChangFtl {
     /// The map leads to this place from now on, or to none.
     fn set_map(&mut self, lpn: u32, psn: u32) {
         let old = std::mem::replace(&mut self.map[lpn as usize], psn);
-        for (place, change) in [(old, -1), (psn, 1)] {
+        for (place, valid) in [(old, false), (psn, true)] {
             if place != NONE {
-                let block = self.chains.block_mut(place / self.pages);
-                block.valid = block.valid.wrapping_add_signed(change);
+                self.mapping.count(place / self.pages, valid);
             }
         }
     }
@@ -330,6 +345,8 @@ impl ChangFtl {
         match std::mem::replace(&mut self.step, Step::None) {
             Step::Scrub => self.scrubbed(flash, list),
             Step::Pages => self.pages_written(flash, owners, list),
+            Step::Fetch => (self.fetched, self.is_fetched) = (Some(list), true),
+            Step::Copy if self.collection.is_some() => self.moved(flash, list),
             Step::Copy => self.copied(flash, list),
             Step::Erase => self.fold_erased(flash, list),
             Step::Read => self.read_from_mlc(flash, owners, list),
@@ -357,7 +374,11 @@ impl ChangFtl {
 
     fn submit<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, step: Step, list: Handle<List>) {
         self.step = step;
-        flash.submit_in_turn(list);
+        if self.mapping.is_parallel() {
+            flash.submit(list);
+        } else {
+            flash.submit_in_turn(list);
+        }
     }
 
     fn submit_second<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, step: Step, list: Handle<List>) {
@@ -374,6 +395,8 @@ impl ChangFtl {
     fn next<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
         if self.fold.is_some() {
             self.fold_on(flash);
+        } else if self.collection.is_some() {
+            self.collect_on(flash);
         } else if !self.batch.is_empty() {
             self.write_batch(flash, owners);
         } else if !self.due.is_empty() {
@@ -435,7 +458,7 @@ impl ChangFtl {
         let mut access = |lpn: u32| {
             let lba = lpn / self.pages;
             if std::mem::replace(&mut last, lba) != lba {
-                density.access(lba, |lba| self.chains.is_slc(lba));
+                density.access(lba, |lba| self.mapping.chains().is_slc(lba));
             }
         };
         if is_read {
@@ -511,13 +534,13 @@ impl ChangFtl {
             self.retire(flash, block);
         } else {
             self.worn_out = false;
-            self.chains.put(block, flash.backend.media().erases(SuperblockId::new(block)));
+            self.mapping.put(block, flash.backend.media().erases(SuperblockId::new(block)));
         }
     }
 
     /// A block is bad.
     fn lost(&mut self, block: u32) {
-        self.chains.block_mut(block).lba = NONE;
+        self.mapping.blocks_mut()[block].lba = NONE;
         if let Some(wear) = &mut self.wear {
             wear.lost(block);
         }

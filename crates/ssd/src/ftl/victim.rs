@@ -16,7 +16,7 @@ use flash::units::SuperblockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use greedy::Minima;
+pub(super) use greedy::Minima;
 use order::AgeOrder;
 
 /// How garbage collection chooses its victim among the closed superblocks of a pool. One without an

@@ -41,6 +41,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("mix-buffered-page", include_str!("../../../../devices/mix/buffered-page.toml")),
     ("mix-fmmu-priority", include_str!("../../../../devices/mix/fmmu-priority.toml")),
     ("mix-page-controllers", include_str!("../../../../devices/mix/page-controllers.toml")),
+    ("mix-slc-log-page", include_str!("../../../../devices/mix/slc-log-page.toml")),
     ("qlc", include_str!("../../../../devices/qlc.toml")),
     ("sung-pmcd", include_str!("../../../../devices/sung/pmcd.toml")),
     ("sung-pmcd-apart", include_str!("../../../../devices/sung/pmcd-apart.toml")),

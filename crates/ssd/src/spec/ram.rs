@@ -6,7 +6,7 @@
 use flash::units::{Bytes, SECTOR};
 
 use super::{FtlKind, Resolved};
-use crate::MapSpec;
+use crate::{MapSpec, MappingSpec};
 
 /// Bytes of a map entry.
 const ENTRY: u64 = 4;
@@ -43,6 +43,12 @@ impl Resolved {
     /// counts.
     fn chang_ram(&self) -> u64 {
         let spec = self.ftl.chang.clone().unwrap_or_default();
+        if spec.mapping == MappingSpec::Pages {
+            // An entry for each page, the hash table, and for each sector in the SLC flash a bit for its second chance.
+            let slots = self.second.as_ref().map_or(0, |second| u64::from(second.geometry.slot_count()));
+            let hashed = self.second.as_ref().map_or(0, |second| u64::from(spec.entries(&second.geometry)) * 2);
+            return (u64::from(self.units) + hashed) * ENTRY + slots.div_ceil(8);
+        }
         let pages = u64::from(self.geometry.superblock_slots());
         let logical = u64::from(self.units).div_ceil(pages);
         let cached = logical.min(u64::from(spec.mapping_cache)) * pages;

@@ -103,7 +103,7 @@ impl Spec {
         if units == 0 || units > most || units * sectors >= 1 << 31 {
             let unit = sectors * SECTOR.get();
             let message = format!(
-                "the host would see {} of {} blocks, of which {spare} are kept for log blocks, folds and SLC mode",
+                "the host would see {} of {} blocks, of which {spare} are kept to write and to copy to",
                 Bytes::new(units * unit),
                 geometry.superblock_count(),
             );
@@ -245,36 +245,37 @@ mod tests {
             ("chang", "", "chang = { recluster-every = 0 }", "", "ftl.chang.recluster-every: is zero"),
             ("chang", "", "chang = { throttle-step = 0 }", "", "ftl.chang.throttle-step: is zero"),
             ("chang", "", "chang = { throttle-every = 0 }", "", "ftl.chang.throttle-every: is zero"),
-            ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not a whole"),
-            ("chang", "", "chang.density = { extra = \"0B\" }", "", "ftl.chang.density.extra: 0B is not a whole"),
             (
                 "chang",
                 "",
-                "chang.density = { extra = \"32KiB\", read = \"0us\" }",
+                "chang = { mapping = \"pages\", density = { extra = \"64KiB\" } }",
+                "",
+                "ftl.chang.density: logical blocks are in SLC mode, and pages",
+            ),
+            ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not two"),
+            ("chang", "", "chang.density = { extra = \"32KiB\" }", "", "ftl.chang.density.extra: 32KiB is not two"),
+            (
+                "chang",
+                "",
+                "chang.density = { extra = \"64KiB\", read = \"0us\" }",
                 "",
                 "ftl.chang.density.read: the array",
             ),
             (
                 "chang",
                 "",
-                "chang.density = { extra = \"32KiB\", program = \"0us\" }",
+                "chang.density = { extra = \"64KiB\", program = \"0us\" }",
                 "",
                 "ftl.chang.density.program: the",
             ),
             (
                 "chang",
                 "",
-                "chang.density = { extra = \"32KiB\", rank-every = 0 }",
+                "chang.density = { extra = \"64KiB\", rank-every = 0 }",
                 "",
                 "ftl.chang.density.rank-every: is",
             ),
-            (
-                "chang",
-                "chang.density = { extra = \"30KiB\" }",
-                "",
-                "ftl.chang.density: blocks of 15 pages",
-            ),
-            ("chang", "", "chang.density = { extra = \"32KiB\" }", SLC, "ftl.chang.density: stands beside slc"),
+            ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: stands beside slc"),
             ("chang", "", "chang = { hash-entries = 3 }", "", "ftl.chang.hash-entries: 3 entries; use 4 to"),
             ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
             ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
@@ -287,6 +288,6 @@ mod tests {
                     [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
         let spec: Spec = toml::from_str(text).expect("a description");
         let fault = spec.resolve().expect_err("too little is spare").remove(0);
-        assert!(fault.message.contains("of which 4 are kept for log blocks, folds and SLC mode"), "{fault:?}");
+        assert!(fault.message.contains("of which 4 are kept to write and to copy to"), "{fault:?}");
     }
 }

@@ -4,7 +4,7 @@
 use flash::backend::{Cause, Op, Tally};
 use flash::io::Io;
 use flash::units::Span;
-use ssd::{Counters, Drive, FlushPolicy, HybridCounters};
+use ssd::{Counters, Drive, FlushPolicy, HybridCounters, MappingSpec};
 
 use super::{Trial, Work, script};
 use crate::Host;
@@ -152,8 +152,13 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
         assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");
         assert_eq!(sum(&second.channel_busy), both(|tally| tally.bus), "time of its bus, and of its commands there");
-        let times = sum(&second.die_busy) + sum(&second.channel_busy) + sum(&counters.die_busy);
-        let all = times + sum(&counters.channel_busy);
+        // One array works at a time, and one die of it, unless pages are mapped.
+        let chang = trial.resolved.ftl.chang.clone().unwrap_or_default();
+        let large = match chang.mapping {
+            MappingSpec::Chains => sum(&counters.die_busy) + sum(&counters.channel_busy),
+            MappingSpec::Pages => counters.die_busy.iter().copied().max().unwrap_or_default(),
+        };
+        let all = sum(&second.die_busy) + sum(&second.channel_busy) + large;
         assert!(all <= counters.at - flash::units::Time::ZERO, "two things worked at once");
     }
     let timing = &trial.resolved.backend.timing;

@@ -6,55 +6,12 @@
 //! A block in SLC mode (see [density](super::density)) has half the pages: there the data block is two, one for each half of
 //! the logical block.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 use flash::nand::Mode;
 
-pub(super) const NONE: u32 = u32::MAX;
-
-/// What is known of a physical block.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Block {
-    /// The logical block whose chain it is in.
-    pub(super) lba: u32,
-    /// LB: the next block of the chain.
-    pub(super) next: u32,
-    /// The page behind the last programmed one.
-    pub(super) programmed: u32,
-    /// Pages that the map leads to.
-    pub(super) valid: u32,
-    /// Each page so far is at its own offset.
-    pub(super) in_order: bool,
-    /// A program failed: nothing more is written there, and it is retired instead of erased.
-    pub(super) failing: bool,
-    /// It is erased and has no part yet.
-    pub(super) spare: bool,
-    /// It is in SLC mode.
-    pub(super) slc: bool,
-    /// As a data block: the page of the logical block that its first one is for.
-    pub(super) base: u32,
-}
-
-const NEW: Block = Block {
-    lba: NONE,
-    next: NONE,
-    programmed: 0,
-    valid: 0,
-    in_order: true,
-    failing: false,
-    spare: false,
-    slc: false,
-    base: 0,
-};
-
-/// Where a page may be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// At this page of this block.
-    At(u32, u32),
-    /// Nowhere before there is another spare block.
-    NoBlock,
-}
+use super::blocks::{Block, Blocks, NONE};
+use super::mapping::Place;
 
 /// All chains.
 #[derive(Clone, Debug)]
@@ -68,11 +25,7 @@ pub(super) struct Chains {
     slc: Vec<bool>,
     /// The end of each chain.
     last: Vec<u32>,
-    blocks: Vec<Block>,
-    /// Spare blocks: least worn first, or, without dynamic wear levelling, in the order in which they became spare.
-    free: BTreeSet<(u64, u32)>,
-    dynamic: bool,
-    freed: u64,
+    pub(super) blocks: Blocks,
     /// Logical blocks with log blocks, in the order of their last update.
     links: Vec<[u32; 2]>,
     newest: u32,
@@ -85,17 +38,14 @@ const NEWER: usize = 0;
 const OLDER: usize = 1;
 
 impl Chains {
-    pub(super) fn new(logical: u32, blocks: u32, pages: u32, dynamic: bool) -> Self {
+    pub(super) fn new(logical: u32, pages: u32, blocks: Blocks) -> Self {
         Self {
             pages,
             data: vec![NONE; logical as usize],
             second: vec![NONE; logical as usize],
             slc: vec![false; logical as usize],
             last: vec![NONE; logical as usize],
-            blocks: vec![NEW; blocks as usize],
-            free: BTreeSet::new(),
-            dynamic,
-            freed: 0,
+            blocks,
             links: vec![[NONE; 2]; logical as usize],
             newest: NONE,
             oldest: NONE,
@@ -103,47 +53,9 @@ impl Chains {
         }
     }
 
-    pub(super) fn block(&self, block: u32) -> &Block {
-        &self.blocks[block as usize]
-    }
-
-    pub(super) fn block_mut(&mut self, block: u32) -> &mut Block {
-        &mut self.blocks[block as usize]
-    }
-
-    pub(super) fn spare(&self) -> u32 {
-        self.free.len() as u32
-    }
-
-    pub(super) fn spares(&self) -> impl Iterator<Item = u32> + '_ {
-        self.free.iter().map(|(_, block)| *block)
-    }
-
-    /// A block is erased.
-    pub(super) fn put(&mut self, block: u32, erases: u32) {
-        self.blocks[block as usize] = Block { spare: true, ..NEW };
-        self.freed += 1;
-        let key = if self.dynamic { u64::from(erases) } else { self.freed };
-        self.free.insert((key, block));
-    }
-
-    /// A spare block.
-    pub(super) fn take(&mut self) -> Option<u32> {
-        let (_, block) = self.free.pop_first()?;
-        self.blocks[block as usize].spare = false;
-        Some(block)
-    }
-
-    /// This spare block.
-    pub(super) fn take_this(&mut self, block: u32) -> bool {
-        let Some(entry) = self.free.iter().find(|(_, free)| *free == block).copied() else { return false };
-        self.blocks[block as usize].spare = false;
-        self.free.remove(&entry)
-    }
-
     /// Pages of a block, in the mode that it is in.
     pub(super) fn room(&self, block: u32) -> u32 {
-        if self.blocks[block as usize].slc { Mode::Slc.pages(self.pages) } else { self.pages }
+        if self.blocks[block].slc { Mode::Slc.pages(self.pages) } else { self.pages }
     }
 
     /// True if the blocks of a logical block are opened in SLC mode.
@@ -171,8 +83,12 @@ impl Chains {
     /// Whether a logical block whose chain has no log block yet lacks the data block of one of its halves: that from
     /// page `base` on.
     pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
-        let Some(data) = self.blocks.get(self.data[lba as usize] as usize) else { return false };
-        data.slc && data.base != base && self.second[lba as usize] == NONE && !self.has_log(lba)
+        let data = self.data[lba as usize];
+        if data == NONE || self.second[lba as usize] != NONE || self.has_log(lba) {
+            return false;
+        }
+        let Block { slc, base: its, .. } = self.blocks[data];
+        slc && its != base
     }
 
     /// The log blocks of a chain.
@@ -184,7 +100,7 @@ impl Chains {
     pub(super) fn chain(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
         let first = Some(self.data[lba as usize]).filter(|block| *block != NONE);
         std::iter::successors(first, |block| {
-            let next = self.blocks[*block as usize].next;
+            let next = self.blocks[*block].next;
             (next != NONE).then_some(next)
         })
     }
@@ -193,10 +109,10 @@ impl Chains {
     pub(super) fn append(&mut self, lba: u32, block: u32) {
         match self.last[lba as usize] {
             NONE => self.data[lba as usize] = block,
-            last => self.blocks[last as usize].next = block,
+            last => self.blocks[last].next = block,
         }
         self.last[lba as usize] = block;
-        self.blocks[block as usize].lba = lba;
+        self.blocks[block].lba = lba;
         if self.has_log(lba) {
             self.touch(lba);
         }
@@ -204,11 +120,11 @@ impl Chains {
 
     /// Chains the data block of the other half to that of the first.
     pub(super) fn append_second(&mut self, lba: u32, block: u32) {
-        debug_assert!(self.lacks_half(lba, self.blocks[block as usize].base));
+        debug_assert!(self.lacks_half(lba, self.blocks[block].base));
         self.second[lba as usize] = block;
-        self.blocks[self.data[lba as usize] as usize].next = block;
+        self.blocks[self.data[lba as usize]].next = block;
         self.last[lba as usize] = block;
-        self.blocks[block as usize].lba = lba;
+        self.blocks[block].lba = lba;
     }
 
     /// Takes a chain apart. A block of it may become the data block of a new one.
@@ -223,7 +139,7 @@ impl Chains {
         (self.data[lba as usize], self.last[lba as usize]) = (NONE, NONE);
         self.second[lba as usize] = NONE;
         if let Some(data) = data {
-            self.blocks[data as usize].next = NONE;
+            self.blocks[data].next = NONE;
             self.append(lba, data);
         }
     }
@@ -237,7 +153,7 @@ impl Chains {
                 continue;
             }
             let room = self.room(data);
-            let block = &mut self.blocks[data as usize];
+            let block = &mut self.blocks[data];
             let Some(page) = offset.checked_sub(block.base) else { continue };
             if !block.failing && (block.programmed..room).contains(&page) {
                 block.in_order &= page == block.programmed;
@@ -247,20 +163,20 @@ impl Chains {
         }
         let last = self.last[lba as usize];
         let full = |block: u32| {
-            let Block { failing, programmed, .. } = self.blocks[block as usize];
+            let Block { failing, programmed, .. } = self.blocks[block];
             failing || programmed >= self.room(block)
         };
         if !self.has_log(lba) || full(last) {
-            if self.spare() <= reserve {
+            if self.blocks.spare() <= reserve {
                 return Place::NoBlock;
             }
-            let Some(block) = self.take() else { return Place::NoBlock };
-            self.blocks[block as usize].slc = self.slc[lba as usize];
+            let Some(block) = self.blocks.take() else { return Place::NoBlock };
+            self.blocks[block].slc = self.slc[lba as usize];
             self.append(lba, block);
             return self.place(lba, offset, reserve);
         }
         self.touch(lba);
-        let block = &mut self.blocks[last as usize];
+        let block = &mut self.blocks[last];
         let page = block.programmed;
         block.in_order &= offset == page;
         block.programmed += 1;
@@ -281,7 +197,7 @@ impl Chains {
         if !self.has_log(lba) || last == NONE {
             return None;
         }
-        let block = &self.blocks[last as usize];
+        let block = &self.blocks[last];
         (block.in_order && block.valid == self.pages && !block.failing).then_some(last)
     }
 
@@ -342,8 +258,8 @@ mod tests {
     use super::*;
 
     fn chains() -> Chains {
-        let mut chains = Chains::new(3, 8, 4, false);
-        (0..8).for_each(|block| chains.put(block, 0));
+        let mut chains = Chains::new(3, 4, Blocks::new(8, 1, false));
+        (0..8).for_each(|block| chains.blocks.put(block, 0));
         chains
     }
 
@@ -351,7 +267,7 @@ mod tests {
         for offset in 0..4 {
             let Place::At(block, page) = chains.place(lba, offset, 0) else { panic!("a place") };
             assert_eq!(page, offset);
-            chains.block_mut(block).valid += 1;
+            chains.blocks[block].valid += 1;
         }
     }
 
@@ -370,7 +286,7 @@ mod tests {
     fn the_reserve_is_left_alone() {
         let mut chains = chains();
         for _ in 0..6 {
-            chains.take();
+            chains.blocks.take();
         }
         assert_eq!(chains.place(0, 0, 2), Place::NoBlock);
         assert_eq!(chains.place(0, 0, 1), Place::At(6, 0));
@@ -384,8 +300,8 @@ mod tests {
         chains.place(2, 1, 0);
         for offset in 0..4 {
             let Place::At(block, _) = chains.place(1, offset, 0) else { panic!("a place") };
-            chains.block_mut(block).valid += 1;
-            chains.block_mut(1).valid -= 1;
+            chains.blocks[block].valid += 1;
+            chains.blocks[1].valid -= 1;
         }
         assert_eq!(chains.victim(), Some(1));
         let (mut old, log) = (Vec::new(), chains.switch_of(1));
@@ -418,8 +334,8 @@ mod tests {
         let mut chains = chains();
         chains.set_slc(0, true);
         for base in [0, 2] {
-            let block = chains.take().expect("a spare block");
-            (chains.block_mut(block).slc, chains.block_mut(block).base) = (true, base);
+            let block = chains.blocks.take().expect("a spare block");
+            (chains.blocks[block].slc, chains.blocks[block].base) = (true, base);
             if base == 0 {
                 chains.append(0, block);
             } else {

@@ -1,15 +1,17 @@
 //! The tail of the SLC log is cleaned (Chang, Sec. 3.6).
 //!
 //! A valid sector whose logical block has a log block goes to the MLC flash; the others are copied to the head, so that
-//! they make no new log blocks. If that would gain no page, or the safety valve is closed, all go to the MLC flash; and so
-//! do they while the throttle is active (Sec. 3.4), because copies would wear the SLC flash that it is to spare.
+//! they make no new log blocks. Where pages are mapped there are none, and a sector has a second chance: it goes to the MLC
+//! flash if it was copied before and has not been written since. If copying would gain no page, or the safety valve is
+//! closed, all go to the MLC flash; and so do they while the throttle is active (Sec. 3.4), because copies would wear the
+//! SLC flash that it is to spare.
 
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
 use flash::units::{Lpn, Psn};
 
-use super::chains::NONE;
+use super::blocks::NONE;
 use super::pages::Due;
 use super::{ChangFtl, Step};
 use crate::ftl::Flash;
@@ -74,7 +76,7 @@ impl ChangFtl {
         }
         let (next, room) = slc.log.room();
         let per_block = self.pages * self.geometry.sectors;
-        sectors.retain(|(sector, _)| !self.chains.has_log(sector / per_block));
+        sectors.retain(|(sector, place)| !self.mapping.takes_back(sector / per_block, slc.is_copied(*place)));
         let gains = (sectors.len() as u32).div_ceil(slc.slots) < slc.geometry.pages;
         if !self.spec.copy_back || slc.valve.is_closed() || slc.is_throttling || !gains {
             return;
@@ -130,7 +132,7 @@ impl ChangFtl {
             for i in 0..count {
                 let (_, slot) = flash.second().slot(handle, i);
                 let psn = slc.geometry.slot(target.superblock, target.offset + i);
-                slc.set(slot.lpn.get(), slot.lpn.get() / self.geometry.sectors, psn.get());
+                slc.set(slot.lpn.get(), slot.lpn.get() / self.geometry.sectors, psn.get(), true);
             }
         }
         flash.second().release(list);

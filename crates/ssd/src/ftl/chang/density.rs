@@ -4,7 +4,7 @@
 //! A logical block in SLC mode needs twice the room: its data block is two physical ones, of which each offers half its pages,
 //! and so do its log blocks. The paper says neither how a logical block is found to be accessed often nor when it changes:
 //! here accesses are counted for each, and after a number of them the counts are ranked and halved. Those at the top of the
-//! ranking, as many as the extra capacity has blocks, are frequent. A fold is what changes the mode, because it copies
+//! ranking, as many as the extra capacity has room for, are frequent. A fold is what changes the mode, because it copies
 //! everything anyway; one that is frequent and has log blocks is folded before others. There is nothing else about garbage
 //! collection that differs.
 
@@ -20,8 +20,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DensitySpec {
-    /// Flash, part of what `flash` says, that the host never sees: a logical block in SLC mode takes a block of it beside its
-    /// own. No more are in SLC mode than it has room for.
+    /// Flash, part of what `flash` says, that the host never sees: a logical block in SLC mode takes two blocks of it, one
+    /// for its data and one for its updates. No more are in SLC mode than it has room for.
     pub extra: Bytes,
     /// Array read of a page in SLC mode. Per byte a page of the part takes 1.2 times as long (Chang, Sec. 5.3.1).
     #[serde(default = "read")]
@@ -60,9 +60,9 @@ impl DensitySpec {
         let mut add = |path: &str, message: String, remedy: String| {
             faults.push(Fault::new(format!("ftl.chang.density{path}"), message, remedy));
         };
-        if self.extra.get() == 0 || !self.extra.get().is_multiple_of(block.get()) {
-            let message = format!("{} is not a whole number of blocks of {block}", self.extra);
-            add(".extra", message, "use a multiple of a block".into());
+        if self.blocks(block) < 2 || !self.extra.get().is_multiple_of(block.get()) {
+            let message = format!("{} is not two or more whole blocks of {block}", self.extra);
+            add(".extra", message, "use a multiple of a block, at least two of them".into());
         }
         for (path, time) in [(".read", self.read), (".program", self.program)] {
             if time.is_zero() {
@@ -100,6 +100,9 @@ pub(super) struct Density {
     waiting: VecDeque<u32>,
     /// Where the search for one that is not frequent any more goes on.
     hand: u32,
+    /// The last fold changed a mode: the next does not, because one that does may make no room, and a write waits for all
+    /// of them.
+    changed: bool,
 }
 
 /// What is to be folded next, and into which mode.
@@ -108,7 +111,7 @@ pub(super) type Change = (u32, bool);
 impl Density {
     pub(super) fn new(spec: &DensitySpec, logical: u32, block: Bytes) -> Self {
         Self {
-            most: spec.blocks(block),
+            most: spec.blocks(block) / 2,
             count: 0,
             rank_every: spec.rank_every,
             since: 0,
@@ -118,6 +121,7 @@ impl Density {
             order: vec![0; logical as usize],
             waiting: VecDeque::new(),
             hand: 0,
+            changed: false,
         }
     }
 
@@ -167,6 +171,15 @@ impl Density {
         has_log: impl Fn(u32) -> bool,
         is_slc: impl Fn(u32) -> bool,
     ) -> Option<Change> {
+        if std::mem::take(&mut self.changed) {
+            return None;
+        }
+        let change = self.find_change(has_log, is_slc);
+        self.changed = change.is_some();
+        change
+    }
+
+    fn find_change(&mut self, has_log: impl Fn(u32) -> bool, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
         while let Some(lba) = self.waiting.front().copied() {
             if is_slc(lba) || !has_log(lba) {
                 self.waiting.pop_front();
@@ -209,7 +222,7 @@ mod tests {
 
     /// Room for two of six, ranked after twelve accesses.
     fn density() -> Density {
-        let spec = DensitySpec { extra: Bytes::new(8192), read: read(), program: program(), rank_every: 12 };
+        let spec = DensitySpec { extra: Bytes::new(16384), read: read(), program: program(), rank_every: 12 };
         Density::new(&spec, 6, Bytes::new(4096))
     }
 
@@ -219,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_block_with_an_odd_number_of_pages_has_no_half() {
-        let spec = DensitySpec { extra: Bytes::new(15 * 2048), read: read(), program: program(), rank_every: 1 };
+        let spec = DensitySpec { extra: Bytes::new(30 * 2048), read: read(), program: program(), rank_every: 1 };
         let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 15, 1, 4).expect("a small array");
         let faults = spec.faults(&geometry);
         assert!(faults.len() == 1 && faults[0].message.contains("15 pages have no half"), "{faults:?}");
@@ -231,8 +244,11 @@ mod tests {
         accesses(&mut density, &[0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
         let frequent: Vec<u32> = (0..6).filter(|lba| density.mode_of(*lba, false)).collect();
         assert_eq!(frequent, [1, 2]);
-        assert_eq!(density.next_change(|lba| lba == 2, NO), Some((2, true)));
-        assert_eq!(density.next_change(|lba| lba == 2, NO), None);
+        assert_eq!(density.next_change(|_| true, NO), Some((1, true)));
+        assert_eq!(density.next_change(|_| true, NO), None, "not two in a row");
+        assert_eq!(density.next_change(|_| true, NO), Some((2, true)));
+        density.changed = false;
+        assert_eq!(density.next_change(|_| true, NO), None);
     }
 
     #[test]
@@ -255,7 +271,7 @@ mod tests {
         density.waiting = [1].into();
         assert_eq!(density.next_change(|_| true, is_slc), Some((0, false)));
         // It stays until it is there.
-        density.count = 1;
+        (density.count, density.changed) = (1, false);
         assert_eq!(density.next_change(|_| true, is_slc), Some((1, true)));
         assert!(density.mode_of(2, true) && !density.mode_of(0, true));
     }

@@ -12,9 +12,10 @@ use flash::engine::Handle;
 use flash::nand::{Mode, Sector, Spare, Stream, Target};
 use flash::units::{Lpn, Psn, SuperblockId};
 
-use super::chains::NONE;
+use super::blocks::NONE;
 use super::density::Change;
 use super::gather::Gatherer;
+use super::mapping::Mapping;
 use super::{ChangFtl, Step};
 use crate::ftl::Flash;
 
@@ -61,17 +62,24 @@ impl ChangFtl {
             Some(Fold { lba, cause, phase: Phase::Begun, again: false, slc, targets: [target, None], copies, old });
     }
 
-    /// Begins to reclaim a chain. False if there is none, or no block to fold it into.
+    /// Begins to reclaim a chain, or a block where pages are mapped. False if there is none, or no block to copy it to.
     pub(super) fn collect(&mut self) -> bool {
         if self.worn_out {
             return false;
         }
-        let chains = &self.chains;
+        let Mapping::Pages(pages) = &mut self.mapping else { return self.collect_chain() };
+        let Some(block) = pages.victim() else { return pages.make_do() };
+        self.begin_collection(block, Cause::Gc, None);
+        true
+    }
+
+    fn collect_chain(&mut self) -> bool {
+        let chains = self.mapping.chains();
         let (has_log, is_slc) = (|lba| chains.has_log(lba), |lba| chains.is_slc(lba));
         let change = self.density.as_mut().and_then(|density| density.next_change(has_log, is_slc));
-        let victim = change.or_else(|| self.chains.victim().map(|lba| (lba, self.mode_of(lba))));
+        let victim = change.or_else(|| self.mapping.chains_mut().victim().map(|lba| (lba, self.mode_of(lba))));
         let victim = victim.or_else(|| {
-            let chains = &self.chains;
+            let chains = self.mapping.chains();
             self.density.as_mut().and_then(|density| density.give_back(|lba| chains.is_slc(lba)))
         });
         let Some(change) = victim else { return false };
@@ -81,14 +89,14 @@ impl ChangFtl {
 
     /// The mode that a fold for garbage collection is to leave a logical block in.
     fn mode_of(&self, lba: u32) -> bool {
-        self.density.as_ref().is_some_and(|density| density.mode_of(lba, self.chains.is_slc(lba)))
+        self.density.as_ref().is_some_and(|density| density.mode_of(lba, self.mapping.chains().is_slc(lba)))
     }
 
     /// A fold has left a logical block in this mode.
     fn set_mode(&mut self, lba: u32, slc: bool) {
         let Some(density) = &mut self.density else { return };
-        let was = self.chains.is_slc(lba);
-        self.chains.set_slc(lba, slc);
+        let was = self.mapping.chains().is_slc(lba);
+        self.mapping.chains_mut().set_slc(lba, slc);
         density.count = density.count + u32::from(slc) - u32::from(was);
         self.counts.to_slc_mode += u64::from(slc && !was);
         self.counts.from_slc_mode += u64::from(was && !slc);
@@ -113,7 +121,7 @@ impl ChangFtl {
     }
 
     fn fold_begun<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, mut fold: Fold) {
-        let log = self.chains.switch_of(fold.lba).filter(|_| fold.cause == Cause::Gc);
+        let log = self.mapping.chains().switch_of(fold.lba).filter(|_| fold.cause == Cause::Gc);
         fold.copies.clear();
         if log.is_none() {
             let first = fold.lba * self.pages;
@@ -124,11 +132,11 @@ impl ChangFtl {
         }
         if fold.copies.is_empty() {
             // A log block takes the place of the data block, or nothing is left of the chain.
-            self.chains.replace(fold.lba, log, &mut fold.old);
+            self.mapping.chains_mut().replace(fold.lba, log, &mut fold.old);
             self.set_mode(fold.lba, false);
             self.counts.switches += u64::from(log.is_some());
             for target in std::mem::take(&mut fold.targets).into_iter().flatten() {
-                self.chains.put(target, flash.backend.media().erases(SuperblockId::new(target)));
+                self.mapping.put(target, flash.backend.media().erases(SuperblockId::new(target)));
             }
             fold.phase = Phase::Erasing;
             self.fold = Some(fold);
@@ -156,13 +164,13 @@ impl ChangFtl {
             [has(0), fold.slc && has(1)]
         };
         let wanted = needed(fold).iter().filter(|needed| **needed).count() as u32;
-        fold.slc &= self.chains.spare() + u32::from(fold.targets[0].is_some()) >= wanted;
+        fold.slc &= self.mapping.blocks().spare() + u32::from(fold.targets[0].is_some()) >= wanted;
         if !needed(fold)[0] {
             fold.targets.swap(0, 1);
         }
         let needed = needed(fold);
         for (target, needed) in fold.targets.iter_mut().zip(needed) {
-            *target = if needed { target.or_else(|| self.chains.take()) } else { *target };
+            *target = if needed { target.or_else(|| self.mapping.blocks_mut().take()) } else { *target };
         }
         fold.targets.iter().any(Option::is_some)
     }
@@ -248,18 +256,18 @@ impl ChangFtl {
                 self.drop_sectors(lpn, u64::MAX);
             }
         }
-        self.chains.replace(fold.lba, None, &mut fold.old);
+        self.mapping.chains_mut().replace(fold.lba, None, &mut fold.old);
         for (part, target) in (0..).zip(std::mem::take(&mut fold.targets)) {
             let Some(target) = target else { continue };
             let pages = fold.copies.iter().map(|copy| copy.offset).filter(|offset| offset / half == part);
             let (count, last) = pages.fold((0, 0), |(count, _), offset| (count + 1, offset % half));
-            let block = self.chains.block_mut(target);
+            let block = &mut self.mapping.blocks_mut()[target];
             (block.slc, block.base, block.programmed) = (fold.slc, part * half, last + 1);
             block.in_order = block.programmed == count;
-            if self.chains.chain(fold.lba).next().is_none() {
-                self.chains.append(fold.lba, target);
+            if self.mapping.chains().chain(fold.lba).next().is_none() {
+                self.mapping.chains_mut().append(fold.lba, target);
             } else {
-                self.chains.append_second(fold.lba, target);
+                self.mapping.chains_mut().append_second(fold.lba, target);
             }
         }
         self.set_mode(fold.lba, fold.slc);
@@ -288,8 +296,8 @@ impl ChangFtl {
         }
         let mut list = None;
         for block in fold.old.drain(..) {
-            debug_assert_eq!(self.chains.block(block).valid, 0, "block {block} is erased");
-            if self.chains.block(block).failing {
+            debug_assert_eq!(self.mapping.blocks()[block].valid, 0, "block {block} is erased");
+            if self.mapping.blocks()[block].failing {
                 self.retire(flash, block);
                 continue;
             }
@@ -322,14 +330,24 @@ impl ChangFtl {
     }
 
     /// Moves the data of a cold block to a worn one, if there are two that are so far apart.
-    fn level(&mut self) {
-        let chains = &self.chains;
+    pub(super) fn level(&mut self) {
+        let blocks = self.mapping.blocks();
         let Some(wear) = &mut self.wear else { return };
-        let Some((from, to)) = wear.look(|block| chains.block(block).spare) else { return };
-        let lba = self.chains.block(from).lba;
-        if lba != NONE && self.chains.take_this(to) {
-            let slc = self.chains.is_slc(lba);
-            self.begin_fold((lba, slc), Cause::Wear, Some(to));
+        let Some((from, to)) = wear.look(|block| blocks[block].spare) else { return };
+        match &mut self.mapping {
+            Mapping::Chains(chains) => {
+                let lba = chains.blocks[from].lba;
+                if lba != NONE && chains.blocks.take_this(to) {
+                    let slc = chains.is_slc(lba);
+                    self.begin_fold((lba, slc), Cause::Wear, Some(to));
+                }
+            }
+            Mapping::Pages(pages) => {
+                if pages.take_closed(from) {
+                    assert!(pages.blocks.take_this(to), "block {to} is spare");
+                    self.begin_collection(from, Cause::Wear, Some(to));
+                }
+            }
         }
     }
 

@@ -1,4 +1,5 @@
-//! Sectors on their way from the SLC flash: to the host, to a page of the MLC flash, or into a fold.
+//! Sectors on their way from the SLC flash: to the host, to a page of the MLC flash, or into a fold. And pages of the MLC
+//! flash on their way into others, where a list of its own reads them.
 //!
 //! The list that has read them is kept until they have been used. A slot of it names its sector, and by `at` the page or
 //! unit that it is for.
@@ -46,6 +47,29 @@ impl Gatherer {
         second.push_slot(command, slot)
     }
 
+    /// Adds all that the SLC flash has of a unit, for the page `at`, and says which sectors those are.
+    pub(super) fn add_unit<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        slc: &Slc,
+        cause: Cause,
+        lpn: u32,
+        at: usize,
+    ) -> u64 {
+        let mut mask = 0;
+        if slc.held[lpn as usize] == 0 {
+            return mask;
+        }
+        let sectors = flash.backend.geometry().sectors;
+        for offset in 0..sectors {
+            let sector = lpn * sectors + offset;
+            let Some(place) = slc.place_of(sector) else { continue };
+            mask |= 1 << offset;
+            self.add(flash, slc, cause, (sector, place), at);
+        }
+        mask
+    }
+
     pub(super) const fn list(&self) -> Option<Handle<List>> {
         self.list
     }
@@ -91,6 +115,44 @@ impl ChangFtl {
             let content = flash.second().payload_of(from)[0];
             flash.backend.payload_of(into)[sector] = content;
         }
+    }
+
+    /// Hands each page that was fetched from the MLC flash to `then`.
+    pub(super) fn each_fetched<S: Sector, O: Observer>(
+        list: Option<Handle<List>>,
+        flash: &mut Flash<'_, S, O>,
+        mut then: impl FnMut(&mut Flash<'_, S, O>, SlotRef, Slot),
+    ) {
+        let Some(list) = list else { return };
+        let mut next = flash.backend.list(list).first();
+        while let Some(command) = next {
+            next = flash.backend.command(command).sibling();
+            let (place, slot) = flash.backend.slot(command, 0);
+            then(flash, place, slot);
+        }
+    }
+
+    /// Copies what was fetched into a page that is to be programmed, but for the sectors that it `has`.
+    pub(super) fn hand_rest_over<S: Sector, O: Observer>(
+        flash: &mut Flash<'_, S, O>,
+        from: SlotRef,
+        into: SlotRef,
+        has: u64,
+    ) {
+        if S::PRESENT {
+            for sector in (0..flash.backend.geometry().sectors as usize).filter(|sector| has >> sector & 1 == 0) {
+                let content = flash.backend.payload_of(from)[sector];
+                flash.backend.payload_of(into)[sector] = content;
+            }
+        }
+    }
+
+    /// What was fetched has been used.
+    pub(super) fn release_fetched<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if let Some(list) = self.fetched.take() {
+            flash.backend.release(list);
+        }
+        self.is_fetched = false;
     }
 
     /// What was gathered has been used.

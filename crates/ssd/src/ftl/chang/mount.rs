@@ -9,10 +9,13 @@
 use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
 use flash::units::{Psn, Span, SuperblockId};
 
+use super::blocks::{Block, Blocks, NONE};
 use super::cache::MapCache;
-use super::chains::{Block, Chains, NONE};
+use super::chains::Chains;
 use super::density::Density;
 use super::log::CircularLog;
+use super::mapping::{Mapping, MappingSpec};
+use super::page_map::PageMap;
 use super::slc::Slc;
 use super::wear::DualPool;
 use super::{ArrayShape, ChangFtl, HybridCounters, Step, Work};
@@ -32,12 +35,18 @@ impl ChangFtl {
         let usable = (0..blocks).map(|block| (block, SuperblockId::new(block)));
         let usable = usable.filter(|(_, superblock)| !media.is_bad(*superblock));
         let counts = usable.map(|(block, superblock)| (block, media.erases(superblock)));
+        let dies = if spec.mapping == MappingSpec::Pages { geometry.die_count() } else { 1 };
+        let all = Blocks::new(blocks, dies, wear.dynamic);
+        let mapping = match spec.mapping {
+            MappingSpec::Chains => Mapping::Chains(Chains::new(logical, pages, all)),
+            MappingSpec::Pages => Mapping::Pages(PageMap::new(pages, dies, all)),
+        };
         let mut ftl = Self {
             pages,
             units,
             endurance: resolved.part.endurance,
             map: vec![NONE; units as usize],
-            chains: Chains::new(logical, blocks, pages, wear.dynamic),
+            mapping,
             cache: MapCache::new(logical, spec.mapping_cache),
             wear: wear.threshold.map(|threshold| DualPool::new(threshold, wear.check_every, blocks, counts)),
             density: spec.density.as_ref().map(|density| Density::new(density, logical, super::spec::block(&geometry))),
@@ -60,9 +69,13 @@ impl ChangFtl {
             looks: Vec::new(),
             gathered: None,
             is_gathered: false,
+            fetched: None,
+            is_fetched: false,
             fold: None,
+            collection: None,
             clean: None,
             spare_vectors: (Vec::new(), Vec::new()),
+            spare_moves: (Vec::new(), Vec::new()),
             useless: Vec::new(),
             worn_out: false,
             stuck: false,
@@ -73,12 +86,19 @@ impl ChangFtl {
             spec,
             geometry,
         };
-        ftl.find_chains(media);
+        let programmed = ftl.find_pages(media);
+        match ftl.mapping {
+            Mapping::Chains(_) => ftl.find_chains(media, &programmed),
+            Mapping::Pages(_) => ftl.close_all(&programmed),
+        }
         if let (Some(resolved), Some(second)) = (&resolved.second, second) {
             ftl.find_log(resolved.part.endurance, media, second);
         }
         ftl.counts.mlc = ArrayShape::new(media.geometry(), &resolved.backend.timing);
-        ftl.counts.table_bytes = 2 * u64::from(logical + blocks);
+        ftl.counts.table_bytes = match ftl.mapping {
+            Mapping::Chains(_) => 2 * u64::from(logical + blocks),
+            Mapping::Pages(_) => 4 * u64::from(units),
+        };
         if let (Some(slc), Some(resolved)) = (&ftl.slc, &resolved.second) {
             ftl.counts.slc = Some(ArrayShape::new(&resolved.geometry, &resolved.backend.timing));
             ftl.counts.table_bytes += 5 * slc.table.count();
@@ -88,8 +108,8 @@ impl ChangFtl {
         ftl
     }
 
-    /// Maps the pages of the MLC flash and chains their blocks.
-    fn find_chains<S: Sector>(&mut self, media: &Media<S>) {
+    /// Maps the pages of the MLC flash, and returns the blocks that hold something from the oldest on.
+    fn find_pages<S: Sector>(&mut self, media: &Media<S>) -> Vec<u32> {
         let mut programmed: Vec<(BlockBirth, u32)> = Vec::new();
         for block in 0..self.geometry.superblock_count() {
             let superblock = SuperblockId::new(block);
@@ -97,14 +117,15 @@ impl ChangFtl {
                 continue;
             }
             if media.is_erased(superblock) {
-                self.chains.put(block, media.erases(superblock));
+                self.mapping.put(block, media.erases(superblock));
             } else {
                 programmed.push((media.birth(superblock), block));
             }
         }
         programmed.sort_unstable();
+        let programmed: Vec<u32> = programmed.into_iter().map(|(_, block)| block).collect();
         let older = self.planted.is(Sabotage::OlderRecovered);
-        for (_, block) in &programmed {
+        for block in &programmed {
             let (mut next, mut in_order) = (0, true);
             for page in 0..self.pages {
                 let psn = self.slot(*block, page);
@@ -124,7 +145,7 @@ impl ChangFtl {
                     self.set_map(lpn.get(), psn.get());
                 }
             }
-            let found = self.chains.block_mut(*block);
+            let found = &mut self.mapping.blocks_mut()[*block];
             (found.programmed, found.in_order) = (next, in_order);
             found.slc = media.mode(SuperblockId::new(*block)) == Mode::Slc;
             if found.slc && self.density.is_none() {
@@ -132,44 +153,62 @@ impl ChangFtl {
                 found.programmed = self.pages;
             }
         }
+        programmed
+    }
+
+    /// Nothing more is written to a block that was begun before the power went: the next collection finds it.
+    fn close_all(&mut self, programmed: &[u32]) {
+        let Mapping::Pages(pages) = &mut self.mapping else { return };
+        for block in programmed {
+            if pages.blocks[*block].valid > 0 {
+                pages.close(*block);
+            } else {
+                self.useless.push(*block);
+            }
+        }
+    }
+
+    /// Chains the blocks that hold something.
+    fn find_chains<S: Sector>(&mut self, media: &Media<S>, programmed: &[u32]) {
         // The block in which each page is at its own offset is the data block; of several, and without one, the oldest. In
         // SLC mode there is another for the other half.
         for data in [true, false] {
-            for (_, block) in &programmed {
-                let found = *self.chains.block(*block);
+            for block in programmed {
+                let found = self.mapping.blocks()[*block];
                 if found.valid == 0 || found.lba != NONE {
                     continue;
                 }
                 let lba = self.lba_of(media, *block);
-                let first = self.chains.chain(lba).next().is_none();
+                let first = self.mapping.chains().chain(lba).next().is_none();
                 if data {
                     let Some(base) = self.base_of(media, *block) else { continue };
-                    self.chains.block_mut(*block).base = base;
+                    self.mapping.blocks_mut()[*block].base = base;
                     if first {
-                        self.chains.append(lba, *block);
-                    } else if found.slc && self.chains.lacks_half(lba, base) {
-                        self.chains.append_second(lba, *block);
+                        self.mapping.chains_mut().append(lba, *block);
+                    } else if found.slc && self.mapping.chains().lacks_half(lba, base) {
+                        self.mapping.chains_mut().append_second(lba, *block);
                     }
                     continue;
                 }
                 if first {
                     // Nothing is written to it at a page's own offset.
-                    self.chains.block_mut(*block).programmed = self.pages;
+                    self.mapping.blocks_mut()[*block].programmed = self.pages;
                 }
-                self.chains.append(lba, *block);
+                self.mapping.chains_mut().append(lba, *block);
             }
         }
         if let Some(density) = &mut self.density {
-            for (_, block) in &programmed {
-                let Block { lba, slc, .. } = *self.chains.block(*block);
-                if slc && lba != NONE && !self.chains.is_slc(lba) {
-                    self.chains.set_slc(lba, true);
+            let chains = self.mapping.chains_mut();
+            for block in programmed {
+                let Block { lba, slc, .. } = chains.blocks[*block];
+                if slc && lba != NONE && !chains.is_slc(lba) {
+                    chains.set_slc(lba, true);
                     density.count += 1;
                 }
             }
         }
-        let useless = programmed.into_iter().map(|(_, block)| block);
-        self.useless = useless.filter(|block| self.chains.block(*block).lba == NONE).collect();
+        let blocks = self.mapping.blocks();
+        self.useless = programmed.iter().copied().filter(|block| blocks[*block].lba == NONE).collect();
     }
 
     /// The logical block that a block belongs to.
@@ -189,7 +228,7 @@ impl ChangFtl {
         });
         let base = bases.next()??;
         let half = Mode::Slc.pages(self.pages);
-        let possible = base == 0 || self.chains.block(block).slc && base == half;
+        let possible = base == 0 || self.mapping.blocks()[block].slc && base == half;
         (possible && bases.all(|other| other == Some(base))).then_some(base)
     }
 

@@ -9,9 +9,9 @@ use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
 use flash::units::{Lpn, Psn, SuperblockId};
 
-use super::chains::{NONE, Place};
+use super::blocks::NONE;
 use super::gather::Gatherer;
-use super::spec::RESERVE;
+use super::mapping::{Mapping, Place};
 use super::{BATCH, ChangFtl, Step};
 use crate::ftl::{Flash, Owner, Owners, Unit, full_mask};
 
@@ -46,7 +46,7 @@ impl ChangFtl {
     /// Finds places for as many pages as there are spare blocks for. If there is none, a chain is folded, and if there is
     /// none to be folded, the disk is worn out.
     pub(super) fn place_batch<S: Sector>(&mut self, owners: &mut impl Owners<S>) {
-        self.is_gathered = false;
+        (self.is_gathered, self.is_fetched) = (false, false);
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
@@ -57,7 +57,7 @@ impl ChangFtl {
             }
             let (lba, offset) = self.split(due.lpn);
             self.look_up(lba, true);
-            let Place::At(block, page) = self.chains.place(lba, offset, RESERVE) else { break };
+            let Place::At(block, page) = self.mapping.place(lba, offset) else { break };
             self.due.pop_front();
             let unit = self.units_now.get(due.unit as usize).filter(|_| due.unit != NONE);
             let (host, version) = unit.map_or((0, 0), |unit| (unit.mask, unit.version));
@@ -83,6 +83,9 @@ impl ChangFtl {
         if !self.is_gathered && self.gather_batch(flash) {
             return;
         }
+        if self.mapping.is_parallel() && !self.is_fetched && self.fetch_rests(flash) {
+            return;
+        }
         let list = flash.backend.open_list(Class::Other, 0);
         let gathered = self.gathered;
         let mut batch = std::mem::take(&mut self.batch);
@@ -94,6 +97,7 @@ impl ChangFtl {
                 page.version = page.version.max(sector.version);
             }
         });
+        Self::each_fetched(self.fetched, flash, |_, _, rest| batch[rest.at as usize].lost |= rest.lost);
         self.add_looks(flash, list);
         for page in &mut batch {
             self.add_page(flash, owners, list, page);
@@ -103,8 +107,13 @@ impl ChangFtl {
             let into = batch[sector.at].to.expect("it has just been added");
             Self::hand_over(flash, sector.place, into, (sector.sector % sectors) as usize);
         });
+        Self::each_fetched(self.fetched, flash, |flash, from, rest| {
+            let page = &batch[rest.at as usize];
+            Self::hand_rest_over(flash, from, page.to.expect("it has just been added"), page.host | page.slc);
+        });
         self.batch = batch;
         self.release_gathered(flash);
+        self.release_fetched(flash);
         self.submit(flash, Step::Pages, list);
     }
 
@@ -131,6 +140,29 @@ impl ChangFtl {
         gatherer.list().is_some()
     }
 
+    /// Where the old page of one that is written is, if it has sectors that nobody brings.
+    fn rest_of(&self, page: &Placed) -> Option<u32> {
+        let old = self.map[page.due.lpn as usize];
+        (old != NONE && (page.host | page.slc) != full_mask(self.geometry.sectors)).then_some(old)
+    }
+
+    /// Reads the sectors that nobody brings by a list of their own. False if there are none.
+    fn fetch_rests<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        let mut list = None;
+        for (i, page) in self.batch.iter().enumerate() {
+            let Some(old) = self.rest_of(page) else { continue };
+            let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, 0));
+            let read = flash.backend.add_read(list, page.due.cause, SuperblockId::new(old / self.pages));
+            let (psn, lpn) = (Psn::new(old), Lpn::new(page.due.lpn));
+            flash.backend.push_slot(read, Slot { psn, lpn, at: i as i32, expected: true, ..Slot::default() });
+        }
+        self.is_fetched = true;
+        if let Some(list) = list {
+            self.submit(flash, Step::Fetch, list);
+        }
+        list.is_some()
+    }
+
     fn add_page<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -141,17 +173,14 @@ impl ChangFtl {
         let Due { lpn, unit, cause } = page.due;
         self.counts.mlc_pages += 1;
         let mask = page.host | page.slc;
-        let old = self.map[lpn as usize];
-        let rest = if old != NONE && mask != full_mask(self.geometry.sectors) {
+        let rest = self.rest_of(page).filter(|_| !self.mapping.is_parallel()).map(|old| {
             let slot = Slot { psn: Psn::new(old), lpn: Lpn::new(lpn), expected: true, ..Slot::default() };
             let read = flash.backend.add_read(list, cause, SuperblockId::new(old / self.pages));
-            Some(flash.backend.push_slot(read, slot))
-        } else {
-            None
-        };
+            flash.backend.push_slot(read, slot)
+        });
         let (superblock, offset) = self.geometry.locate(page.psn);
         let program = flash.backend.add_program(list, cause, Target { superblock, offset }, Stream::Host);
-        if self.chains.block(superblock.get()).slc {
+        if self.mapping.blocks()[superblock.get()].slc {
             flash.backend.in_slc_mode(program);
             self.counts.slc_mode_pages += 1;
         }
@@ -180,13 +209,14 @@ impl ChangFtl {
 
     /// Looks a logical block up in the mapping cache. If it is not there, the pages of its chain are to be looked at first.
     pub(super) fn look_up(&mut self, lba: u32, for_write: bool) {
+        let Mapping::Chains(chains) = &self.mapping else { return };
         if self.cache.look_up(lba) {
             return;
         }
         self.counts.scans += 1;
         self.counts.misses += u64::from(for_write);
-        let Self { chains, looks, spec, .. } = self;
-        let look = |block| (block, chains.block(block).programmed.min(chains.room(block)));
+        let Self { looks, spec, .. } = self;
+        let look = |block| (block, chains.blocks[block].programmed.min(chains.room(block)));
         if spec.scan_data_blocks {
             looks.extend(chains.chain(lba).map(look).filter(|(_, pages)| *pages > 0));
         } else {
@@ -215,7 +245,7 @@ impl ChangFtl {
             let (block, _) = self.geometry.locate(page.psn);
             if flash.backend.media().spare(page.psn) == Spare::Torn {
                 // It is written again, elsewhere.
-                self.chains.block_mut(block.get()).failing = true;
+                self.mapping.blocks_mut()[block.get()].failing = true;
                 self.due.push_back(page.due);
                 continue;
             }

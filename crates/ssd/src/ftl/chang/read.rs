@@ -5,7 +5,7 @@ use flash::engine::Handle;
 use flash::nand::Sector;
 use flash::units::{Lpn, Psn, SuperblockId};
 
-use super::chains::NONE;
+use super::blocks::NONE;
 use super::gather::Gatherer;
 use super::{ChangFtl, Step, Work};
 use crate::ftl::{Flash, Owner, Owners};

@@ -41,6 +41,8 @@ pub(super) struct Slc {
     pub(super) held: Vec<u8>,
     /// Sectors found at mount for which the table has no entry: they go to the MLC flash before anything else is done.
     pub(super) homeless: Vec<(u32, u32)>,
+    /// Slots whose sector was copied there from the tail. Nobody knows after the power has gone.
+    copied: Vec<bool>,
     /// Where the latest sector went.
     latest: u32,
     pub(super) wear: Wear,
@@ -67,6 +69,7 @@ impl Slc {
             is_throttling: false,
             held: vec![0; units as usize],
             homeless: Vec::new(),
+            copied: vec![false; geometry.slot_count() as usize],
             latest: log.head().get() * geometry.superblock_slots(),
             wear: Wear { erases, blocks: geometry.superblock_count(), endurance },
             log,
@@ -124,11 +127,17 @@ impl Slc {
         self.held[unit as usize] += 1;
     }
 
-    /// A sector is in this slot now.
-    pub(super) fn set(&mut self, sector: u32, unit: u32, place: u32) {
+    /// True if what is in this slot was copied there from the tail.
+    pub(super) fn is_copied(&self, place: u32) -> bool {
+        self.copied[place as usize]
+    }
+
+    /// A sector is in this slot now, written or `copied` there.
+    pub(super) fn set(&mut self, sector: u32, unit: u32, place: u32, copied: bool) {
         let new = self.table.regular(sector).is_none();
         assert!(self.table.set(sector, place), "sector {sector} has lost its entry");
         self.held[unit as usize] += u8::from(new);
+        self.copied[place as usize] = copied;
         self.latest = place;
     }
 

@@ -87,7 +87,7 @@ impl ChangFtl {
                     slc.log.head_failed();
                     self.smalls.push((sector, unit));
                 } else {
-                    slc.set(sector, self.units_now[unit as usize].lpn.get(), psn.get());
+                    slc.set(sector, self.units_now[unit as usize].lpn.get(), psn.get(), false);
                     self.counts.slc_sectors += 1;
                 }
             }

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::density::DensitySpec;
 use super::filter::ThresholdBy;
+use super::mapping::MappingSpec;
+use super::page_map::PageMap;
 use super::table::Probing;
 
 /// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010).
@@ -16,6 +18,8 @@ use super::table::Probing;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ChangSpec {
+    /// How the MLC flash is mapped.
+    pub mapping: MappingSpec,
     /// Logical blocks whose pages the mapping cache knows (Sec. 3.5). The paper does not say.
     pub mapping_cache: u32,
     /// Whether a look for a logical block's pages goes through its data block as well. That block is in order, and the
@@ -55,6 +59,7 @@ pub struct ChangSpec {
 impl Default for ChangSpec {
     fn default() -> Self {
         Self {
+            mapping: MappingSpec::Chains,
             mapping_cache: 1_024,
             scan_data_blocks: false,
             threshold: ThresholdBy::Partition,
@@ -84,6 +89,9 @@ pub(crate) const RESERVE: u32 = 3;
 impl ChangSpec {
     /// Blocks that what the host sees leaves free at least: a log block, the reserve, and the extra capacity for SLC mode.
     pub(crate) fn least_spare(&self, geometry: &Geometry) -> u32 {
+        if self.mapping == MappingSpec::Pages {
+            return PageMap::least_spare(geometry.die_count());
+        }
         let extra = self.density.as_ref().map_or(0, |density| density.blocks(block(geometry)));
         extra.saturating_add(RESERVE + 1)
     }
@@ -110,6 +118,10 @@ impl ChangSpec {
         if self.hash_entries.is_some_and(|entries| !(4..1 << 26).contains(&entries)) {
             let message = format!("{} entries", self.hash_entries.unwrap_or_default());
             faults.push(Fault::new("ftl.chang.hash-entries", message, "use 4 to 67108863, or leave it out"));
+        }
+        if self.density.is_some() && self.mapping == MappingSpec::Pages {
+            let message = "logical blocks are in SLC mode, and pages are mapped";
+            faults.push(Fault::new("ftl.chang.density", message, "leave it out, or say mapping = \"chains\""));
         }
         faults.extend(self.density.iter().flat_map(|density| density.faults(geometry)));
         let unit = Bytes::new(u64::from(geometry.sectors) * 512);

@@ -15,7 +15,7 @@ const ABSENT: u32 = u32::MAX;
 
 /// The valid counts of all closed superblocks, with the least of each chunk.
 #[derive(Clone, Debug)]
-pub(super) struct Minima {
+pub(in crate::ftl) struct Minima {
     counts: Vec<u32>,
     /// Chunks do not cross pools.
     least: Vec<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Minima {
 }
 
 impl Minima {
-    pub(super) fn new(pools: u32, blocks: u32) -> Self {
+    pub(in crate::ftl) fn new(pools: u32, blocks: u32) -> Self {
         let chunks = blocks.div_ceil(CHUNK);
         Self {
             counts: vec![ABSENT; (pools * blocks) as usize],
@@ -39,17 +39,17 @@ impl Minima {
         (superblock / self.blocks * self.chunks + superblock % self.blocks / CHUNK) as usize
     }
 
-    pub(super) fn valid(&self, superblock: u32) -> Option<u32> {
+    pub(in crate::ftl) fn valid(&self, superblock: u32) -> Option<u32> {
         Some(self.counts[superblock as usize]).filter(|count| *count != ABSENT)
     }
 
-    pub(super) fn insert(&mut self, superblock: u32, valid: u32) {
+    pub(in crate::ftl) fn insert(&mut self, superblock: u32, valid: u32) {
         self.counts[superblock as usize] = valid;
         let chunk = self.chunk(superblock);
         self.least[chunk] = self.least[chunk].min(valid);
     }
 
-    pub(super) fn remove(&mut self, superblock: u32) {
+    pub(in crate::ftl) fn remove(&mut self, superblock: u32) {
         self.counts[superblock as usize] = ABSENT;
         let first = superblock / self.blocks * self.blocks;
         let start = first + (superblock - first) / CHUNK * CHUNK;
@@ -59,7 +59,7 @@ impl Minima {
     }
 
     #[inline]
-    pub(super) fn decrement(&mut self, superblock: u32) {
+    pub(in crate::ftl) fn decrement(&mut self, superblock: u32) {
         let count = &mut self.counts[superblock as usize];
         *count -= 1;
         let count = *count;
@@ -68,7 +68,7 @@ impl Minima {
     }
 
     /// The first superblock of a pool with the least count.
-    pub(super) fn least(&self, first: u32, blocks: u32) -> Option<(u32, u32)> {
+    pub(in crate::ftl) fn least(&self, first: u32, blocks: u32) -> Option<(u32, u32)> {
         let chunks = (first / self.blocks * self.chunks) as usize..;
         let chunks = &self.least[chunks][..self.chunks as usize];
         let (chunk, least) = chunks.iter().enumerate().min_by_key(|(_, least)| **least)?;

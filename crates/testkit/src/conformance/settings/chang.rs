@@ -2,7 +2,7 @@
 
 use flash::nand::Part;
 use flash::units::{Bytes, Ratio};
-use ssd::{ChangSpec, FtlKind, FtlSpec, MapSpec, Probing, SlcSpec, Spec, ThresholdBy, WearSpec};
+use ssd::{ChangSpec, FtlKind, FtlSpec, MapSpec, MappingSpec, Probing, SlcSpec, Spec, ThresholdBy, WearSpec};
 
 use super::{Setting, base, buffer};
 use crate::swarm::density;
@@ -69,6 +69,18 @@ pub(super) fn settings() -> Vec<Setting> {
     add("density control, static wear levelling", false, &|spec| {
         spec.ftl.wear = WearSpec { dynamic: false, threshold: Some(4), check_every: 2 };
         chang(spec).density = Some(density(Bytes::new(8192) * 3, 8));
+    });
+    for has_slc in [false, true] {
+        add("pages", has_slc, &|spec| chang(spec).mapping = MappingSpec::Pages);
+        add("pages, static wear levelling", has_slc, &|spec| {
+            spec.ftl.wear = WearSpec { dynamic: has_slc, threshold: Some(4), check_every: 2 };
+            (chang(spec).mapping, chang(spec).hash_entries) = (MappingSpec::Pages, Some(4));
+        });
+    }
+    add("pages, the least over-provisioning, buffer", true, &|spec| {
+        spec.ftl.over_provisioning = Ratio::new(0.45);
+        (chang(spec).mapping, chang(spec).fold_assistance) = (MappingSpec::Pages, false);
+        spec.buffer = Some(buffer(8, 0.5, 0.25));
     });
     add("blocks of 12 pages", false, &|spec| {
         spec.flash.blocks = Some(8);
