@@ -68,8 +68,14 @@ mod tests {
             let of = |paper: &str, id: &str| {
                 name.starts_with(paper) && plan.spec.claims.iter().all(|c| c.id.starts_with(id))
             };
-            let papers =
-                [("chang/", "CH"), ("dirik/", "DJ"), ("fmmu/", "FM"), ("hydra/", "HY"), ("mix/", "MX"), ("sung/", "SU")];
+            let papers = [
+                ("chang/", "CH"),
+                ("dirik/", "DJ"),
+                ("fmmu/", "FM"),
+                ("hydra/", "HY"),
+                ("mix/", "MX"),
+                ("sung/", "SU"),
+            ];
             assert!(papers.into_iter().any(|(paper, id)| of(paper, id)), "{name}: claims of another paper");
         }
         assert!(builtin().is_sorted_by_key(|(name, _)| *name));

@@ -176,11 +176,12 @@ impl Chains {
             return self.place(lba, offset, reserve);
         }
         self.touch(lba);
+        let room = self.room(last);
         let block = &mut self.blocks[last];
         let page = block.programmed;
         block.in_order &= offset == page;
         block.programmed += 1;
-        if block.programmed == self.pages {
+        if block.programmed >= room {
             if block.in_order {
                 self.full.push_front(lba);
             } else {
@@ -214,7 +215,9 @@ impl Chains {
     }
 
     fn has_full_log(&self, lba: u32) -> bool {
-        self.chain(lba).skip(1).any(|log| self.blocks[log as usize].programmed == self.pages)
+        let logs = self.chain(lba).skip(1).filter(|block| *block != self.second[lba as usize]);
+        let mut logs = logs.map(|log| self.blocks[log].programmed >= self.room(log));
+        logs.any(|full| full)
     }
 
     /// A logical block with log blocks is updated.

@@ -179,16 +179,7 @@ impl ChangFtl {
         let Some(slc) = &self.slc else { return };
         let mut gatherer = Gatherer::new();
         for (i, copy) in fold.copies.iter_mut().enumerate() {
-            let lpn = fold.lba * self.pages + copy.offset;
-            if slc.held[lpn as usize] == 0 {
-                continue;
-            }
-            for offset in 0..self.geometry.sectors {
-                let sector = lpn * self.geometry.sectors + offset;
-                let Some(place) = slc.place_of(sector) else { continue };
-                copy.slc |= 1 << offset;
-                gatherer.add(flash, slc, fold.cause, (sector, place), (i, None));
-            }
+            copy.slc = gatherer.add_unit(flash, slc, fold.cause, fold.lba * self.pages + copy.offset, i);
         }
         if let Some(list) = gatherer.list() {
             self.submit_second(flash, Step::Gather, list);

@@ -47,7 +47,7 @@ impl Gatherer {
         second.push_slot(command, slot)
     }
 
-    /// Adds all that the SLC flash has of a unit, for the page `at`, and says which sectors those are.
+    /// Adds all that the SLC flash has of a unit, for the page `at`, which is nobody's, and says which sectors those are.
     pub(super) fn add_unit<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -65,7 +65,7 @@ impl Gatherer {
             let sector = lpn * sectors + offset;
             let Some(place) = slc.place_of(sector) else { continue };
             mask |= 1 << offset;
-            self.add(flash, slc, cause, (sector, place), at);
+            self.add(flash, slc, cause, (sector, place), (at, None));
         }
         mask
     }
