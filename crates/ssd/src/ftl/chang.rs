@@ -1,7 +1,7 @@
 //! The FTL of a hybrid disk: a small SLC flash in front of a large MLC flash (Chang, "A Hybrid Approach to
 //! NAND-Flash-Based Solid-State Disks", IEEE Trans. Computers 59(10), 2010).
 //!
-//! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains](chains) of the MLC
+//! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains] of the MLC
 //! flash. Without SLC flash it is the paper's conventional SSD.
 //!
 //! Nothing works beside anything else (Sec. 5.1), and nothing is kept in volatile memory but tables that the spare areas
