@@ -211,7 +211,10 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
     for (arguments, wanted) in [
         (&["study", "no-such-study"][..], "no-such-study: is neither a file nor a study that comes with Flashloom"),
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),
-        (&["reproduce", "einstein"], "there are no studies of `einstein`; there are some of dirik, fmmu, hydra, sung"),
+        (
+            &["reproduce", "einstein"],
+            "there are no studies of `einstein`; there are some of chang, dirik, fmmu, hydra, sung",
+        ),
         (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
     ] {
         let output = flashloom(arguments);

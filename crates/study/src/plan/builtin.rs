@@ -2,6 +2,7 @@
 
 /// One file per study. A new study is a new file and a line here; its name begins with that of its paper.
 const BUILTIN: &[(&str, &str)] = &[
+    ("chang/density", include_str!("../../../../studies/chang/density.toml")),
     ("dirik/bus", include_str!("../../../../studies/dirik/bus.toml")),
     ("dirik/channels", include_str!("../../../../studies/dirik/channels.toml")),
     ("dirik/concurrency", include_str!("../../../../studies/dirik/concurrency.toml")),
@@ -60,7 +61,7 @@ mod tests {
             let of = |paper: &str, id: &str| {
                 name.starts_with(paper) && plan.spec.claims.iter().all(|c| c.id.starts_with(id))
             };
-            let papers = [("dirik/", "DJ"), ("fmmu/", "FM"), ("hydra/", "HY"), ("sung/", "SU")];
+            let papers = [("chang/", "CH"), ("dirik/", "DJ"), ("fmmu/", "FM"), ("hydra/", "HY"), ("sung/", "SU")];
             assert!(papers.into_iter().any(|(paper, id)| of(paper, id)), "{name}: claims of another paper");
         }
         assert!(builtin().is_sorted_by_key(|(name, _)| *name));
