@@ -148,7 +148,8 @@ pub const HELP: [&str; 20] = [
      device, if each merge ran on controllers of its own instead of one)",
     "slc.STAT of a hybrid SLC/MLC disk with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
      alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
-     those of MLC blocks), spread (of the erases of SLC blocks), cost, tables (bytes of RAM), commands.OP, commands.OP.CAUSE",
+     those of MLC blocks), spread (of the erases of SLC blocks), cost, tables (bytes of RAM), mode (logical blocks in SLC \
+     mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "A / B for a quotient",

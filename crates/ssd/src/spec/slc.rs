@@ -76,7 +76,7 @@ impl Spec {
             faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
         }
         if self.flash.units != Units::None && self.flash.units != Units::default() {
-            faults.add("flash.units", "nothing works beside anything else under this FTL", "leave it out");
+            faults.add("flash.units", "this FTL hands in one list after another", "leave it out");
         }
         if self.flash.software_units.is_some() || self.flash.order != Arbitration::default() {
             faults.add(
@@ -86,7 +86,7 @@ impl Spec {
             );
         }
         if self.flash.transfer != Transfer::default() {
-            faults.add("flash.transfer", "nothing works beside anything else under this FTL", "leave it out");
+            faults.add("flash.transfer", "this FTL hands in one list after another", "leave it out");
         }
         if sets > 1 {
             let message = "this FTL confines nobody to dies: its chains mix them";
@@ -238,7 +238,7 @@ mod tests {
         for (kind, flash, chang, slc, wanted) in [
             ("page", "", "", SLC, "slc: this FTL does nothing with it; leave it out, or say ftl.kind"),
             ("page", "", "chang = {}", "", "ftl.chang: this FTL does nothing with it; leave it out"),
-            ("chang", "units = { shared = 2 }", "", "", "flash.units: nothing works beside anything else"),
+            ("chang", "units = { shared = 2 }", "", "", "flash.units: this FTL hands in one list after another"),
             ("chang", "order = { hold = true }", "", "", "flash: under this FTL nothing waits for a unit"),
             ("chang", "", "chang = { probes = 0 }", "", "ftl.chang.probes: is zero; there must be at least one"),
             ("chang", "", "chang = { mapping-cache = 0 }", "", "ftl.chang.mapping-cache: is zero"),

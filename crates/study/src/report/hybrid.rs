@@ -130,10 +130,12 @@ impl HybridSummary {
     pub(super) fn lines(&self) -> [String; 2] {
         let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.1}%", share * 100.0));
         let (accepted, updates) = (percent(self.accepted), percent(self.updates));
+        let mode =
+            if self.slc_mode_pages > 0 { format!(", {} blocks in SLC mode", self.slc_mode) } else { String::new() };
         let (alpha, n, p) = (self.alpha, [self.n1, self.n2, self.n3, self.n4], [self.p1, self.p2]);
         [
             format!(
-                "SLC: {accepted} of the writes, {updates} updates, threshold {} sectors, k {}",
+                "SLC: {accepted} of the writes, {updates} updates, threshold {} sectors, k {}{mode}",
                 self.threshold, self.k
             ),
             format!(
