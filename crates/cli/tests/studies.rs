@@ -68,14 +68,8 @@ const SUNG: [(&str, &str); 10] = [
 
 /// The same of those claims of Chang for which two disks under two workloads are enough. The others are in `flashloom
 /// reproduce chang`, which takes minutes; CH5 and CH10 are judged here by some of their studies.
-const CHANG: [(&str, &str); 6] = [
-    ("CH1", "holds"),
-    ("CH5", "holds"),
-    ("CH10", "holds"),
-    ("CH11", "holds"),
-    ("CH12", "holds"),
-    ("CH13", "holds"),
-];
+const CHANG: [(&str, &str); 6] =
+    [("CH1", "holds"), ("CH5", "holds"), ("CH10", "holds"), ("CH11", "holds"), ("CH12", "holds"), ("CH13", "holds")];
 
 /// The claims of studies, each with its verdict.
 fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
