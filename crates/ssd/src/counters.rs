@@ -1,8 +1,8 @@
 //! What a device has done up to some moment; differences of two snapshots make a time series.
 
-use flash::backend::{Account, Backend};
+use flash::backend::{Account, Backend, Op};
 use flash::nand::Sector;
-use flash::units::{Span, Time};
+use flash::units::{SECTOR, Span, Time};
 
 use crate::{HybridCounters, LogMerges, map_unit};
 
@@ -123,13 +123,19 @@ impl std::ops::Sub for MergeCounters {
 }
 
 impl Counters {
-    /// Write amplification: units programmed for any cause, padding included, per host unit that was
+    /// Write amplification: units programmed for any cause, padding included, on both arrays, per host unit that was
     /// not absorbed by a buffer. `None` before the first write.
     #[must_use]
     pub fn write_amplification(&self) -> Option<f64> {
-        use flash::backend::Op;
         let written = self.flash.op(Op::Program).slots + self.flash.op(Op::CopyBack).slots;
         let host = self.host_slots - self.absorbed_slots;
-        (host > 0).then(|| written as f64 / host as f64)
+        (host > 0).then(|| (written as f64 + self.second_units()) / host as f64)
+    }
+
+    /// What was programmed on the second array, whose slots are sectors, in mapping units.
+    #[must_use]
+    pub fn second_units(&self) -> f64 {
+        let (Some(second), Some(hybrid)) = (&self.second, &self.hybrid) else { return 0.0 };
+        (SECTOR * second.flash.op(Op::Program).slots).get() as f64 / hybrid.mlc.page.get() as f64
     }
 }

@@ -164,7 +164,14 @@ const FLASH: [Column; 8] = [
         show: |value| format!("{value:.2}"),
         more: false,
     },
-    Column { key: "erases", heading: "erases", of: |s, _| metric(s, "commands.erase"), show: count, more: false },
+    Column {
+        key: "erases",
+        heading: "erases",
+        // Those of the SLC flash of a hybrid disk, too.
+        of: |s, _| metric(s, "commands.erase").map(|all| all + metric(s, "slc.commands.erase").unwrap_or(0.0)),
+        show: count,
+        more: false,
+    },
     Column {
         key: "erase_deviation",
         heading: "wear spread",

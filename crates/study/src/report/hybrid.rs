@@ -191,6 +191,11 @@ mod tests {
         assert_eq!((hybrid.cost, of("slc.cost"), of("cost")), (Some(1.25), Some(1.25), Some(5.0)));
         let programs: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("slc.commands.program"), Some(programs as f64));
+        // What is programmed on both arrays counts.
+        let by = &summary.write_amplification_by;
+        let slots: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.slots).sum();
+        assert!(slots > 0 && by["slc"] > 0.0 && by.len() > 1, "{by:?}");
+        assert!((by.values().sum::<f64>() - summary.write_amplification.expect("writes")).abs() < 1e-9, "{by:?}");
         let text = table(&summary);
         assert!(text.contains("SLC: ") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for wrong in ["slc", "slc.all", "slc.commands", "slc.commands.fly"] {

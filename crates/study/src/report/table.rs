@@ -179,8 +179,8 @@ fn levels(summary: &Summary) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(waf) = summary.write_amplification {
         let by = &summary.write_amplification_by;
-        let part = |cause: Cause| by.get(cause.name()).map(|waf| format!("{} {waf:.3}", cause.name()));
-        let parts: Vec<_> = Cause::ALL.into_iter().filter_map(part).collect();
+        let part = |name: &str| by.get(name).map(|waf| format!("{name} {waf:.3}"));
+        let parts: Vec<_> = Cause::ALL.into_iter().map(Cause::name).chain(["slc"]).filter_map(part).collect();
         let parts = if parts.len() > 1 { format!(" = {}", parts.join(" + ")) } else { String::new() };
         lines.push(format!("write amplification {waf:.3}{parts}"));
     }

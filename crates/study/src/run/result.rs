@@ -287,21 +287,27 @@ pub(crate) fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
     u64::try_from(per_second).ok().filter(|rate| *rate > 0).map(Rate::new)
 }
 
-/// Units programmed per unit the host wrote and no buffer absorbed, between two snapshots. A write may
-/// be absorbed later than it was accepted, so that a short interval can have nothing to divide by.
+/// Units programmed, on both arrays of a hybrid disk, per unit the host wrote and no buffer absorbed, between two
+/// snapshots. A write may be absorbed later than it was accepted, so that a short interval can have nothing to divide by.
 pub(crate) fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     let flash = to.flash.since(&from.flash);
-    let written = flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots;
-    host_slots(from, to).map(|host| written as f64 / host as f64)
+    let written = (flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots) as f64 + slc_units(from, to);
+    host_slots(from, to).map(|host| written / host as f64)
 }
 
-/// Its parts, by the cause of the programs: those that are not zero.
+/// Units programmed on the second array.
+fn slc_units(from: &Counters, to: &Counters) -> f64 {
+    to.second_units() - from.second_units()
+}
+
+/// Its parts, by the cause of the programs, and the SLC flash of a hybrid disk: those that are not zero.
 pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
     let flash = to.flash.since(&from.flash);
     let Some(host) = host_slots(from, to) else { return Vec::new() };
     let part = |cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots;
     let parts = Cause::ALL.into_iter().map(|cause| (cause.name(), part(cause)));
-    parts.filter(|(_, slots)| *slots > 0).map(|(name, slots)| (name, slots as f64 / host as f64)).collect()
+    let parts = parts.map(|(name, slots)| (name, slots as f64)).chain([("slc", slc_units(from, to))]);
+    parts.filter(|(_, units)| *units > 0.0).map(|(name, units)| (name, units / host as f64)).collect()
 }
 
 /// Units that the host wrote and no buffer absorbed, if any.
