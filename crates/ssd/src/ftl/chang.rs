@@ -1,7 +1,7 @@
 //! The FTL of a hybrid disk: a small SLC flash in front of a large MLC flash (Chang, "A Hybrid Approach to
 //! NAND-Flash-Based Solid-State Disks", IEEE Trans. Computers 59(10), 2010).
 //!
-//! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains](chains) of the MLC
+//! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains] of the MLC
 //! flash. Without SLC flash it is the paper's conventional SSD.
 //!
 //! In front of a [map of pages](page_map) instead it is a mixture, which the paper does not have.
