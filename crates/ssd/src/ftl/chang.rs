@@ -6,9 +6,9 @@
 //!
 //! In front of a [map of pages](page_map) instead it is a mixture, which the paper does not have.
 //!
-//! Nothing works beside anything else (Sec. 5.1; but see [`MappingSpec::Pages`]), and nothing is kept in volatile memory but tables that the spare areas
-//! tell (Sec. 3.1). So requests are worked on one after another, each with whatever cleaning, folding and looking it
-//! causes before it, and a step is one command list on one of the two arrays. [`ChangFtl::next`] says what the next step
+//! Nothing works beside anything else (Sec. 5.1; but see [`MappingSpec::Pages`]), and nothing is kept in volatile memory
+//! but tables that the spare areas tell (Sec. 3.1). So requests are worked on one after another, each with whatever
+//! cleaning, folding and looking it causes before it, and a step is one command list on one of the two arrays. [`ChangFtl::next`] says what the next step
 //! is, from the innermost thing that has been begun to the outermost.
 
 mod blocks;
