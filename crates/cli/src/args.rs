@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
 use flash::units::{Sectors, Span};
 use ssd::Precondition;
+use study::plan::RunSpec;
 use study::watch::timeline::Window;
 use workload::Pacing;
 use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
@@ -43,11 +44,13 @@ pub(crate) enum Command {
         #[arg(long, value_name = "WORKLOAD")]
         workload: Option<PathBuf>,
         #[command(flatten)]
+        reading: ReadingArgs,
+        #[command(flatten)]
         lab: LabArgs,
     },
     /// Run all studies of a paper and print its claims beside what is measured
     Reproduce {
-        /// The paper: dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
+        /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
         #[command(flatten)]
         lab: LabArgs,
@@ -176,6 +179,9 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "RULE", default_value = "overlay")]
     pub(crate) volumes: String,
 
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+
     /// Say also where the time of the requests went, on the mean and of the slowest in a hundred; a report always does
     #[arg(long)]
     pub(crate) explain: bool,
@@ -186,6 +192,31 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub(crate) lab: LabArgs,
+}
+
+/// What a trace does not say of itself, where several disks play it.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ReadingArgs {
+    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Shorten gaps between requests of the trace to this
+    #[arg(long, value_name = "TIME")]
+    pub(crate) gap_limit: Option<Span>,
+
+    /// How far back a time of the trace may go behind the latest before it; such requests are sorted
+    #[arg(long, value_name = "TIME")]
+    pub(crate) tolerance: Option<Span>,
+}
+
+impl ReadingArgs {
+    /// Has a trace read like this.
+    pub(crate) fn apply(&self, run: &mut RunSpec) {
+        run.format = self.format.map(|format| format.name().into()).or_else(|| run.format.take());
+        run.gap_limit = self.gap_limit.or(run.gap_limit);
+        run.tolerance = self.tolerance.or(run.tolerance);
+    }
 }
 
 /// How studies are run, and what is kept of them.

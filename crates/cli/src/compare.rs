@@ -49,7 +49,7 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         let parsed = step.parse();
         parsed.map_err(|error| Failure::Input(format!("--precondition {step}: {error}")))
     });
-    Ok(RunSpec {
+    let mut run = RunSpec {
         precondition: precondition.collect::<Result<_, _>>()?,
         depth: args.depth,
         time_scale: args.time_scale,
@@ -61,5 +61,8 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         extent: Some(args.extent.name().into()),
         volume: args.volume.clone(),
         volumes: Some(args.volumes.clone()),
-    })
+        ..RunSpec::default()
+    };
+    args.reading.apply(&mut run);
+    Ok(run)
 }

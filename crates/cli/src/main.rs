@@ -35,8 +35,8 @@ fn main() -> std::process::ExitCode {
         }
         Command::Run(args) => run::run(&args, &mut io::stdout()),
         Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),
-        Command::Study { studies, workload, lab } => {
-            studies::study(&studies, workload.as_deref(), &lab, &mut io::stdout())
+        Command::Study { studies, workload, reading, lab } => {
+            studies::study(&studies, workload.as_deref(), &reading, &lab, &mut io::stdout())
         }
         Command::Reproduce { paper, lab } => studies::reproduce(&paper, &lab, &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),

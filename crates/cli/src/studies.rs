@@ -8,7 +8,7 @@ use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
 use study::plan::{Plan, builtin};
 use study::report::{OutDir, PageFile};
 
-use crate::args::LabArgs;
+use crate::args::{LabArgs, ReadingArgs};
 use crate::exit::{Failure, apart, print};
 use crate::progress::Bar;
 
@@ -16,6 +16,7 @@ use crate::progress::Bar;
 pub(crate) fn study(
     paths: &[PathBuf],
     workload: Option<&Path>,
+    reading: &ReadingArgs,
     args: &LabArgs,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -23,7 +24,8 @@ pub(crate) fn study(
         let document = find(path)?;
         workload.map_or_else(|| Plan::new(&document), |workload| Plan::under(&document, workload))
     };
-    let plans = paths.iter().map(plan).collect::<Result<Vec<_>, Faults>>()?;
+    let mut plans = paths.iter().map(plan).collect::<Result<Vec<_>, Faults>>()?;
+    plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
     perform(plans, args, true, results)
 }
 

@@ -160,6 +160,25 @@ fn a_trace_under_a_study_is_compared_with_its_baseline() {
     assert_eq!(own.count(), 2, "what the others are compared with: {printed}");
 }
 
+/// A trace does not say whether its sizes are sectors or pages: eight sectors, or eight pages.
+#[test]
+fn a_comparison_is_told_what_a_trace_does_not_say() {
+    let place = tempfile::tempdir().expect("a directory");
+    let trace = place.path().join("t.trace");
+    let lines = (0..60_u64).map(|i| format!("{}.0 0 {} 8 1\n", i * 5, i * 64)).collect::<String>();
+    fs::write(&trace, lines).expect("written");
+    let compare = |more: &[&str]| {
+        let trace = trace.display().to_string();
+        let output =
+            flashloom(&[&["compare", &trace, "demo", "--json", "--quiet", "--precondition", "none"], more].concat());
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        json["rows"][0]["runs"][0]["kinds"]["read"]["bytes"].as_u64().expect("bytes")
+    };
+    assert_eq!(compare(&[]), 60 * 8 * 512);
+    assert_eq!(compare(&["--format", "disksim-pages"]), 60 * 8 * 4096);
+}
+
 #[test]
 fn every_study_that_comes_along_is_listed_and_in_its_folder() {
     let listed = text(&flashloom(&["studies"]).stdout);

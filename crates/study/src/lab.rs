@@ -14,7 +14,6 @@ use flash::nand::{Sector, Stamp};
 use flash::units::{Sectors, Span};
 use ssd::Ssd;
 use workload::Pacing;
-use workload::trace::TraceOptions;
 
 use crate::catalogue::WorkloadError;
 use crate::expect::Values;
@@ -175,13 +174,7 @@ fn with<S: Sector, P: Payload<S>, O: Watcher>(
     };
     let capacity = resolved.capacity();
     let spec = &point.run;
-    let options = TraceOptions {
-        skip: spec.skip.unwrap_or(0),
-        extent: spec.extent_rule().expect("it was checked"),
-        volume: spec.volume.clone(),
-        volumes: spec.volume_rule().expect("it was checked"),
-        ..TraceOptions::default()
-    };
+    let options = spec.trace_options().expect("it was checked");
     let mut workload = point.workload.open(&options, capacity, seed).map_err(LabError::Workload)?;
     let [stage] = &mut workload.stages[..] else { return Err(LabError::Stages(place())) };
     let mut drive: Ssd<S, O> = Ssd::observed(resolved, seed, observer);

@@ -8,10 +8,11 @@ mod label;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use flash::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;
-use workload::trace::{ExtentRule, VolumeRule};
+use workload::trace::{ExtentRule, Format, TraceOptions, VolumeRule};
 
 pub use builtin::builtin;
 pub(crate) use grid::describe;
@@ -118,6 +119,15 @@ pub struct RunSpec {
     /// What becomes of addresses of a trace beyond the disk: `error`, `wrap` or `compact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extent: Option<String>,
+    /// Format of a trace, instead of the detected one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Gaps between requests of a trace are shortened to this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gap_limit: Option<Span>,
+    /// How far back a time of a trace may go behind the latest before it; such requests are sorted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tolerance: Option<Span>,
     /// Only the requests of this volume of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
@@ -128,15 +138,33 @@ pub struct RunSpec {
 
 impl RunSpec {
     /// The rule of `extent`; `None` if there is none of that name.
-    pub(crate) fn extent_rule(&self) -> Option<ExtentRule> {
+    fn extent_rule(&self) -> Option<ExtentRule> {
         match &self.extent {
             None => Some(ExtentRule::default()),
             Some(name) => ExtentRule::ALL.into_iter().find(|rule| rule.name() == name),
         }
     }
 
+    /// How a trace is to be read; what is wrong with it, if it cannot be said.
+    pub(crate) fn trace_options(&self) -> Result<TraceOptions, &'static str> {
+        let format = match self.format.as_deref().map(Format::from_name) {
+            Some(None) => return Err("an unknown format of traces: `flashloom trace formats` lists them"),
+            known => known.flatten(),
+        };
+        Ok(TraceOptions {
+            format,
+            skip: self.skip.unwrap_or(0),
+            gap_limit: self.gap_limit,
+            tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
+            extent: self.extent_rule().ok_or("an unknown rule for addresses of traces")?,
+            volume: self.volume.clone(),
+            volumes: self.volume_rule().ok_or("an unknown rule for volumes of traces")?,
+            ..TraceOptions::default()
+        })
+    }
+
     /// The rule of `volumes`; `None` if it is none.
-    pub(crate) fn volume_rule(&self) -> Option<VolumeRule> {
+    fn volume_rule(&self) -> Option<VolumeRule> {
         self.volumes.as_ref().map_or_else(|| Some(VolumeRule::default()), |text| text.parse().ok())
     }
 }

@@ -273,9 +273,9 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
             return Err(document.fault("run.precondition", fault.message, fault.remedy).into());
         }
     }
-    if run.extent_rule().is_none() || run.volume_rule().is_none() {
-        let message = "an unknown rule for addresses or volumes of traces";
-        return Err(document.fault("run", message, "see `flashloom run --help` for --extent and --volumes").into());
+    if let Err(message) = run.trace_options() {
+        let remedy = "see `flashloom run --help` for --format, --extent and --volumes";
+        return Err(document.fault("run", message, remedy).into());
     }
     if run.depth == Some(0) {
         return Err(document
@@ -402,6 +402,7 @@ mod tests {
         for (line, wanted) in [
             ("run = { depth = 0 }", "run.depth: a closed loop of depth 0"),
             ("run = { extent = \"clip\" }", "run: an unknown rule"),
+            ("run = { format = \"tape\" }", "run: an unknown format of traces"),
             ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
             ("run = { precondition = [\"soak\"] }", "`soak` is no way to prepare a disk"),
         ] {
