@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use flash::backend::Units;
 use flash::units::{Bytes, Rate, SECTOR, Span};
-use ssd::{QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues};
+use ssd::{FtlKind, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
 use study::catalogue::Device;
 
 use crate::device::device;
@@ -143,6 +143,7 @@ fn sheet(device: &Device) -> String {
         format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
     );
     let units = match resolved.backend.units {
+        _ if resolved.ftl.kind == FtlKind::Chang => "none: one command list after another".to_owned(),
         Units::None => "none: every command goes to its die".to_owned(),
         Units::PerDie => "one for each die".to_owned(),
         Units::PerChannel => "one for each channel".to_owned(),
@@ -182,6 +183,9 @@ fn sheet(device: &Device) -> String {
         let (superchips, dies) = (many(hydra.superchips(), "superchip"), many(hydra.chips(), "die"));
         line("ftl", format!("block-mapped: {superchips} of {dies}, superblocks of {superblock}"));
     }
+    if let Some(second) = &resolved.second {
+        line("in front", in_front(second));
+    }
     if let Some(buffer) = resolved.buffer {
         let policy = match buffer.superblocks {
             Some(of) => format!(", superblocks leave it together, above {} of them", of.most),
@@ -199,6 +203,22 @@ fn sheet(device: &Device) -> String {
     let about = &resolved.spec.description;
     let about = if about.is_empty() { String::new() } else { format!(": {}", about.trim()) };
     format!("{}{about}\n{text}", device.name)
+}
+
+/// The small flash of a hybrid disk.
+fn in_front(second: &ResolvedSecond) -> String {
+    let (part, shape, timing) = (&second.part, &second.part.geometry, &second.backend.timing);
+    let blocks = many(shape.blocks_per_plane, "block");
+    format!(
+        "{} of {}: {blocks} x {} of {}, {} cycles; read {}, program {}",
+        second.capacity(),
+        part.name,
+        many(shape.pages_per_block, "page"),
+        shape.page,
+        part.endurance,
+        timing.read[0],
+        timing.program[0]
+    )
 }
 
 /// What the submission queues come to, if there are several or something is special about the one.
@@ -264,6 +284,15 @@ mod tests {
         stems.sort();
         let names: Vec<&str> = ssd::builtin().iter().map(|(name, _)| *name).collect();
         assert_eq!(stems, names);
+    }
+
+    #[test]
+    fn the_small_flash_of_a_hybrid_disk_is_on_its_sheet() {
+        let (_, text) = checked(&["chang-c3", "chang-c3-noslc"]);
+        let front: Vec<&str> = text.lines().filter(|line| line.contains("in front  ")).collect();
+        let wanted = "256MiB of K9WAG08U1A: 2048 blocks x 64 pages of 2KiB, 100000 cycles; read 25us, program 200us";
+        assert!(front.len() == 1 && front[0].ends_with(wanted), "{front:?}");
+        assert_eq!(text.matches("none: one command list after another").count(), 2);
     }
 
     #[test]
