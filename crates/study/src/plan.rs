@@ -91,6 +91,26 @@ impl Changes {
     }
 }
 
+/// A name in the table `run` that says nothing of how a trace is to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum UnknownRule {
+    Format,
+    Extent,
+    Volumes,
+}
+
+impl std::fmt::Display for UnknownRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Format => "an unknown format of traces",
+            Self::Extent => "an unknown rule for addresses of traces",
+            Self::Volumes => "an unknown rule for volumes of traces",
+        })
+    }
+}
+
+impl std::error::Error for UnknownRule {}
+
 /// How the workload of a study is run: the table `run`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -145,10 +165,10 @@ impl RunSpec {
         }
     }
 
-    /// How a trace is to be read; what is wrong with it, if it cannot be said.
-    pub(crate) fn trace_options(&self) -> Result<TraceOptions, &'static str> {
+    /// How a trace is to be read.
+    pub(crate) fn trace_options(&self) -> Result<TraceOptions, UnknownRule> {
         let format = match self.format.as_deref().map(Format::from_name) {
-            Some(None) => return Err("an unknown format of traces: `flashloom trace formats` lists them"),
+            Some(None) => return Err(UnknownRule::Format),
             known => known.flatten(),
         };
         Ok(TraceOptions {
@@ -156,9 +176,9 @@ impl RunSpec {
             skip: self.skip.unwrap_or(0),
             gap_limit: self.gap_limit,
             tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
-            extent: self.extent_rule().ok_or("an unknown rule for addresses of traces")?,
+            extent: self.extent_rule().ok_or(UnknownRule::Extent)?,
             volume: self.volume.clone(),
-            volumes: self.volume_rule().ok_or("an unknown rule for volumes of traces")?,
+            volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
             ..TraceOptions::default()
         })
     }

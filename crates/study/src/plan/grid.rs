@@ -273,9 +273,9 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
             return Err(document.fault("run.precondition", fault.message, fault.remedy).into());
         }
     }
-    if let Err(message) = run.trace_options() {
+    if let Err(unknown) = run.trace_options() {
         let remedy = "see `flashloom run --help` for --format, --extent and --volumes";
-        return Err(document.fault("run", message, remedy).into());
+        return Err(document.fault("run", unknown.to_string(), remedy).into());
     }
     if run.depth == Some(0) {
         return Err(document
