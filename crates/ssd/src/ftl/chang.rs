@@ -309,7 +309,7 @@ impl ChangFtl {
         self.drop_sectors(lpn.get(), 0);
     }
 
-    /// The SLC flash does not have the sectors of a unit any more; those in `free` leave no virtual entry.
+    /// The SLC flash does not have the sectors of a unit any more; those in `forced` leave a virtual entry.
     fn drop_sectors(&mut self, lpn: u32, forced: u64) {
         if !self.holds_sectors(lpn) {
             return;

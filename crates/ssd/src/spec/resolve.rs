@@ -276,26 +276,8 @@ impl Spec {
 
     /// The part with the description's changes.
     fn part(&self, faults: &mut Faults) -> Option<Part> {
-        let mut part = match (&self.flash.part, &self.flash.custom_part) {
-            (Some(name), None) => match Part::preset(name) {
-                Some(part) => part.clone(),
-                None => {
-                    let known: Vec<_> = Part::presets().map(|part| part.name.clone()).collect();
-                    let remedy = format!("use one of {}", known.join(", "));
-                    faults.add("flash.part", format!("no part is called `{name}`"), remedy);
-                    return None;
-                }
-            },
-            (None, Some(part)) => part.clone(),
-            (None, None) => {
-                faults.add("flash.part", "no NAND part is named", "name one, e.g. part = \"dirik-2009\"");
-                return None;
-            }
-            (Some(_), Some(_)) => {
-                faults.add("flash.custom-part", "stands beside flash.part", "keep one of the two");
-                return None;
-            }
-        };
+        let (name, custom) = (self.flash.part.as_deref(), self.flash.custom_part.as_ref());
+        let mut part = named_part("flash", name, custom, "dirik-2009", faults)?;
         let flash = &self.flash;
         part.geometry.pages_per_block = flash.pages.unwrap_or(part.geometry.pages_per_block);
         part.geometry.planes_per_die = flash.planes.unwrap_or(part.geometry.planes_per_die);
@@ -467,6 +449,38 @@ impl Spec {
             faults.add("host.chop", message, "use a multiple of the mapping unit, or leave it out");
         }
         u32::try_from(chop.get() / unit).ok()
+    }
+}
+
+/// The part of an array, the table at `path`: by its name, or written out.
+pub(super) fn named_part(
+    path: &str,
+    name: Option<&str>,
+    custom: Option<&Part>,
+    example: &str,
+    faults: &mut Faults,
+) -> Option<Part> {
+    match (name, custom) {
+        (Some(name), None) => {
+            let preset = Part::preset(name);
+            if preset.is_none() {
+                let known: Vec<_> = Part::presets().map(|part| part.name.clone()).collect();
+                let remedy = format!("use one of {}", known.join(", "));
+                faults.add(&format!("{path}.part"), format!("no part is called `{name}`"), remedy);
+            }
+            preset
+        }
+        (None, Some(part)) => Some(part.clone()),
+        (None, None) => {
+            let remedy = format!("name one, e.g. part = \"{example}\"");
+            faults.add(&format!("{path}.part"), "no NAND part is named", remedy);
+            None
+        }
+        (Some(_), Some(_)) => {
+            let message = format!("stands beside {path}.part");
+            faults.add(&format!("{path}.custom-part"), message, "keep one of the two");
+            None
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use flash::units::{Bytes, Rate, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::resolve::Faults;
+use super::resolve::{Faults, named_part};
 use super::{FtlKind, Spec};
 use crate::ftl::map_unit::MapSpec;
 
@@ -118,26 +118,7 @@ impl Spec {
     /// The second array.
     pub(super) fn second(&self, faults: &mut Faults) -> Option<ResolvedSecond> {
         let slc = self.slc.as_ref()?;
-        let mut part = match (&slc.part, &slc.custom_part) {
-            (Some(name), None) => match Part::preset(name) {
-                Some(part) => part.clone(),
-                None => {
-                    let known: Vec<_> = Part::presets().map(|part| part.name.clone()).collect();
-                    let remedy = format!("use one of {}", known.join(", "));
-                    faults.add("slc.part", format!("no part is called `{name}`"), remedy);
-                    return None;
-                }
-            },
-            (None, Some(part)) => part.clone(),
-            (None, None) => {
-                faults.add("slc.part", "no NAND part is named", "name one, e.g. part = \"K9WAG08U1A\"");
-                return None;
-            }
-            (Some(_), Some(_)) => {
-                faults.add("slc.custom-part", "stands beside slc.part", "keep one of the two");
-                return None;
-            }
-        };
+        let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;
         part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
         (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
         part.bus.rate = slc.lane_rate.unwrap_or(part.bus.rate);
