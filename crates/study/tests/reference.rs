@@ -1,0 +1,135 @@
+//! The reference runs: some sixty small runs over every family, with their event hashes.
+//!
+//! A change that is meant to leave behaviour alone leaves every hash of `reference.txt` alone. A change that is meant
+//! to alter results alters hashes, and CHANGELOG says which (CONTRIBUTING.md, "Result-changing"). A failure prints the
+//! lines as they should stand if the change was meant.
+
+use std::path::Path;
+use std::thread;
+
+use flash::io::IoKind;
+use ssd::{Drive, Precondition, QueueId, Request, Ssd};
+use study::catalogue;
+use workload::Source;
+use workload::trace::TraceOptions;
+
+/// `hash device workload option...`, a run a line.
+const RUNS: &str = include_str!("reference.txt");
+
+/// Runs at the same time.
+const THREADS: usize = 2;
+
+/// One line of the table.
+#[derive(Debug)]
+struct Run<'a> {
+    line: &'a str,
+    hash: &'a str,
+    device: &'a str,
+    workload: &'a str,
+    /// Values set in the device's description.
+    set: Vec<&'a str>,
+    precondition: Vec<Precondition>,
+    depth: u32,
+    requests: u64,
+    /// Power cuts, spread evenly over the requests.
+    cuts: u64,
+    seed: u64,
+}
+
+impl<'a> Run<'a> {
+    fn parse(line: &'a str) -> Self {
+        let mut words = line.split_whitespace();
+        let mut word = || words.next().unwrap_or_else(|| panic!("hash, device, workload: {line}"));
+        let (hash, device, workload) = (word(), word(), word());
+        let mut run = Self {
+            line,
+            hash,
+            device,
+            workload,
+            set: Vec::new(),
+            precondition: Vec::new(),
+            depth: 8,
+            requests: 2000,
+            cuts: 0,
+            seed: 1,
+        };
+        for option in words {
+            let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("a number in `{option}`: {line}"));
+            match option.split_once('=') {
+                None => run.precondition.push(option.parse().unwrap_or_else(|error| panic!("{line}: {error}"))),
+                Some(("depth", text)) => run.depth = u32::try_from(number(text)).expect("a small depth"),
+                Some(("requests", text)) => run.requests = number(text),
+                Some(("cuts", text)) => run.cuts = number(text),
+                Some(("seed", text)) => run.seed = number(text),
+                Some(_) => run.set.push(option),
+            }
+        }
+        run
+    }
+
+    /// Runs the workload as a closed loop and returns the event hash.
+    fn play_to_hash(&self) -> Result<String, String> {
+        let mut document = catalogue::device(Path::new(self.device)).map_err(|faults| faults.to_string())?;
+        for assignment in &self.set {
+            document.set(assignment).map_err(|faults| faults.to_string())?;
+        }
+        let device = catalogue::device_from(&document).map_err(|faults| faults.to_string())?;
+        let file = catalogue::workload(Path::new(self.workload)).map_err(|faults| faults.to_string())?;
+        let workload = file.open(&TraceOptions::default(), device.capacity(), self.seed);
+        let mut workload = workload.map_err(|error| error.to_string())?;
+        let mut ssd = Ssd::<()>::new(&device.resolved, self.seed);
+        for step in &self.precondition {
+            ssd.precondition(*step, &mut |_, _| {});
+        }
+        self.play(&mut ssd, &mut *workload.stages[0].source);
+        ssd.check();
+        Ok(format!("{:016x}", ssd.counters().event_hash))
+    }
+
+    fn play(&self, ssd: &mut Ssd<()>, source: &mut dyn Source) {
+        let mut completions = Vec::new();
+        let (mut submitted, mut done, mut outstanding, mut cuts) = (0, 0, 0, 0);
+        loop {
+            while submitted < self.requests && outstanding < self.depth {
+                let Some(next) = source.next().expect("the workload is described") else { break };
+                let written = if next.io.kind == IoKind::Write { next.io.sectors.get() as usize } else { 0 };
+                let (tag, queue) = (submitted, QueueId::default());
+                ssd.submit(ssd.now(), Request { tag, queue, io: next.io, data: vec![(); written] });
+                (submitted, outstanding) = (submitted + 1, outstanding + 1);
+            }
+            // Background work, too, is part of the hash.
+            let Some(at) = ssd.next_event() else { break };
+            ssd.advance(at, &mut completions);
+            done += completions.len() as u64;
+            outstanding -= u32::try_from(completions.len()).expect("no more than are outstanding");
+            completions.clear();
+            if cuts < self.cuts && done >= (cuts + 1) * self.requests / (self.cuts + 1) {
+                let lost = ssd.cut_power();
+                done += lost.len() as u64;
+                (cuts, outstanding) = (cuts + 1, 0);
+                ssd.power_on(ssd.now());
+            }
+        }
+        assert_eq!((outstanding, cuts, done), (0, self.cuts, submitted), "{}", self.line);
+    }
+}
+
+#[test]
+fn every_reference_run_has_its_hash() {
+    let lines = RUNS.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let runs: Vec<_> = lines.map(Run::parse).collect();
+    assert!(runs.len() >= 60, "{} runs", runs.len());
+    let judge = |run: &Run<'_>| match run.play_to_hash() {
+        Ok(hash) if hash == run.hash => None,
+        Ok(hash) => Some(run.line.replacen(run.hash, &hash, 1)),
+        Err(error) => Some(format!("{}: {error}", run.line)),
+    };
+    let changed: Vec<String> = thread::scope(|scope| {
+        let parts: Vec<_> = runs
+            .chunks(runs.len().div_ceil(THREADS))
+            .map(|runs| scope.spawn(|| runs.iter().filter_map(judge).collect::<Vec<_>>()))
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().expect("a run aborted, see above")).collect()
+    });
+    assert!(changed.is_empty(), "these runs have other hashes than before:\n{}", changed.join("\n"));
+}
