@@ -5,6 +5,8 @@ CARGO ?= cargo
 SOAK_CASES ?= 20000
 # Seconds that `make soak` spends on random devices.
 SOAK ?= 600
+# Seconds that `make soak` spends on random input, an equal part for each parser.
+FUZZ_SECONDS ?= 600
 
 .DEFAULT_GOAL := help
 
@@ -33,11 +35,14 @@ bench: ## Measure the simulator's speed
 	$(CARGO) run --release -p bench
 
 .PHONY: soak
-soak: ## Break random devices for SOAK seconds on all cores, then every property with many cases (REPLAY=seed repeats a failure)
+soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases (REPLAY=seed or FUZZ="replay TARGET SEED" repeats a failure)
 ifdef REPLAY
 	$(CARGO) run --profile soak -p testkit --bin soak -- replay $(REPLAY)
+else ifdef FUZZ
+	$(CARGO) run --profile soak -p fuzz -- $(FUZZ)
 else
 	$(CARGO) run --profile soak -p testkit --bin soak -- $(SOAK)
+	$(CARGO) run --profile soak -p fuzz -- $(FUZZ_SECONDS)
 	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
 endif
 

@@ -156,6 +156,9 @@ const UNKNOWN: u64 = u64::MAX;
 pub struct Oracle {
     // Sparse, because a device of terabytes is rarely written as a whole.
     chunks: HashMap<u64, Box<[u64]>>,
+    /// What else a sector may hold: the content of writes that a drive refused after it had carried out a part of
+    /// them, because it ran out of blocks on the way. The first read decides.
+    refused: HashMap<u64, Vec<u64>>,
     untouched: u64,
     granularity: u64,
     verified: Verified,
@@ -170,7 +173,13 @@ impl Oracle {
     #[must_use]
     pub fn blank(granularity: Sectors) -> Self {
         assert!(!granularity.is_zero(), "discards of multiples of nothing");
-        Self { chunks: HashMap::new(), untouched: 0, granularity: granularity.get(), verified: Verified::default() }
+        Self {
+            chunks: HashMap::new(),
+            refused: HashMap::new(),
+            untouched: 0,
+            granularity: granularity.get(),
+            verified: Verified::default(),
+        }
     }
 
     /// For a device with a past, be it preconditioned or loaded: the first read of a sector that this
@@ -194,8 +203,24 @@ impl Oracle {
 
     fn set(&mut self, io: &Io, value: impl Fn(u64) -> u64) {
         for offset in 0..io.sectors.get() {
-            *self.slot(io.start.get() + offset) = value(offset);
+            let sector = io.start.get() + offset;
+            *self.slot(sector) = value(offset);
+            if !self.refused.is_empty() {
+                self.refused.remove(&sector);
+            }
         }
+    }
+
+    /// A drive that wears out refuses a write, and may have carried out a part of it.
+    fn refuse(&mut self, io: &Io, tag: Tag) {
+        for offset in 0..io.sectors.get() {
+            self.refused.entry(io.start.get() + offset).or_default().push(stamp_of(tag, offset));
+        }
+    }
+
+    /// Of a write that was refused: true if `got` is what it brought. From now on the sector holds what it held now.
+    fn decide(&mut self, sector: u64, got: u64) -> bool {
+        !self.refused.is_empty() && self.refused.remove(&sector).is_some_and(|stamps| stamps.contains(&got))
     }
 
     /// The part of a discard that the device carries out; `None` if there is none.
@@ -210,6 +235,7 @@ impl Oracle {
         for offset in 0..read.io.sectors.get() {
             let sector = read.io.start.get() + offset;
             let got = read.data.get(offset as usize).map(|content| content.value());
+            let brought = got.is_some_and(|got| self.decide(sector, got));
             let slot = self.slot(sector);
             let expected = *slot;
             match got {
@@ -217,7 +243,10 @@ impl Oracle {
                     *slot = got;
                     self.verified.adopted += 1;
                 }
-                Some(got) if got == expected => self.verified.sectors += 1,
+                Some(got) if got == expected || brought => {
+                    *slot = got;
+                    self.verified.sectors += 1;
+                }
                 _ => {
                     return Err(Mismatch {
                         sector: Lba::new(sector),
@@ -254,6 +283,7 @@ impl<S: StampSector> Payload<S> for Oracle {
             }
             // It may have got as far as any of its sectors.
             (IoKind::Write, Status::Uncorrectable) => self.set(&completion.io, |_| UNKNOWN),
+            (IoKind::Write, Status::ReadOnly) => self.refuse(&completion.io, completion.tag),
             (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}
         }
         Ok(())
@@ -336,13 +366,19 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_write_changes_nothing_and_a_broken_one_makes_unknown() {
+    fn a_refused_write_counts_in_part_and_a_broken_one_makes_unknown() {
         let mut oracle = Oracle::blank(ONE);
-        let old = write(&mut oracle, 0, 0, 1);
-        let mut write = done(1, IoKind::Write, 0, &[1]);
+        let old = write(&mut oracle, 0, 0, 2);
+        let mut write = done(1, IoKind::Write, 0, &[1, 2]);
+        let new: Vec<u64> = oracle.content(1, &write.io);
         write.status = Status::ReadOnly;
         oracle.completed(&write).expect("refused");
-        oracle.completed(&done(2, IoKind::Read, 0, &old)).expect("unchanged");
+        oracle.completed(&done(2, IoKind::Read, 0, &[7, 7])).expect_err("neither of the two");
+        oracle.completed(&write).expect("refused");
+        oracle.completed(&done(2, IoKind::Read, 0, &[old[0], new[1]])).expect("a part was carried out");
+        oracle.completed(&done(3, IoKind::Read, 0, &[old[0], new[1]])).expect("the same as before");
+        oracle.completed(&done(3, IoKind::Read, 0, &[new[0]])).expect_err("it does not change any more");
+        oracle.completed(&done(3, IoKind::Read, 1, &[old[1]])).expect_err("nor back");
         write.status = Status::Uncorrectable;
         oracle.completed(&write).expect("broken");
         oracle.completed(&done(3, IoKind::Read, 0, &[77])).expect("anything");

@@ -60,7 +60,7 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// Which of our crates a crate may build on.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("flash", &[]),
     ("ssd", &["flash"]),
     ("workload", &["flash"]),
@@ -71,6 +71,7 @@ const ARROWS: [(&str, &[&str]); 10] = [
     ("cli", &["flash", "ssd", "workload", "study", "nbd"]),
     ("testkit", &["flash", "ssd", "workload", "study"]),
     ("bench", &["flash", "ssd", "workload", "study", "testkit"]),
+    ("fuzz", &["flash", "ssd", "workload", "study", "testkit"]),
 ];
 
 /// What a manifest depends on, tests aside, with the lines.

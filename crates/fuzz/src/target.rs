@@ -1,0 +1,20 @@
+//! The targets: one for each parser, from the registries where there are registries, and those that run a drive.
+
+mod config;
+mod drive;
+mod snapshot;
+mod text;
+mod trace;
+
+use crate::Target;
+
+/// All of them.
+#[must_use]
+pub fn targets() -> Vec<Target> {
+    let mut all = trace::targets();
+    all.extend(config::targets());
+    all.extend(text::targets());
+    all.push(snapshot::target());
+    all.extend(drive::targets());
+    all
+}

@@ -1,0 +1,110 @@
+//! Drives that are run: from a damaged description to 2,000 requests of which every read is checked.
+
+use std::path::Path;
+
+use flash::engine::Rng;
+use flash::nand::Stamp;
+use flash::units::{Bytes, Sectors, Span};
+use ssd::{Drive, Precondition, Ssd};
+use study::catalogue::{Device, WorkloadFile, device_from};
+use study::config::Document;
+use study::oracle::Oracle;
+use study::reconcile::reconcile;
+use study::run::{RunError, Runner};
+use testkit::swarm::{draw_device, draw_queues};
+use workload::trace::TraceOptions;
+
+use crate::{Damage, Scratch, Target, Verdict, verdict};
+
+/// Requests of a run.
+const REQUESTS: u64 = 2000;
+
+/// Damage makes large drives of small ones; these are refused, for the time and the memory.
+const LARGEST: Bytes = Bytes::new(64 << 20);
+
+/// Devices in the corpus: of every family, with faults and queues.
+const DEVICES: u64 = 200;
+
+/// A mixture of everything a host asks for.
+const WORKLOAD: &str = "name = \"w\"\nrequests = 2000\narrivals = { kind = \"closed\", depth = 8 }\n\n[[stream]]\nreads = \"45%\"\n\
+    sizes = [{ size = \"512B\", share = \"20%\" }, { size = \"4KiB\", share = \"60%\" }, { size = \"32KiB\", share = \"20%\" }]\naddress = { pattern = \"uniform\" }\n";
+
+fn document(input: &[u8]) -> Result<Document, study::config::Faults> {
+    Document::parse(Path::new("fuzz.toml"), String::from_utf8_lossy(input).into_owned())
+}
+
+/// Runs a workload on a device, both sound.
+fn run(device: &Device, workload: &WorkloadFile, seed: u64) -> Verdict {
+    let mut workload = match workload.open(&TraceOptions::default(), device.capacity(), seed) {
+        Ok(workload) => workload,
+        Err(error) => return verdict::<(), _>(Err(error)),
+    };
+    let mut rng = Rng::stream(seed, "fuzz.run");
+    let mut ssd = Ssd::<Stamp>::new(&device.resolved, seed);
+    let steps = [Precondition::Fill, Precondition::RandomOverwrite(0.5), Precondition::Steady];
+    if rng.chance(0.5) {
+        ssd.precondition(steps[0], &mut |_, _| {});
+        if rng.chance(0.3) {
+            ssd.precondition(steps[1 + rng.below(2) as usize], &mut |_, _| {});
+        }
+    }
+    let mut oracle = Oracle::blank(Sectors::new(u64::from(device.resolved.geometry.sectors)));
+    let runner = Runner::new().settle(Span::from_secs(60)).limit(REQUESTS);
+    let outcome = runner.run(&mut ssd, &mut *workload.stages[0].source, &mut oracle);
+    match outcome {
+        Ok(result) => {
+            assert!(ssd.next_event().is_some() || result.submitted > 0, "nothing was run");
+            reconcile(&result).unwrap_or_else(|error| panic!("{error}"));
+            ssd.check();
+            Verdict::Taken
+        }
+        Err(RunError::Mismatch(mismatch)) => panic!("{mismatch}"),
+        Err(error) => verdict::<(), _>(Err(error)),
+    }
+}
+
+fn device(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
+    let device = match document(input).and_then(|document| device_from(&document)) {
+        Ok(device) => device,
+        Err(faults) => return verdict::<(), _>(Err(faults)),
+    };
+    if device.capacity().bytes() > LARGEST {
+        return Verdict::Refused("larger than there is time for".into());
+    }
+    let workload = WorkloadFile::Described(document(WORKLOAD.as_bytes()).expect("it is sound"));
+    run(&device, &workload, seed)
+}
+
+fn workload(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
+    let workload = match document(input) {
+        Ok(document) => WorkloadFile::Described(document),
+        Err(faults) => return verdict::<(), _>(Err(faults)),
+    };
+    let spec = draw_device(&mut Rng::stream(seed, "fuzz.device"), false);
+    let resolved = spec.resolve().expect("it was drawn to be valid");
+    run(&Device { name: spec.name, resolved }, &workload, seed)
+}
+
+fn devices() -> Vec<Vec<u8>> {
+    let device = |seed| {
+        let mut rng = Rng::stream(seed, "fuzz.corpus");
+        let mut spec = draw_device(&mut rng, seed % 2 == 0);
+        if seed % 5 < 2 {
+            spec = draw_queues(&mut rng, &spec);
+        }
+        toml::to_string(&spec).expect("a table").into_bytes()
+    };
+    (0..DEVICES).map(device).collect()
+}
+
+pub(super) fn targets() -> Vec<Target> {
+    vec![
+        Target { name: "drive".into(), corpus: devices(), damage: Damage::Toml, run: Box::new(device) },
+        Target {
+            name: "drive-workload".into(),
+            corpus: vec![WORKLOAD.as_bytes().to_vec()],
+            damage: Damage::Toml,
+            run: Box::new(workload),
+        },
+    ]
+}
