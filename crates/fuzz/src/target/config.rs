@@ -28,7 +28,7 @@ const SCRIPT: &str = "name = \"two\"\nrequest = [\n  { at = \"0us\", kind = \"wr
     { at = \"10us\", kind = \"read\", start = \"0B\", size = \"4KiB\" },\n]\n";
 
 const JOBS: &str = "[global]\nioengine=libaio\ndirect=1\nbs=4k\niodepth=32\nsize=64m\n\n[fill]\nrw=write\nbs=128k\n\n\
-    [random]\nstonewall\nrw=randrw\nrwmixread=70\nrandom_distribution=zipf:1.1\nnumber_ios=1000\nrate_iops=5000\n";
+    [random]\nstonewall\nrw=randrw\nrwmixread=70\nrandom_distribution=zipf:1.1\nnumber_ios=1000\n";
 
 fn document(input: &[u8]) -> Result<Document, study::config::Faults> {
     Document::parse(Path::new("fuzz.toml"), String::from_utf8_lossy(input).into_owned())

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::path::Path;
 
+use flash::engine::Rng;
 use flash::units::Sectors;
 use workload::Source;
-use workload::trace::{ExtentRule, Format, TraceOptions, open};
+use workload::trace::{ExtentRule, Format, TraceOptions, VolumeRule, open};
 
-use crate::{Damage, Target, Verdict, verdict};
+use crate::{Damage, Target, Verdict, mutate, verdict};
 
 const CAPACITY: Sectors = Sectors::new(1 << 24);
 
@@ -97,7 +98,9 @@ fn parquet() -> Vec<u8> {
 }
 
 fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
-    let options = TraceOptions { format, extent, capacity: Some(CAPACITY), ..TraceOptions::default() };
+    // Two volumes in one address space are a choice that a user has to make; here it is made.
+    let volumes = VolumeRule::Overlay;
+    let options = TraceOptions { format, extent, volumes, capacity: Some(CAPACITY), ..TraceOptions::default() };
     let mut source = match open(path, &options) {
         Ok(source) => source,
         Err(error) => return verdict::<(), _>(Err(error)),
@@ -133,20 +136,27 @@ fn target(format: Format) -> Target {
     }
 }
 
-/// Damage to what is compressed.
+/// A damaged trace that is compressed, and half of the time the compressed bytes are damaged, too.
 fn compressed() -> Target {
-    let plain = sample(Format::Spc).expect("written above").repeat(20);
-    let gz = {
-        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        encoder.write_all(&plain).expect("memory");
-        encoder.finish().expect("memory")
-    };
-    let zst = zstd::encode_all(plain.as_slice(), 1).expect("memory");
     Target {
         name: "trace-compressed".into(),
-        corpus: vec![gz, zst],
+        corpus: vec![sample(Format::Spc).expect("written above").repeat(20)],
         damage: Damage::Bytes(&[]),
-        run: Box::new(|input, _, scratch| read(&scratch.file("trace", input), None, ExtentRule::Wrap)),
+        run: Box::new(|input, seed, scratch| {
+            let mut rng = Rng::stream(seed, "fuzz.compressed");
+            let mut bytes = if rng.chance(0.5) {
+                let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+                encoder.write_all(input).expect("memory");
+                encoder.finish().expect("memory")
+            } else {
+                zstd::encode_all(input, 1).expect("memory")
+            };
+            if rng.chance(0.5) {
+                let plain = bytes.clone();
+                mutate::damage(&mut rng, &mut bytes, &[], &plain);
+            }
+            read(&scratch.file("trace", &bytes), None, ExtentRule::Wrap)
+        }),
     }
 }
 
