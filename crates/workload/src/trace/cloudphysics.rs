@@ -4,8 +4,8 @@ use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
 use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
-use super::{Format, TraceOptions};
 use super::vscsi;
+use super::{Format, TraceOptions};
 
 pub(crate) struct CloudPhysics {
     units: Units,

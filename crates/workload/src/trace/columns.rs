@@ -32,8 +32,7 @@ pub(crate) enum Delimiter {
 }
 
 impl Delimiter {
-    pub(crate) const ALL: [Self; 6] =
-        [Self::Comma, Self::Semicolon, Self::Tab, Self::Bar, Self::Colon, Self::Blanks];
+    pub(crate) const ALL: [Self; 6] = [Self::Comma, Self::Semicolon, Self::Tab, Self::Bar, Self::Colon, Self::Blanks];
 
     pub(crate) const fn name(self) -> &'static str {
         match self {
@@ -135,7 +134,10 @@ impl FromStr for Columns {
         let with_unit = |key: &str, units: &str| {
             let value = need(key)?;
             let (column, unit) = value.rsplit_once(':').filter(|(column, _)| !column.is_empty()).ok_or_else(|| {
-                refuse(format!("the unit of the {key} is missing in `{key}={value}`"), format!("write e.g. {key}={value}:{units}"))
+                refuse(
+                    format!("the unit of the {key} is missing in `{key}={value}`"),
+                    format!("write e.g. {key}={value}:{units}"),
+                )
             })?;
             Ok((place(column)?, unit))
         };
@@ -144,7 +146,11 @@ impl FromStr for Columns {
         let (size, size_unit) = with_unit("size", "B")?;
         let op = place(need("op")?)?;
         let volume = get("volume").map(place).transpose()?;
-        let units = Units::new(time_unit.parse::<TimeUnit>()?, address_unit.parse::<SizeUnit>()?, size_unit.parse::<SizeUnit>()?);
+        let units = Units::new(
+            time_unit.parse::<TimeUnit>()?,
+            address_unit.parse::<SizeUnit>()?,
+            size_unit.parse::<SizeUnit>()?,
+        );
         let delimiter = match get("delimiter") {
             None => Delimiter::Comma,
             Some(name) => Delimiter::ALL.into_iter().find(|delimiter| delimiter.name() == name).ok_or_else(|| {
@@ -156,16 +162,22 @@ impl FromStr for Columns {
             None => Ok(default),
             Some(value) if value == yes => Ok(true),
             Some(value) if value == no => Ok(false),
-            Some(value) => Err(refuse(format!("`{key}={value}` says nothing"), format!("write {key}={yes} or {key}={no}"))),
+            Some(value) => {
+                Err(refuse(format!("`{key}={value}` says nothing"), format!("write {key}={yes} or {key}={no}")))
+            }
         };
         let decimal_comma = choice("decimal", "comma", "point", false)?;
         if decimal_comma && delimiter == Delimiter::Comma {
             return Err(refuse("commas cannot both separate columns and begin decimals", "give delimiter=semicolon"));
         }
-        let named = [&time, &op, &offset, &size].into_iter().chain(&volume).any(|place| matches!(place, Place::Named(_)));
+        let named =
+            [&time, &op, &offset, &size].into_iter().chain(&volume).any(|place| matches!(place, Place::Named(_)));
         let header = choice("header", "yes", "no", named)?;
         if named && !header {
-            return Err(refuse("a CSV without a header has no names of columns", "number the columns from 1, or drop header=no"));
+            return Err(refuse(
+                "a CSV without a header has no names of columns",
+                "number the columns from 1, or drop header=no",
+            ));
         }
         let words = |key: &str| get(key).map_or_else(Vec::new, |words| words.split('/').map(str::to_owned).collect());
         let (reads, writes): (Vec<String>, Vec<String>) = (words("read"), words("write"));
@@ -189,7 +201,9 @@ mod tests {
         assert_eq!(columns.units, Units::new(TimeUnit::Microsecond, SizeUnit::SECTOR, SizeUnit::BYTE));
         assert!(columns.header && !columns.decimal_comma && columns.delimiter == Delimiter::Comma);
         let columns: Columns =
-            "time=5:us,op=2,offset=3:B,size=4:B,volume=1,read=R/28,write=0,delimiter=semicolon,decimal=comma".parse().unwrap();
+            "time=5:us,op=2,offset=3:B,size=4:B,volume=1,read=R/28,write=0,delimiter=semicolon,decimal=comma"
+                .parse()
+                .unwrap();
         assert_eq!((columns.time, columns.volume), (Place::Numbered(4), Some(Place::Numbered(0))));
         assert!(!columns.header && columns.decimal_comma);
         assert_eq!((columns.reads, columns.writes), (vec!["R".to_owned(), "28".to_owned()], vec!["0".to_owned()]));

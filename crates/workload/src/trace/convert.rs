@@ -52,7 +52,10 @@ pub fn convert(from: &Path, to: &Path, options: &TraceOptions) -> Result<Convert
     let part = Part::of(to);
     write(pass, &mut context, options, &part.path, to)?;
     part.keep(to)?;
-    Ok(Converted { notes: context.doubts.iter().map(ToString::to_string).chain(context.stats.notes()).collect(), stats: context.stats })
+    Ok(Converted {
+        notes: context.doubts.iter().map(ToString::to_string).chain(context.stats.notes()).collect(),
+        stats: context.stats,
+    })
 }
 
 /// A file that is removed unless it is kept.

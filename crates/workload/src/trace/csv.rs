@@ -338,7 +338,10 @@ mod tests {
     fn an_unknown_format_says_how_to_bring_it_in() {
         for (text, wanted) in [
             ("when,op,LBA,bytes\n5,RD,1,2\n", "--csv 'time=1"),
-            ("id|timestamp|rw|offset|length\n1|5|R|0|512\n", "--csv 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'"),
+            (
+                "id|timestamp|rw|offset|length\n1|5|R|0|512\n",
+                "--csv 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'",
+            ),
             ("7,R,4096,512,1000\n", "--csv 'time=1:us,op=2,offset=3:B,size=4:B'"),
             ("hello world\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B'"),
         ] {

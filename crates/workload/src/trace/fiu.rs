@@ -71,7 +71,10 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
         let [Some(sector), Some(sectors), Some(op), Some(major), Some(minor)] = tail else { return false };
         // Five numbers and a process before them: a process number and a name at least.
         let words = Words::new(line).take(8).count();
-        words == 8 && time.is_some_and(is_number) && kind(op).is_some() && [sector, sectors, major, minor].into_iter().all(is_number)
+        words == 8
+            && time.is_some_and(is_number)
+            && kind(op).is_some()
+            && [sector, sectors, major, minor].into_iter().all(is_number)
     })
 }
 
@@ -90,7 +93,10 @@ impl LineFormat for Fiu {
         let at = self.units.time(time, "time")?;
         let op = present(op, "operation")?;
         let kind = kind(op).ok_or_else(|| {
-            Fault::new(format!("the operation, the third field before the hashes, is neither R nor W: `{}`", printable(op)))
+            Fault::new(format!(
+                "the operation, the third field before the hashes, is neither R nor W: `{}`",
+                printable(op)
+            ))
         })?;
         let sector = whole(sector, "sector")?;
         let size = whole(sectors, "size")?;

@@ -3,7 +3,9 @@
 use super::input::{BYTE_ORDER_MARK, HEAD, Input};
 use super::record::{Context, Records};
 use super::units::{SizeUnit, TimeUnit, Units};
-use super::{TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, csv, disksim, fiu, iolog, msr, nexus5, parquet};
+use super::{
+    TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, csv, disksim, fiu, iolog, msr, nexus5, parquet,
+};
 use super::{guess, spc, systor, tencent, text, vscsi, wpa};
 use crate::SourceError;
 
@@ -142,7 +144,8 @@ impl Format {
         let names = names.join(", ");
         let head = Head::of(head);
         if head.is_binary() {
-            let remedy = format!("name it with --format ({names}), or convert it to CSV and name the columns with --csv");
+            let remedy =
+                format!("name it with --format ({names}), or convert it to CSV and name the columns with --csv");
             return SourceError::new("the format is not known, and it is no text", remedy).in_file(&path);
         }
         let (seen, suggested) = match head.lines().next() {

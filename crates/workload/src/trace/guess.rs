@@ -113,7 +113,12 @@ impl fmt::Display for SizeSign {
                 percent(sectors)
             ),
             Self::Alignment { addresses, sizes } => {
-                write!(f, "{} of the first addresses are aligned to 8 sectors, {} of the sizes", percent(addresses), percent(sizes))
+                write!(
+                    f,
+                    "{} of the first addresses are aligned to 8 sectors, {} of the sizes",
+                    percent(addresses),
+                    percent(sizes)
+                )
             }
             Self::Ones(share) => write!(f, "{} of the first requests have the size 1", percent(share)),
         }
@@ -183,7 +188,11 @@ pub(crate) fn survey(
     if unsure && time.is_none() {
         context.doubt(Doubt::TimeUnit { format, taken: taken.time, decimals: format == Format::Disksim });
     }
-    if unsure && size.is_none() && address.is_none() && let Some(sign) = signs.pages() {
+    if unsure
+        && size.is_none()
+        && address.is_none()
+        && let Some(sign) = signs.pages()
+    {
         context.doubt(Doubt::SizeUnit { taken: taken.size, likely: SizeUnit::PAGE, sign });
     }
     let span_s = signs.span() as f64 * 1e-12;
@@ -298,7 +307,13 @@ pub(crate) fn time_readings(taken: TimeUnit, span_s: f64, rate_per_s: f64) -> Ve
     let reading = |unit: TimeUnit| {
         let factor = unit.ps() as f64 / taken.ps() as f64;
         let rate_per_s = rate_per_s / factor;
-        TimeReading { unit, taken: unit == taken, span_s: span_s * factor, rate_per_s, absurd: rate_per_s > ABSURD_RATE }
+        TimeReading {
+            unit,
+            taken: unit == taken,
+            span_s: span_s * factor,
+            rate_per_s,
+            absurd: rate_per_s > ABSURD_RATE,
+        }
     };
     units.into_iter().map(reading).collect()
 }
@@ -340,7 +355,8 @@ mod tests {
     fn a_guessed_unit_of_time_is_told_and_a_named_one_is_not() {
         let text = run("", 100_000, &[8], 8);
         let told = doubts(&text, &TraceOptions::default());
-        let [Doubt::TimeUnit { format: Format::Mqsim, taken: TimeUnit::Nanosecond, decimals: false }, ..] = told[..] else {
+        let [Doubt::TimeUnit { format: Format::Mqsim, taken: TimeUnit::Nanosecond, decimals: false }, ..] = told[..]
+        else {
             panic!("{told:?}")
         };
         let note = told[0].to_string();
@@ -349,7 +365,10 @@ mod tests {
         let named = |options: &TraceOptions| doubts(&run("", 100_000, &[8], 1), options);
         assert_eq!(named(&TraceOptions { units, ..TraceOptions::default() }), []);
         assert_eq!(named(&TraceOptions { format: Some(Format::Mqsim), ..TraceOptions::default() }), []);
-        assert!(matches!(doubts(&run(".5", 1, &[8], 1), &TraceOptions::default())[..], [Doubt::TimeUnit { decimals: true, .. }]));
+        assert!(matches!(
+            doubts(&run(".5", 1, &[8], 1), &TraceOptions::default())[..],
+            [Doubt::TimeUnit { decimals: true, .. }]
+        ));
         assert_eq!(doubts("0,0,512,w,1.0\n0,8,512,r,2.0\n", &TraceOptions::default()), []);
     }
 

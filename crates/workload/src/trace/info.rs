@@ -6,8 +6,8 @@ use std::path::Path;
 use flash::io::{Io, IoKind};
 use serde::Serialize;
 
-use super::pass::Pass;
 use super::guess::{self, Doubt, SizeReading, TimeReading};
+use super::pass::Pass;
 use super::record::{Context, TraceStats};
 use super::stored::TraceFile;
 use super::{Format, TraceOptions};

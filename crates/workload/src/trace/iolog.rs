@@ -57,7 +57,15 @@ impl LineFormat for Iolog {
             b"trim" => IoKind::Discard,
             b"sync" | b"datasync" | b"sync_file_range" => {
                 let volume = context.volumes.id(file);
-                return Ok(Parsed::Request(Record { at, line: 0, part: 0, start: 0, sectors: 0, volume, kind: IoKind::Flush }));
+                return Ok(Parsed::Request(Record {
+                    at,
+                    line: 0,
+                    part: 0,
+                    start: 0,
+                    sectors: 0,
+                    volume,
+                    kind: IoKind::Flush,
+                }));
             }
             b"wait" if !self.stamped => {
                 self.now += i128::from(whole(words.next(), "length of the wait")?) * MICROSECOND;

@@ -76,7 +76,12 @@ impl Pass {
 
     /// An error at a place in the file.
     #[cold]
-    pub(crate) fn error(&self, (part, line): (u16, u64), message: impl Into<String>, remedy: impl Into<String>) -> SourceError {
+    pub(crate) fn error(
+        &self,
+        (part, line): (u16, u64),
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> SourceError {
         let message = message.into();
         let path = self.ordered.records().path_of(part).unwrap_or(&self.path);
         if self.binary {

@@ -91,11 +91,7 @@ const SCALE_ONE: u64 = 1 << 32;
 
 impl Context {
     pub(crate) fn new(options: &TraceOptions) -> Self {
-        Self {
-            stats: TraceStats::default(),
-            volumes: Volumes::new(options.volume.as_deref()),
-            doubts: Vec::new(),
-        }
+        Self { stats: TraceStats::default(), volumes: Volumes::new(options.volume.as_deref()), doubts: Vec::new() }
     }
 }
 

@@ -175,7 +175,8 @@ impl TraceFile {
     }
 
     /// The path as messages have it.
-    pub(crate) fn shown(&self) -> PathBuf {
+    #[must_use]
+    pub fn shown(&self) -> PathBuf {
         if self.is_stdin() { PathBuf::from(STDIN_NAME) } else { self.path.clone() }
     }
 

@@ -19,7 +19,9 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
         let fields: Vec<_> = Fields::new(line, b',').take(7).collect();
         match fields[..] {
             [b"Timestamp", b"Response", b"IOType", ..] => true,
-            [at, _, [b'R' | b'W' | b'r' | b'w'], lun, offset, size] => [at, lun, offset, size].into_iter().all(is_number),
+            [at, _, [b'R' | b'W' | b'r' | b'w'], lun, offset, size] => {
+                [at, lun, offset, size].into_iter().all(is_number)
+            }
             _ => false,
         }
     })

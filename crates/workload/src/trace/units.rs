@@ -175,7 +175,9 @@ impl Units {
             return sectors_extent(address, size);
         }
         let bytes = |count: u64, unit: SizeUnit, what: &str| {
-            count.checked_mul(unit.0).ok_or_else(|| Fault::new(format!("the {what} is too large: {count} times {unit}")))
+            count
+                .checked_mul(unit.0)
+                .ok_or_else(|| Fault::new(format!("the {what} is too large: {count} times {unit}")))
         };
         bytes_extent(bytes(address, self.address, "address")?, bytes(size, self.size, "size")?)
     }
@@ -223,7 +225,8 @@ mod tests {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
         assert_eq!("µs".parse(), Ok(TimeUnit::Microsecond));
-        for (text, bytes) in [("B", 1), ("512B", 512), ("sectors", 512), ("4KiB", 4096), ("pages", 4096), ("1MiB", 1 << 20)]
+        for (text, bytes) in
+            [("B", 1), ("512B", 512), ("sectors", 512), ("4KiB", 4096), ("pages", 4096), ("1MiB", 1 << 20)]
         {
             let unit: SizeUnit = text.parse().unwrap();
             assert_eq!((unit.bytes(), unit.to_string().parse()), (bytes, Ok(unit)), "{text}");

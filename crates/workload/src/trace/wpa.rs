@@ -80,7 +80,9 @@ impl Table {
         let bytes = match unit(size).as_deref() {
             None | Some("B" | "Bytes" | "bytes") => SizeUnit::BYTE,
             Some("KB" | "KiB") => "1KiB".parse().map_err(|_| Fault::new("KiB is a unit"))?,
-            Some(other) => return Err(Fault::new(format!("the unit of Size is not known: `{other}`: export it in bytes"))),
+            Some(other) => {
+                return Err(Fault::new(format!("the unit of Size is not known: `{other}`: export it in bytes")));
+            }
         };
         let units = Units::new(time, SizeUnit::BYTE, bytes);
         // With semicolons between columns a comma in a number is a decimal comma, unless a row says otherwise.
@@ -196,8 +198,7 @@ mod tests {
             let (records, context) = read(Format::Wpa, text);
             let seen: Vec<_> = records.iter().map(|r| (r.at / 1_000, r.kind, r.start, r.sectors)).collect();
             use IoKind::{Flush, Read, Write};
-            let wanted =
-                [(1_000_000_100, Flush, 0, 0), (1_000_000_300, Read, 16, 32), (1_500_000_000, Write, 8, 1)];
+            let wanted = [(1_000_000_100, Flush, 0, 0), (1_000_000_300, Read, 16, 32), (1_500_000_000, Write, 8, 1)];
             assert_eq!(seen, wanted, "{text}");
             assert_eq!((context.stats.headers, context.volumes.names()), (1, &["1".to_owned()][..]));
         }
