@@ -10,9 +10,9 @@ use ssd::Precondition;
 use study::plan::RunSpec;
 use study::watch::timeline::Window;
 use workload::Pacing;
-use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
+use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
-use crate::options::{FlowArg, event, extent, flow, format, positive};
+use crate::options::{FlowArg, columns, event, extent, flow, format, positive, size_unit, time_unit};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -104,7 +104,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "DEVICE")]
     pub(crate) device: PathBuf,
 
-    /// A trace file, a generator (.toml) or a fio job (.fio); or one that comes with Flashloom
+    /// A trace file (`-` for standard input), a generator (.toml) or a fio job (.fio); or one that comes with Flashloom
     pub(crate) workload: PathBuf,
 
     #[command(flatten)]
@@ -194,12 +194,44 @@ pub(crate) struct CompareArgs {
     pub(crate) lab: LabArgs,
 }
 
+/// What the numbers of a trace mean.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LayoutArgs {
+    /// Columns of a CSV that is of no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name
+    /// in the header line or a number from 1, and after a colon its unit. Also volume=COLUMN, read=WORD/WORD,
+    /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
+    #[arg(long, value_name = "COLUMNS", value_parser = columns)]
+    pub(crate) csv: Option<Columns>,
+
+    /// Unit of the times of the trace, instead of that of its format: s, ms, us, 100ns, ns or ps
+    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
+    pub(crate) time_unit: Option<TimeUnit>,
+
+    /// Unit of the sizes of the trace, instead of that of its format: B, 512B (a sector), 4KiB (a page) ...
+    #[arg(long, value_name = "UNIT", value_parser = size_unit)]
+    pub(crate) size_unit: Option<SizeUnit>,
+
+    /// Unit of the addresses of the trace, instead of that of its format: B, 512B, 4KiB ...
+    #[arg(long, value_name = "UNIT", value_parser = size_unit)]
+    pub(crate) address_unit: Option<SizeUnit>,
+}
+
+impl LayoutArgs {
+    /// The units that were named.
+    fn units(&self) -> NamedUnits {
+        NamedUnits { time: self.time_unit, address: self.address_unit, size: self.size_unit }
+    }
+}
+
 /// What a trace does not say of itself, where several disks play it.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ReadingArgs {
     /// Format of the trace, instead of the detected one; see `flashloom trace formats`
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub(crate) format: Option<Format>,
+
+    #[command(flatten)]
+    pub(crate) layout: LayoutArgs,
 
     /// Shorten gaps between requests of the trace to this
     #[arg(long, value_name = "TIME")]
@@ -214,6 +246,11 @@ impl ReadingArgs {
     /// Has a trace read like this.
     pub(crate) fn apply(&self, run: &mut RunSpec) {
         run.format = self.format.map(|format| format.name().into()).or_else(|| run.format.take());
+        let layout = &self.layout;
+        run.csv = layout.csv.as_ref().map(ToString::to_string).or_else(|| run.csv.take());
+        run.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| run.time_unit.take());
+        run.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| run.size_unit.take());
+        run.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| run.address_unit.take());
         run.gap_limit = self.gap_limit.or(run.gap_limit);
         run.tolerance = self.tolerance.or(run.tolerance);
     }
@@ -298,6 +335,9 @@ pub(crate) struct TraceArgs {
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub(crate) format: Option<Format>,
 
+    #[command(flatten)]
+    pub(crate) layout: LayoutArgs,
+
     /// Only the requests of this volume
     #[arg(long, value_name = "NAME")]
     pub(crate) volume: Option<String>,
@@ -338,6 +378,8 @@ impl TraceArgs {
     pub(crate) fn options(&self, capacity: Option<Sectors>) -> TraceOptions {
         TraceOptions {
             format: self.format,
+            columns: self.layout.csv.clone(),
+            units: self.layout.units(),
             volume: self.volume.clone(),
             volumes: self.volumes,
             event: self.event,
@@ -359,6 +401,9 @@ pub(crate) struct PartArgs {
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub(crate) format: Option<Format>,
 
+    #[command(flatten)]
+    pub(crate) layout: LayoutArgs,
+
     /// Only the requests of this volume
     #[arg(long, value_name = "NAME")]
     pub(crate) volume: Option<String>,
@@ -375,8 +420,9 @@ pub(crate) struct PartArgs {
 impl PartArgs {
     /// The same for the reader.
     pub(crate) fn options(&self) -> TraceOptions {
-        let Self { format, volume, skip, limit } = self.clone();
-        TraceOptions { format, volume, skip, limit, ..TraceOptions::default() }
+        let Self { format, layout, volume, skip, limit } = self.clone();
+        let (units, columns) = (layout.units(), layout.csv);
+        TraceOptions { format, columns, units, volume, skip, limit, ..TraceOptions::default() }
     }
 }
 
@@ -385,7 +431,7 @@ impl PartArgs {
 pub(crate) enum TraceCommand {
     /// Sum up a trace: mix, sizes, sequentiality, footprint, rate
     Info {
-        /// The trace, compressed or not
+        /// The trace, compressed or not; `-` for standard input
         trace: PathBuf,
         #[command(flatten)]
         part: PartArgs,
@@ -395,7 +441,7 @@ pub(crate) enum TraceCommand {
     },
     /// Convert a trace to Parquet
     Convert {
-        /// The trace, compressed or not
+        /// The trace, compressed or not; `-` for standard input
         from: PathBuf,
         /// The Parquet file
         to: PathBuf,

@@ -19,12 +19,15 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         [] => own.iter().map(PathBuf::from).collect(),
         named => named.to_vec(),
     };
-    let plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    let mut plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     apart(&[("--out", &args.lab.out), ("--report", &args.lab.report)])?;
     let dir = args.lab.out.as_deref().map(OutDir::create).transpose()?;
     let file = args.lab.report.as_deref().map(PageFile::create).transpose()?;
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
+    lab::keep_pipes(&mut plan).map_err(|error| Failure::lab(&error))?;
+    let doubts = lab::doubts(&plan).map_err(|error| Failure::lab(&error))?;
+    doubts.iter().for_each(|note| eprintln!("note: {note}"));
     let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.lab.quiet);
     let outcome = lab::run(plan, &program, args.lab.jobs, &|done, all| bar.step(done, all));
     let outcomes = [outcome.map_err(|error| Failure::lab(&error))?];

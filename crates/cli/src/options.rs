@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use workload::trace::{Event, ExtentRule, Format};
+use workload::SourceError;
+use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 
 /// A value that an option does not take, and those that it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,6 +40,21 @@ pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
         let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
         BadValue(format!("`{text}` is no known format: choose one of {}", names.join(", ")))
     })
+}
+
+/// The columns of a CSV.
+pub(crate) fn columns(text: &str) -> Result<Columns, BadValue> {
+    text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
+}
+
+/// A unit of times.
+pub(crate) fn time_unit(text: &str) -> Result<TimeUnit, BadValue> {
+    text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
+}
+
+/// A unit of sizes or addresses.
+pub(crate) fn size_unit(text: &str) -> Result<SizeUnit, BadValue> {
+    text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
 /// A workload that runs beside the first.

@@ -180,6 +180,9 @@ fn tenants(
 
 /// The name of a workload in results.
 fn stem(path: &Path) -> String {
+    if path.as_os_str() == "-" {
+        return "stdin".to_owned();
+    }
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 

@@ -70,7 +70,9 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
     let outcomes = plans
         .into_iter()
-        .map(|plan| {
+        .map(|mut plan| {
+            lab::keep_pipes(&mut plan)?;
+            lab::doubts(&plan)?.iter().for_each(|note| eprintln!("note: {note}"));
             let bar = Bar::steps(&format!("study {}", plan.spec.name), args.quiet);
             lab::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
         })

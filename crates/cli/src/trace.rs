@@ -22,14 +22,18 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
             print(results, &text)
         }
         TraceCommand::Convert { from, to, part } => {
-            let stats = convert(from, to, &part.options())?;
-            eprintln!("{}: {} requests", to.display(), stats.requests);
+            let converted = convert(from, to, &part.options())?;
+            converted.notes.iter().for_each(|note| eprintln!("note: {note}"));
+            eprintln!("{}: {} requests", to.display(), converted.stats.requests);
             Ok(())
         }
         TraceCommand::Formats => {
             let lines: String =
                 Format::ALL.iter().map(|format| format!("{:<14}{}\n", format.name(), format.about().trim())).collect();
-            print(results, &lines)
+            let more = "\nA CSV of no known format is read with --csv, which names its columns and their units, by the names in\n\
+                        its header line or by numbers from 1: --csv time=ts:us,op=rw,offset=lba:512B,size=len:B\n\
+                        A tar of traces is read as one recording, its files merged by time. `-` is standard input.\n";
+            print(results, &(lines + more))
         }
     }
 }
@@ -74,20 +78,52 @@ fn table(info: &TraceInfo) -> String {
         let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         let _ = writeln!(text, "volumes: {}{rest}", names.join(", "));
     }
-    for note in info.stats.notes() {
+    alternatives(info, &mut text);
+    for note in info.doubts.iter().map(ToString::to_string).chain(info.stats.notes()) {
         let _ = writeln!(text, "note: {note}");
     }
     text
 }
 
+/// What the numbers would mean in other units, where a unit is in doubt.
+fn alternatives(info: &TraceInfo, text: &mut String) {
+    let taken = |taken: bool| if taken { "  taken" } else { "" };
+    if !info.times.is_empty() {
+        let _ = writeln!(text, "\n--time-unit    duration        per second");
+    }
+    for time in &info.times {
+        let span = if time.span_s < 1e7 {
+            Span::from_secs_f64(time.span_s).to_string()
+        } else {
+            format!("{:.4e}s", time.span_s)
+        };
+        let absurd = if time.absurd { "  more than any drive serves" } else { "" };
+        let rate = significant(time.rate_per_s);
+        let _ = writeln!(text, "{:<15}{span:<16}{rate}{}{absurd}", time.unit.name(), taken(time.taken));
+    }
+    if !info.sizes.is_empty() {
+        let _ = writeln!(text, "\n--size-unit    mean size       bytes per second");
+    }
+    for size in &info.sizes {
+        let mean = Bytes::new(size.bytes_mean as u64).to_string();
+        let rate = significant(size.bytes_per_s);
+        let _ = writeln!(text, "{:<15}{mean:<16}{rate}{}", size.unit.to_string(), taken(size.taken));
+    }
+}
+
+/// A number in at most four digits and a power of ten where it is large or small.
+fn significant(value: f64) -> String {
+    if (0.1..1e6).contains(&value) { format!("{value:.1}") } else { format!("{value:.3e}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::PartArgs;
+    use crate::args::{LayoutArgs, PartArgs};
     use std::path::PathBuf;
 
     fn part() -> PartArgs {
-        PartArgs { format: None, volume: None, skip: 0, limit: Some(100) }
+        PartArgs { format: None, layout: LayoutArgs::default(), volume: None, skip: 0, limit: Some(100) }
     }
 
     fn recorded() -> PathBuf {

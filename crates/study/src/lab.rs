@@ -6,6 +6,7 @@ mod page;
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -14,8 +15,9 @@ use flash::nand::{Sector, Stamp};
 use flash::units::{Sectors, Span};
 use ssd::Ssd;
 use workload::Pacing;
+use workload::trace::{TraceFile, TraceOptions};
 
-use crate::catalogue::WorkloadError;
+use crate::catalogue::{WorkloadError, WorkloadFile};
 use crate::expect::Values;
 use crate::inspect::Inspect;
 use crate::metric::Metric;
@@ -95,11 +97,12 @@ pub struct Program {
 /// # Errors
 /// The first point that cannot be run.
 pub fn run(
-    plan: Plan,
+    mut plan: Plan,
     program: &Program,
     threads: Option<NonZeroUsize>,
     progress: &(dyn Fn(u64, u64) + Sync),
 ) -> Result<Outcome, LabError> {
+    keep_pipes(&mut plan)?;
     let seeds = &plan.spec.seeds;
     let jobs: Vec<(usize, u64)> =
         (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |seed| (point, *seed))).collect();
@@ -131,6 +134,53 @@ pub fn run(
     }
     let runs = all.chunks(seeds.len()).map(<[Summary]>::to_vec).collect();
     Ok(Outcome { plan, runs })
+}
+
+/// Keeps a trace that comes from a pipe, if more than one run reads it: a pipe gives its bytes once.
+///
+/// # Errors
+/// If it cannot be read, or there is no room.
+pub fn keep_pipes(plan: &mut Plan) -> Result<(), LabError> {
+    if plan.points.len() * plan.spec.seeds.len() <= 1 {
+        return Ok(());
+    }
+    let mut kept: Vec<TraceFile> = Vec::new();
+    for point in &mut plan.points {
+        let WorkloadFile::Trace(file) = &mut point.workload else { continue };
+        if let Some(same) = kept.iter().find(|same| same.path() == file.path()) {
+            *file = same.clone();
+        } else if file.is_once() {
+            file.keep().map_err(|error| LabError::Workload(error.into()))?;
+            kept.push(file.clone());
+        }
+    }
+    Ok(())
+}
+
+/// What a reader of the results should know about the workloads before they run, each once: what traces do not say.
+///
+/// # Errors
+/// If a trace cannot be read.
+pub fn doubts(plan: &Plan) -> Result<Vec<String>, LabError> {
+    let mut seen: Vec<(&Path, TraceOptions)> = Vec::new();
+    let mut notes = Vec::new();
+    for point in &plan.points {
+        let WorkloadFile::Trace(file) = &point.workload else { continue };
+        // Another look at a pipe would take what the run is to read.
+        let options = TraceOptions { repeat: 1, ..point.run.trace_options().expect("it was checked") };
+        let key = (file.path(), options);
+        if file.is_once() || seen.contains(&key) {
+            continue;
+        }
+        let source = file.open(&key.1).map_err(|error| LabError::Workload(error.into()))?;
+        for note in source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        seen.push(key);
+    }
+    Ok(notes)
 }
 
 /// One run, with every read checked, and watched, if that is asked for.

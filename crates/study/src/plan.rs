@@ -7,12 +7,13 @@ mod label;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use flash::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;
-use workload::trace::{ExtentRule, Format, TraceOptions, VolumeRule};
+use workload::trace::{ExtentRule, Format, NamedUnits, TraceOptions, VolumeRule};
 
 pub use builtin::builtin;
 pub(crate) use grid::describe;
@@ -95,6 +96,8 @@ impl Changes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownRule {
     Format,
+    Columns,
+    Units,
     Extent,
     Volumes,
 }
@@ -103,6 +106,8 @@ impl std::fmt::Display for UnknownRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Format => "an unknown format of traces",
+            Self::Columns => "an unknown description of the columns of a CSV",
+            Self::Units => "an unknown unit of the numbers of traces",
             Self::Extent => "an unknown rule for addresses of traces",
             Self::Volumes => "an unknown rule for volumes of traces",
         })
@@ -142,6 +147,18 @@ pub struct RunSpec {
     /// Format of a trace, instead of the detected one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
+    /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub csv: Option<String>,
+    /// Unit of the times of a trace, instead of that of its format: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_unit: Option<String>,
+    /// Unit of the sizes of a trace, instead of that of its format: `B`, `512B`, `4KiB`, ...
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size_unit: Option<String>,
+    /// Unit of the addresses of a trace, instead of that of its format.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_unit: Option<String>,
     /// Gaps between requests of a trace are shortened to this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_limit: Option<Span>,
@@ -173,6 +190,8 @@ impl RunSpec {
         };
         Ok(TraceOptions {
             format,
+            columns: parsed(&self.csv).map_err(|()| UnknownRule::Columns)?,
+            units: self.named_units().map_err(|()| UnknownRule::Units)?,
             skip: self.skip.unwrap_or(0),
             gap_limit: self.gap_limit,
             tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
@@ -180,6 +199,14 @@ impl RunSpec {
             volume: self.volume.clone(),
             volumes: self.volume_rule().ok_or(UnknownRule::Volumes)?,
             ..TraceOptions::default()
+        })
+    }
+
+    fn named_units(&self) -> Result<NamedUnits, ()> {
+        Ok(NamedUnits {
+            time: parsed(&self.time_unit)?,
+            address: parsed(&self.address_unit)?,
+            size: parsed(&self.size_unit)?,
         })
     }
 
@@ -241,6 +268,11 @@ pub struct ClaimSpec {
     /// The expectations; the claim holds if all of them do.
     #[serde(rename = "expect")]
     pub expectations: Vec<ExpectSpec>,
+}
+
+/// The value of a text, if there is one.
+fn parsed<T: FromStr>(text: &Option<String>) -> Result<Option<T>, ()> {
+    text.as_deref().map(|text| text.parse().map_err(|_| ())).transpose()
 }
 
 fn zero() -> Vec<u64> {

@@ -116,6 +116,11 @@ pub enum RunError {
         /// What the device offers.
         capacity: Sectors,
     },
+    /// Simulated time ends before the last request does.
+    EndOfTime {
+        /// Requests that completed before.
+        completed: u64,
+    },
     /// The request log cannot be written.
     Log(io::Error),
     /// The device returned wrong data: a bug of the device.
@@ -142,6 +147,12 @@ impl fmt::Display for RunError {
                 io.start,
                 capacity,
                 capacity.bytes()
+            ),
+            Self::EndOfTime { completed } => write!(
+                f,
+                "after {completed} requests the run is at the end of simulated time, {:.0} days after its start; stop it \
+                 before with --limit, or make the device faster",
+                flight::LAST.as_secs_f64() / 86_400.0
             ),
             Self::Log(error) => write!(f, "the request log cannot be written: {error}"),
             Self::Mismatch(mismatch) => mismatch.fmt(f),
@@ -254,7 +265,7 @@ impl<'a> Runner<'a> {
         P: Payload<S>,
     {
         let pacing = checked(self.pacing.unwrap_or_else(|| source.pacing()), self.queue, drive.queues())?;
-        let until = source.duration().map_or(Time::MAX, |duration| drive.counters().at + duration);
+        let until = flight::until(drive.counters().at, source.duration());
         let (queue, settle) = (self.queue, self.settle);
         let mut flight = Flight::new(self, drive, payload);
         match pacing {

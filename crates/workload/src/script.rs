@@ -141,6 +141,17 @@ impl Script {
             let message = format!("a pass begins {} after another, which takes {last}", spec.every);
             faults.push(Fault::new("every", message, "let the passes follow each other further apart"));
         }
+        let passes = u64::from(spec.repeat.saturating_sub(1));
+        let end = spec.every.as_ps().checked_mul(passes).and_then(|begin| begin.checked_add(last.as_ps()));
+        if end.is_none() {
+            let message =
+                format!("{} passes, {} apart, end after simulated time does (213 days)", spec.repeat, spec.every);
+            faults.push(Fault::new(
+                "repeat",
+                message,
+                "repeat it less often, or let the passes follow each other sooner",
+            ));
+        }
         if !faults.is_empty() {
             return Err(faults);
         }
@@ -204,6 +215,21 @@ mod tests {
             count += 1;
         }
         assert!(count >= 1);
+    }
+
+    #[test]
+    fn passes_end_before_time_does() {
+        let text = |repeat: u64| {
+            format!(
+                "name = \"s\"\nrepeat = {repeat}\nevery = \"1000s\"\n[[request]]\nkind = \"write\"\nsize = \"2KiB\"\n"
+            )
+        };
+        assert!(script(&text(18_446)).is_ok());
+        let faults = script(&text(18_448)).expect_err("too long");
+        assert!(
+            faults.len() == 1 && faults[0].path == "repeat" && faults[0].message.contains("213 days"),
+            "{faults:?}"
+        );
     }
 
     #[test]

@@ -42,6 +42,11 @@ pub trait Source {
         None
     }
 
+    /// A fault of the request that was yielded last, with its place in the file.
+    fn fault(&self, message: String, remedy: String) -> SourceError {
+        SourceError::new(message, remedy)
+    }
+
     /// What a reader of the results should know about what was read so far: one sentence each.
     fn notes(&self) -> Vec<String> {
         Vec::new()

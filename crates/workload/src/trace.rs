@@ -33,18 +33,24 @@
 //! Whatever is passed over or put right is counted in [`TraceStats`]. A file from which nothing is read
 //! is an error.
 
+mod archive;
 mod blkparse;
 mod blkreplay;
 mod blktrace;
 mod cloudphysics;
+mod columns;
 mod compress;
 mod convert;
+mod csv;
 mod disksim;
 mod extent;
+mod fiu;
 mod format;
+mod guess;
 mod info;
 mod input;
 mod iolog;
+mod merge;
 mod msr;
 mod nexus5;
 mod order;
@@ -54,11 +60,14 @@ mod record;
 mod seal;
 mod source;
 mod spc;
+mod stored;
 mod systor;
 mod tencent;
 mod text;
+mod units;
 mod volume;
 mod vscsi;
+mod wpa;
 
 #[cfg(test)]
 mod samples;
@@ -67,17 +76,21 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use convert::convert;
+pub use columns::Columns;
+pub use convert::{Converted, convert};
 pub use extent::ExtentRule;
 pub use format::Format;
+pub use guess::{ABSURD_RATE, Doubt, SizeReading, SizeSign, TimeReading};
 pub use info::{Footprint, KindInfo, TraceInfo, info};
 pub use record::TraceStats;
 pub use source::{TraceSource, open};
+pub use stored::TraceFile;
+pub use units::{NamedUnits, SizeUnit, TimeUnit, Units};
 pub use volume::VolumeRule;
 
 use flash::units::{Ratio, Sectors, Span};
 
-use crate::Pacing;
+use crate::{Pacing, SourceError};
 
 /// Which event of a recording stands for a request, where the format has several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -114,6 +127,10 @@ impl Event {
 pub struct TraceOptions {
     /// The format; detected if not given.
     pub format: Option<Format>,
+    /// The columns of a CSV. They name the format `csv`.
+    pub columns: Option<Columns>,
+    /// The units of its numbers; those of the format if not given.
+    pub units: NamedUnits,
     /// Which event stands for a request (blktrace, blkparse).
     pub event: Event,
     /// Only the requests of the volume with this name. Names are as in the file: an ASU (`3`), host and disk
@@ -149,6 +166,8 @@ impl Default for TraceOptions {
     fn default() -> Self {
         Self {
             format: None,
+            columns: None,
+            units: NamedUnits::default(),
             event: Event::default(),
             volume: None,
             volumes: VolumeRule::default(),
@@ -163,5 +182,25 @@ impl Default for TraceOptions {
             extent: ExtentRule::default(),
             capacity: None,
         }
+    }
+}
+
+impl TraceOptions {
+    /// The format that the user named, if any.
+    pub(crate) fn known_format(&self) -> Result<Option<Format>, SourceError> {
+        match (self.format, &self.columns) {
+            (Some(format), Some(_)) if format != Format::Csv => Err(SourceError::new(
+                format!("--csv names the columns of a CSV, and --format says {format}"),
+                "give one of them",
+            )),
+            (_, Some(_)) => Ok(Some(Format::Csv)),
+            (format, None) => Ok(format),
+        }
+    }
+
+    /// The units of the numbers of a trace of this format.
+    pub(crate) fn units_of(&self, format: Format) -> Units {
+        let exact = Units::new(TimeUnit::Picosecond, SizeUnit::BYTE, SizeUnit::BYTE);
+        self.units.over(format.units().unwrap_or(exact))
     }
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use flash::units::Sectors;
 use workload::generate::{Generator, GeneratorSpec, builtin};
 use workload::script::{Script, ScriptSpec};
-use workload::trace::TraceOptions;
-use workload::{Source, SourceError, fio, trace};
+use workload::trace::{TraceFile, TraceOptions};
+use workload::{Source, SourceError, fio};
 
 use crate::config::{Document, Fault, Faults};
 
@@ -70,10 +70,11 @@ pub enum WorkloadFile {
     /// A fio job file: where it is from, and its text.
     Jobs(PathBuf, String),
     /// A trace.
-    Trace(PathBuf),
+    Trace(TraceFile),
 }
 
-/// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, anything else a trace. A name
+/// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, anything else a trace, `-` one from
+/// standard input. A name
 /// that is no file may be that of a workload that comes with Flashloom.
 ///
 /// # Errors
@@ -96,7 +97,7 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
         }
         (_, Some((_, text))) => WorkloadFile::Described(Document::parse(path, (*text).to_owned())?),
         (Some("toml"), None) => WorkloadFile::Described(Document::read(path)?),
-        (_, None) => WorkloadFile::Trace(path.to_owned()),
+        (_, None) => WorkloadFile::Trace(TraceFile::at(path)),
     })
 }
 
@@ -121,18 +122,27 @@ impl WorkloadFile {
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
             Self::Jobs(path, text) => jobs(path, text, capacity, seed),
-            Self::Trace(path) => {
+            Self::Trace(file) => {
                 let options = TraceOptions { capacity: Some(capacity), ..options.clone() };
+                let source = file.open(&options)?;
                 let mut config = toml::Table::new();
-                config.insert("trace".into(), path.display().to_string().into());
+                config.insert("trace".into(), file.path().display().to_string().into());
+                config.insert("format".into(), source.format().name().into());
+                if let Some(columns) = &options.columns {
+                    config.insert("csv".into(), columns.to_string().into());
+                }
+                if let Some(units) = source.units() {
+                    config.insert("time-unit".into(), units.time.name().into());
+                    config.insert("address-unit".into(), units.address.to_string().into());
+                    config.insert("size-unit".into(), units.size.to_string().into());
+                }
                 config.insert("skip".into(), toml::Value::Integer(options.skip.cast_signed()));
                 config.insert("repeat".into(), i64::from(options.repeat).into());
                 config.insert("extent".into(), options.extent.name().into());
-                let stage = Stage {
-                    name: path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
-                    source: Box::new(trace::open(path, &options)?),
-                };
-                Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
+                let notes =
+                    source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())).collect();
+                let stage = Stage { name: file.name(), source: Box::new(source) };
+                Ok(Workload { stages: vec![stage], config, notes })
             }
         }
     }
@@ -197,7 +207,7 @@ mod tests {
     #[test]
     fn a_recorded_trace_can_be_run() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads/recorded/programs.parquet");
-        let options = TraceOptions { extent: trace::ExtentRule::Compact, ..TraceOptions::default() };
+        let options = TraceOptions { extent: workload::trace::ExtentRule::Compact, ..TraceOptions::default() };
         let found = workload(Path::new(path)).expect("found");
         let mut workload = found.open(&options, CAPACITY, 7).unwrap_or_else(|failure| panic!("{failure}"));
         assert!(workload.stages[0].source.next().expect("a request").is_some());

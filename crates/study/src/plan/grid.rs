@@ -274,7 +274,7 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
         }
     }
     if let Err(unknown) = run.trace_options() {
-        let remedy = "see `flashloom run --help` for --format, --extent and --volumes";
+        let remedy = "see `flashloom run --help` for --format, --csv, --time-unit, --size-unit, --extent and --volumes";
         return Err(document.fault("run", unknown.to_string(), remedy).into());
     }
     if run.depth == Some(0) {

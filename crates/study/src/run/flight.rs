@@ -57,13 +57,33 @@ impl Flows for Alone {
     }
 }
 
-/// When a request arrives that its source gives at `at`.
-pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Time {
+/// The last instant at which a run asks anything of a device. The 2^60 ps behind it, 13 days, are for the device to
+/// finish in, so that no sum of times leaves 64 bits.
+pub(super) const LAST: Time = Time::from_ps(u64::MAX - (1 << 60));
+
+/// When a request arrives that its source gives at `at`; `None` if that is after the end of simulated time.
+pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Option<Time> {
     let ps = match scale {
         None => at.as_ps(),
+        // Beyond 64 bits it is the largest number, which is refused below.
         Some(factor) => (at.as_ps() as f64 * factor) as u64,
     };
-    start + Span::from_ps(ps)
+    start.as_ps().checked_add(ps).map(Time::from_ps).filter(|at| *at <= LAST)
+}
+
+/// What to say of a request that arrives after the end of simulated time, at its place in the workload.
+pub(super) fn too_late<W: Source + ?Sized>(source: &W, number: u64) -> RunError {
+    let days = LAST.as_secs_f64() / 86_400.0;
+    let message =
+        format!("request {number} arrives after the end of simulated time, {days:.0} days after the start of the run");
+    let remedy = "scale the times of arrival by less (--time-scale), shorten gaps (--gap-limit), repeat it less often \
+                  (--repeat), or stop before it (--limit)";
+    source.fault(message, remedy.to_owned()).into()
+}
+
+/// The end of a span; the end of time if that comes first.
+pub(super) fn until(start: Time, span: Option<Span>) -> Time {
+    span.map_or(Time::MAX, |span| Time::from_ps(start.as_ps().saturating_add(span.as_ps())))
 }
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
@@ -116,6 +136,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         while self.left > 0 {
             let Some(next) = source.next()? else { break };
             let at = arrival(start, next.at, self.scale);
+            let at = at.ok_or_else(|| too_late(source, self.first_tag + self.result.submitted))?;
             self.result.inversions += u64::from(at < self.now);
             while self.now < at {
                 self.advance(at, &mut Alone)?;
@@ -167,6 +188,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         let due = self.series.due();
         let to = due.map_or(to, |due| due.min(to));
         self.now = self.drive.advance(to, &mut self.completions);
+        if self.now > LAST {
+            return Err(RunError::EndOfTime { completed: self.result.completed });
+        }
         let finished = self.completions.len() as u64;
         if finished > 0 {
             self.last_sign = self.now;
@@ -236,7 +260,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
 
     /// Lets background work finish; the counters then, or `None` if it does not finish in time.
     fn settle(&mut self, at_most: Span) -> Option<Counters> {
-        let deadline = self.now + at_most;
+        let deadline = until(self.now, Some(at_most));
         while let Some(next) = self.drive.next_event() {
             if next > deadline {
                 return None;

@@ -8,7 +8,7 @@ use ssd::{Completion, Drive, QueueId, Tag};
 use workload::{Pacing, Source};
 
 use super::RunError;
-use super::flight::{Flight, Flows, arrival};
+use super::flight::{Flight, Flows, arrival, too_late, until};
 use super::result::{Collected, FlowResult};
 use crate::oracle::Payload;
 
@@ -79,7 +79,7 @@ impl<'a> Several<'a> {
     pub(super) fn new(flows: Vec<Flow<'a>>, start: Time, first: Tag, scale: Option<f64>) -> Self {
         let state = |flow: Flow<'a>| State {
             pacing: flow.pacing(),
-            until: flow.source.duration().map_or(Time::MAX, |duration| start + duration),
+            until: until(start, flow.source.duration()),
             flow,
             next: None,
             over: false,
@@ -93,7 +93,14 @@ impl<'a> Several<'a> {
     /// Looks for the next request of an open loop.
     fn fetch(&mut self, i: usize, now: Time) -> Result<(), RunError> {
         let state = &mut self.flows[i];
-        state.next = state.flow.source.next()?.map(|next| (arrival(self.start, next.at, self.scale), next.io));
+        state.next = match state.flow.source.next()? {
+            None => None,
+            Some(next) => {
+                let at = arrival(self.start, next.at, self.scale);
+                let number = state.collected.submitted;
+                Some((at.ok_or_else(|| too_late(&*state.flow.source, number))?, next.io))
+            }
+        };
         state.collected.inversions += u64::from(state.next.is_some_and(|(at, _)| at < now));
         Ok(())
     }

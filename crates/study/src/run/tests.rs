@@ -171,3 +171,66 @@ fn progress_is_told() {
     runner.run(&mut drive(), &mut closed(READ, 40_000, 4), &mut Blank).expect("it runs");
     assert_eq!(told, [1 << 14, 2 << 14]);
 }
+
+/// Requests at these picoseconds.
+fn at_times(times: &[u64]) -> List {
+    let io = Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) };
+    List::new(times.iter().map(|ps| Arrival { at: Time::from_ps(*ps), io }).collect(), Pacing::Open)
+}
+
+#[test]
+fn no_request_arrives_after_the_end_of_time() {
+    let last = flight::LAST.as_ps();
+    let week = 604_800_000_000_000_000;
+    for (times, scale, ends) in [
+        (&[0, last][..], 1.0, None),
+        (&[0, last + 1][..], 1.0, Some(1)),
+        (&[0, 5, u64::MAX][..], 1.0, Some(2)),
+        (&[0, week][..], 28.0, None),
+        (&[0, week][..], 31.0, Some(1)),
+        (&[0, 1][..], 1e300, Some(1)),
+        (&[u64::MAX][..], 1e-12, None),
+    ] {
+        // With and without a factor, alone and beside another flow.
+        let runner = || if scale == 1.0 { Runner::new() } else { Runner::new().time_scale(scale) };
+        let runner = || runner().settle(Span::MAX);
+        let alone = runner().run(&mut drive(), &mut at_times(times), &mut Blank).map(|result| result.completed);
+        let (mut first, mut second) = (closed(READ, 3, 1), at_times(times));
+        let flows = vec![
+            Flow { name: "a".into(), source: &mut first, pacing: None, queue: QueueId::new(0) },
+            Flow { name: "b".into(), source: &mut second, pacing: None, queue: QueueId::new(0) },
+        ];
+        let both = runner().run_flows(&mut drive(), flows, &mut Blank).map(|result| result.completed);
+        for (outcome, more) in [(alone, 0), (both, 3)] {
+            match (outcome, ends) {
+                (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale}"),
+                (Err(RunError::Source(error)), Some(number)) => {
+                    let wanted = format!("request {number} arrives after the end of simulated time, 200 days");
+                    assert!(error.message.starts_with(&wanted) && error.remedy.contains("--time-scale"), "{error}");
+                }
+                (outcome, _) => panic!("{times:?} by {scale}: {outcome:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_run_that_begins_at_the_end_of_time_is_refused() {
+    let mut drive = drive();
+    let late = Time::from_ps(flight::LAST.as_ps() + 1);
+    Drive::<()>::advance(&mut drive, late, &mut Vec::new());
+    let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
+    assert!(matches!(error, RunError::EndOfTime { completed: 0 }), "{error}");
+    let mut source = at_times(&[0]);
+    assert!(matches!(Runner::new().run(&mut drive, &mut source, &mut Blank), Err(RunError::Source(_))));
+    // A duration that ends after the end of time is no end.
+    let spec =
+        "name = 'w'\nduration = '200days'\nrequests = 9\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
+                reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n"
+            .replace("200days", "17280000s");
+    let spec = GeneratorSpec::from_toml(&spec).expect("sound");
+    let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
+    let mut drive = crate::testing::drive();
+    Drive::<()>::advance(&mut drive, Time::from_ps(flight::LAST.as_ps() / 2), &mut Vec::new());
+    assert_eq!(Runner::new().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
+}

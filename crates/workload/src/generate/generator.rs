@@ -71,12 +71,18 @@ impl Source for Generator {
             return Ok(None);
         }
         let Some(chosen) = self.choose() else { return Ok(None) };
-        self.now = self.arrivals.next().ok_or_else(|| SourceError {
-            path: None,
-            line: None,
-            message: "requests arrive after the end of simulated time (213 days)".to_owned(),
-            remedy: "raise the rate or lower `requests`, `duration` or `total`".to_owned(),
-        })?;
+        let Some(now) = self.arrivals.next() else {
+            if self.duration.is_some() {
+                // Whatever it is, it ends before time does.
+                self.left.requests = Some(0);
+                return Ok(None);
+            }
+            return Err(SourceError::new(
+                "requests arrive after the end of simulated time (213 days)",
+                "raise the rate or lower `requests` or `total`, or give a `duration`",
+            ));
+        };
+        self.now = now;
         if self.duration.is_some_and(|end| self.now - Time::ZERO >= end) {
             self.left.requests = Some(0);
             return Ok(None);

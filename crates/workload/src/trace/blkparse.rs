@@ -15,7 +15,7 @@ use flash::io::IoKind;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
 use super::text::{Fault, LineFormat, Parsed, Words, present, printable, sectors_extent, ticks, whole};
-use super::{Event, TraceOptions};
+use super::{Event, Format, TraceOptions};
 
 /// 2^64 ns in picoseconds, with the seconds modulo 2^32.
 const WRAP: i128 = (1_266_874_889 * 1_000_000_000 + 709_551_616) * 1_000;
@@ -52,7 +52,7 @@ fn is_summary(line: &[u8]) -> bool {
 impl LineFormat for Blkparse {
     const LAYOUT: &'static str = "maj,min cpu sequence seconds pid action RWBS sector + sectors [process]";
 
-    fn start(head: &Head<'_>, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault> {
         let action = match options.event {
             Event::Queue => b'Q',
             Event::Issue => b'D',
@@ -117,7 +117,7 @@ impl LineFormat for Blkparse {
         };
         let at = self.put_right(time, context);
         let volume = context.volumes.id(device);
-        let record = |kind, start, sectors| Record { at, line: 0, start, sectors, volume, kind };
+        let record = |kind, start, sectors| Record { at, line: 0, part: 0, start, sectors, volume, kind };
         Ok(match (kind, flush) {
             (Some(kind), false) if sectors > 0 => Parsed::Request(record(kind, start, sectors)),
             (Some(kind), true) if sectors > 0 => Parsed::FlushThen(record(kind, start, sectors)),

@@ -1,18 +1,25 @@
 //! blkreplay `.load`: prose, then `start ; sector; length ; op ; ...`, then lines of that shape.
 //!
-//! Everything before the line of column names is header. Seconds, sectors, and an operation whose first
+//! Published files have several such headers one behind the other (a licence, comments, each with a line of column
+//! names): all that stands before the first line of four fields is header. Seconds, sectors, and an operation whose first
 //! letter is R or W; `RA` is read-ahead and a read like any other.
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, sectors_extent, ticks, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::units::Units;
+use super::{Format, TraceOptions};
 
 pub(crate) struct Blkreplay {
+    units: Units,
+    /// No request has come yet: whatever has not the shape of one is prose.
     in_header: bool,
 }
+
+/// Fields of the shortest line of a request.
+const FIELDS: usize = 4;
 
 fn is_title(line: &[u8]) -> bool {
     let mut fields = Fields::new(line, b';');
@@ -26,18 +33,18 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Blkreplay {
     const LAYOUT: &'static str = "seconds ; sector ; sectors ; R|W ; replay delay ; replay duration";
 
-    fn start(head: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
         // Excerpts may come without their header.
-        Ok(Self { in_header: looks(head) })
+        Ok(Self { units: options.units_of(format), in_header: looks(head) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
-        if self.in_header || is_title(line) {
-            self.in_header = !is_title(line);
+        if is_title(line) || self.in_header && Fields::new(line, b';').take(FIELDS).count() < FIELDS {
             return Ok(Parsed::Skip(Skip::Header));
         }
+        self.in_header = false;
         let mut fields = Fields::new(line, b';');
-        let at = ticks(fields.next(), 12, "time")?;
+        let at = self.units.time(fields.next(), "time")?;
         let start = whole(fields.next(), "sector")?;
         let sectors = whole(fields.next(), "length")?;
         let kind = match present(fields.next(), "operation")? {
@@ -45,11 +52,11 @@ impl LineFormat for Blkreplay {
             [b'W' | b'w', ..] => IoKind::Write,
             other => return Err(Fault::new(format!("the operation is neither R nor W: `{}`", printable(other)))),
         };
-        let (start, sectors) = sectors_extent(start, sectors)?;
+        let (start, sectors) = self.units.extent(start, sectors)?;
         if sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(b""), kind }))
     }
 }
 
@@ -68,6 +75,25 @@ mod tests {
         assert_eq!(records.len(), 2);
         assert_eq!((records[0].start, records[0].sectors, records[0].kind), (8, 16, IoKind::Read));
         assert_eq!((context.stats.headers, context.stats.blank), (2, 1));
-        assert!(fault(Format::Blkreplay, "start ; sector\n 1.0 ; 8 \n").contains("ends before its length"));
+        let cut = "start ; sector ; length ; op\n 1.0 ; 8 ; 1 ; R\n 2.0 ; 8 \n";
+        assert!(fault(Format::Blkreplay, cut).contains("ends before its length"));
+    }
+
+    #[test]
+    fn any_number_of_headers_may_stand_before_the_first_request() {
+        let title = "start ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n";
+        let text = format!(
+            "A licence; with a semicolon.\n{title}Comments, and once more:\n\n###\n{title}More prose.\n{title}\
+             \x20 0.5 ;  8 ; 16 ; r ; 0.0 ; 0.0\n{title}  1.5 ;  8 ; 16 ; W ; 0.0 ; 0.0\n"
+        );
+        assert_eq!(detected(&text), Some(Format::Blkreplay));
+        let (records, context) = read(Format::Blkreplay, &text);
+        assert_eq!((records.len(), context.stats.headers), (2, 7));
+        assert_eq!(records[1].at - records[0].at, 1_000_000_000_000);
+        // Between requests prose is damage, and so is a first request that is none.
+        let prose = format!("{title} 0.5 ; 8 ; 16 ; R ; 0\nprose\n");
+        assert!(fault(Format::Blkreplay, &prose).contains(":3: the time is not a number"));
+        let damaged = format!("{title} o.5 ; 8 ; 16 ; R ; 0\n");
+        assert!(fault(Format::Blkreplay, &damaged).contains(":2: the time is not a number"));
     }
 }

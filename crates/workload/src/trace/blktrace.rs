@@ -3,7 +3,7 @@
 //! Which event stands for a request is chosen as for blkparse's text: queue, else issue, else complete. Bytes
 //! are widened to whole sectors. One file holds the events of one CPU (`NAME.blktrace.0`); a path that is no
 //! file itself but has such files beside it (`NAME.blktrace`) means all of them, merged by time, as it does
-//! for `blkparse -i`. Records are then numbered in the merged order.
+//! for `blkparse -i`. Records are numbered file by file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use flash::io::IoKind;
 
 use super::format::Head;
 use super::input::Input;
+use super::merge::{Merged, Part};
 use super::record::{Context, Record, Records, Skip};
 use super::text::sectors_extent;
 use super::{Event, Format, TraceOptions};
@@ -46,21 +47,6 @@ struct Cpu {
 struct One {
     cpu: Cpu,
     action: u32,
-}
-
-/// A recording of several CPUs, merged by time.
-struct All {
-    cpus: Vec<Cpu>,
-    heads: Vec<Next>,
-    action: u32,
-    count: u64,
-}
-
-/// What a CPU has next.
-enum Next {
-    Unread,
-    Record(Record),
-    End,
 }
 
 /// The fields of a record that are used.
@@ -194,43 +180,21 @@ pub(crate) fn open_all(
         ISSUE => 'D',
         _ => 'C',
     });
-    match cpus.pop() {
-        Some(cpu) if cpus.is_empty() => Ok(Box::new(One { cpu, action })),
-        last => {
-            cpus.extend(last);
-            let heads = cpus.iter().map(|_| Next::Unread).collect();
-            Ok(Box::new(All { cpus, heads, action, count: 0 }))
-        }
+    if cpus.len() == 1
+        && let Some(cpu) = cpus.pop()
+    {
+        return Ok(Box::new(One { cpu, action }));
     }
+    let part = |cpu: Cpu| {
+        let path = cpu.input.path().to_path_buf();
+        Part { path, volume: Vec::new(), records: Box::new(One { cpu, action }) }
+    };
+    Ok(Box::new(Merged::new(cpus.into_iter().map(part).collect())))
 }
 
 impl Records for One {
     fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
         self.cpu.next(self.action, context)
-    }
-
-    fn is_binary(&self) -> bool {
-        true
-    }
-}
-
-impl Records for All {
-    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
-        let mut first: Option<(i128, usize)> = None;
-        for (n, (cpu, head)) in self.cpus.iter_mut().zip(&mut self.heads).enumerate() {
-            if let Next::Unread = head {
-                *head = cpu.next(self.action, context)?.map_or(Next::End, Next::Record);
-            }
-            if let Next::Record(record) = head
-                && first.is_none_or(|(at, _)| record.at < at)
-            {
-                first = Some((record.at, n));
-            }
-        }
-        let Some((_, n)) = first else { return Ok(None) };
-        let Next::Record(record) = std::mem::replace(&mut self.heads[n], Next::Unread) else { return Ok(None) };
-        self.count += 1;
-        Ok(Some(Record { line: self.count, ..record }))
     }
 
     fn is_binary(&self) -> bool {
@@ -273,7 +237,7 @@ impl Cpu {
             };
             self.device = Some((raw.device, volume));
             let at = i128::from(raw.time) * 1_000;
-            let flush = Record { at, line, start: 0, sectors: 0, volume, kind: IoKind::Flush };
+            let flush = Record { at, line, part: 0, start: 0, sectors: 0, volume, kind: IoKind::Flush };
             match (raw.category(FLUSH), sectors) {
                 (true, 0) => return Ok(Some(flush)),
                 (false, 0) => context.stats.pass_over(Skip::Empty),

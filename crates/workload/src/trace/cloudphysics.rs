@@ -1,12 +1,15 @@
 //! CloudPhysics traces turned to CSV: `version,microseconds,opcode,bytes,sector`, the opcode in hexadecimal.
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, ticks, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::units::Units;
 use super::vscsi;
+use super::{Format, TraceOptions};
 
-pub(crate) struct CloudPhysics;
+pub(crate) struct CloudPhysics {
+    units: Units,
+}
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
@@ -30,8 +33,8 @@ fn opcode(field: &[u8]) -> Option<u16> {
 impl LineFormat for CloudPhysics {
     const LAYOUT: &'static str = "version,microseconds,SCSI opcode,bytes,sector";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        Ok(Self)
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self { units: options.units_of(format) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
@@ -40,7 +43,7 @@ impl LineFormat for CloudPhysics {
         }
         let mut fields = Fields::new(line, b',');
         whole(fields.next(), "version")?;
-        let at = ticks(fields.next(), 6, "time")?;
+        let at = self.units.time(fields.next(), "time")?;
         let op = present(fields.next(), "opcode")?;
         let bytes = whole(fields.next(), "size")?;
         let sector = whole(fields.next(), "sector")?;
@@ -49,9 +52,8 @@ impl LineFormat for CloudPhysics {
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let offset = sector.checked_mul(512).ok_or_else(|| Fault::new(format!("the sector is too large: {sector}")))?;
-        let (start, sectors) = bytes_extent(offset, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+        let (start, sectors) = self.units.extent(sector, bytes)?;
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(b""), kind }))
     }
 }
 

@@ -1,7 +1,6 @@
 //! Compression, known by its first bytes and never by the name of the file.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,24 +35,27 @@ impl Compression {
     }
 }
 
-/// The plain bytes of `file`. Files of several members, as parallel compressors write them, are read whole.
-pub(crate) fn open(mut file: File) -> io::Result<(Compression, Box<dyn Read + Send>)> {
+/// The plain bytes of `raw`. Files of several members, as parallel compressors write them, are read whole. Nothing is
+/// sought: a pipe will do.
+pub(crate) fn open(mut raw: Box<dyn Read + Send>) -> io::Result<(Compression, Box<dyn Read + Send>)> {
     let mut magic = [0; 6];
     let mut got = 0;
     while got < magic.len() {
-        match file.read(&mut magic[got..])? {
-            0 => break,
-            n => got += n,
+        match raw.read(&mut magic[got..]) {
+            Ok(0) => break,
+            Ok(n) => got += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
         }
     }
-    file.seek(SeekFrom::Start(0))?;
     let compression = Compression::of(&magic[..got]);
+    let whole = Cursor::new(magic[..got].to_vec()).chain(raw);
     let plain: Box<dyn Read + Send> = match compression {
-        Compression::None => Box::new(file),
-        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(file))),
-        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(BufReader::new(file))),
-        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(BufReader::new(file))),
-        Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(file)?),
+        Compression::None => Box::new(whole),
+        Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(BufReader::new(whole))),
+        Compression::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(BufReader::new(whole))),
+        Compression::Xz => Box::new(liblzma::bufread::XzDecoder::new_multi_decoder(BufReader::new(whole))),
+        Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(whole)?),
     };
     Ok((compression, plain))
 }

@@ -18,11 +18,21 @@ use super::parquet::{PACING, SCHEMA, pacing_text};
 use super::pass::{Pass, Timed};
 use super::record::Context;
 use super::seal::Sealer;
+use super::stored::TraceFile;
 use super::{TraceOptions, TraceStats};
 use crate::SourceError;
 
 /// Rows of a row group: what is held in memory, some 100 bytes each.
 const ROWS: usize = 131_072;
+
+/// What was converted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Converted {
+    /// What was read, passed over and put right.
+    pub stats: TraceStats,
+    /// The same in words, and what the file does not say.
+    pub notes: Vec<String>,
+}
 
 /// Writes a trace as Parquet and returns what was read.
 ///
@@ -36,13 +46,16 @@ const ROWS: usize = 131_072;
 ///
 /// # Errors
 /// If the trace cannot be read or the file cannot be written.
-pub fn convert(from: &Path, to: &Path, options: &TraceOptions) -> Result<TraceStats, SourceError> {
+pub fn convert(from: &Path, to: &Path, options: &TraceOptions) -> Result<Converted, SourceError> {
     let mut context = Context::new(options);
-    let pass = Pass::open(from, options, &mut context)?;
+    let pass = Pass::open(&TraceFile::at(from), options, &mut context)?;
     let part = Part::of(to);
     write(pass, &mut context, options, &part.path, to)?;
     part.keep(to)?;
-    Ok(context.stats)
+    Ok(Converted {
+        notes: context.doubts.iter().map(ToString::to_string).chain(context.stats.notes()).collect(),
+        stats: context.stats,
+    })
 }
 
 /// A file that is removed unless it is kept.

@@ -5,18 +5,21 @@
 //! * `disksim-pages`: as `disksim`, but sizes (not addresses) count 4 KiB pages. Nothing in such a file
 //!   tells it from `disksim`: it has to be named.
 //!
-//! A file with a decimal point in its times is taken for `disksim`, one without for `mqsim`. Flags above bit
+//! A file with a decimal point in its times is taken for `disksim`, one without for `mqsim`: a guess, as microseconds look
+//! alike. It is told (see [`super::guess`]), and `--time-unit` and `--size-unit` name other units. Flags above bit
 //! 0 are DiskSim's hints and not used. Each device is a volume.
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, sectors_extent, ticks, whole};
+use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, whole};
+use super::units::Units;
+use super::{Format, TraceOptions};
 
-/// `TICK` picoseconds to the unit of time (a power of ten), `UNIT` sectors to the unit of size.
-pub(crate) struct Disksim<const TICK: u64, const UNIT: u64>;
+pub(crate) struct Disksim {
+    units: Units,
+}
 
 fn five_numbers(line: &[u8]) -> Option<&[u8]> {
     let words: Vec<_> = Words::new(line).take(6).collect();
@@ -32,31 +35,26 @@ pub(crate) fn looks_mqsim(head: &Head<'_>) -> bool {
     head.any_line(|line| five_numbers(line).is_some())
 }
 
-impl<const TICK: u64, const UNIT: u64> LineFormat for Disksim<TICK, UNIT> {
-    const LAYOUT: &'static str = match (TICK, UNIT) {
-        (1_000, _) => "nanoseconds device sector sectors 0|1",
-        (_, 1) => "milliseconds device sector sectors flags",
-        _ => "milliseconds device sector pages flags",
-    };
+impl LineFormat for Disksim {
+    const LAYOUT: &'static str = "time device sector size flags";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        Ok(Self)
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self { units: options.units_of(format) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
         let mut words = Words::new(line);
-        let at = ticks(words.next(), TICK.ilog10(), "time")?;
+        let at = self.units.time(words.next(), "time")?;
         let device = present(words.next(), "device")?;
         let start = whole(words.next(), "sector")?;
         let size = whole(words.next(), "size")?;
         let flags = flags(present(words.next(), "flags")?)?;
-        let sectors = size.checked_mul(UNIT).ok_or_else(|| Fault::new(format!("the size is too large: {size}")))?;
-        let (start, sectors) = sectors_extent(start, sectors)?;
+        let (start, sectors) = self.units.extent(start, size)?;
         if sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let kind = if flags & 1 == 1 { IoKind::Read } else { IoKind::Write };
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(device), kind }))
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(device), kind }))
     }
 }
 

@@ -1,15 +1,18 @@
 //! The registry of formats: one line each, and detection from the first bytes.
 
-use super::input::{HEAD, Input};
+use super::input::{BYTE_ORDER_MARK, HEAD, Input};
 use super::record::{Context, Records};
-use super::{TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, disksim, iolog, msr, nexus5, parquet};
-use super::{spc, systor, tencent, text, vscsi};
+use super::units::{SizeUnit, TimeUnit, Units};
+use super::{
+    TraceOptions, blkparse, blkreplay, blktrace, cloudphysics, csv, disksim, fiu, iolog, msr, nexus5, parquet,
+};
+use super::{guess, spc, systor, tencent, text, vscsi, wpa};
 use crate::SourceError;
 
 type Open = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Records>, SourceError>;
 
 macro_rules! formats {
-    ($($name:ident, $text:literal, $about:literal, $looks:expr, $open:expr;)*) => {
+    ($($name:ident, $text:literal, $about:literal, $units:expr, $looks:expr, $open:expr;)*) => {
         /// A format of trace files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Format {
@@ -32,6 +35,13 @@ macro_rules! formats {
                 match self { $(Self::$name => $about),* }
             }
 
+            /// The units of its numbers where they are a convention: another can be named. `None` where the file says
+            /// them itself.
+            #[must_use]
+            pub const fn units(self) -> Option<Units> {
+                match self { $(Self::$name => $units),* }
+            }
+
             fn looks_like(self, head: &Head<'_>) -> bool {
                 match self { $(Self::$name => $looks(head)),* }
             }
@@ -43,40 +53,54 @@ macro_rules! formats {
     };
 }
 
+const SECTOR: SizeUnit = SizeUnit::SECTOR;
+const BYTE: SizeUnit = SizeUnit::BYTE;
+
+/// Units by convention.
+const fn units(time: TimeUnit, address: SizeUnit, size: SizeUnit) -> Option<Units> {
+    Some(Units::new(time, address, size))
+}
+
 // Order matters to detection only: the sure signs (magic numbers, headers) come before the shapes of lines.
 formats! {
     Parquet, "parquet", "Flashloom's own columns: at_ps, kind, lba, sectors, volume",
-        parquet::looks, parquet::open;
+        None, parquet::looks, parquet::open;
     Blktrace, "blktrace", "blktrace binary, one CPU's file, either byte order",
-        blktrace::looks, blktrace::open;
+        None, blktrace::looks, blktrace::open;
     Vscsi, "vscsi", "CloudPhysics vscsi binary, versions 1 and 2",
-        vscsi::looks, vscsi::open;
+        None, vscsi::looks, vscsi::open;
     Iolog, "iolog", "fio iolog, versions 2 (no times: closed loop) and 3 (us)",
-        iolog::looks, text::open::<iolog::Iolog>;
+        None, iolog::looks, text::open::<iolog::Iolog>;
     Blkreplay, "blkreplay", "blkreplay .load: `s ; sector ; sectors ; op ; ...`",
-        blkreplay::looks, text::open::<blkreplay::Blkreplay>;
+        units(TimeUnit::Second, SECTOR, SECTOR), blkreplay::looks, text::open::<blkreplay::Blkreplay>;
+    Wpa, "wpa", "Windows Performance Analyzer's disk table as CSV",
+        None, wpa::looks, text::open::<wpa::Wpa>;
     CloudPhysics, "cloudphysics", "CloudPhysics CSV: version,us,SCSI opcode,bytes,sector",
-        cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>;
+        units(TimeUnit::Microsecond, SECTOR, BYTE), cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>;
     Systor, "systor", "SYSTOR'17 CSV: s,response,R|W,LUN,byte,bytes",
-        systor::looks, text::open::<systor::Systor>;
+        units(TimeUnit::Second, BYTE, BYTE), systor::looks, text::open::<systor::Systor>;
     Msr, "msr", "MSR Cambridge CSV: file time,host,disk,Read|Write,byte,bytes,response",
-        msr::looks, text::open::<msr::Msr>;
+        units(TimeUnit::FileTime, BYTE, BYTE), msr::looks, text::open::<msr::Msr>;
     Spc, "spc", "SPC-1: ASU,sector,bytes,r|w,s",
-        spc::looks, text::open::<spc::Spc>;
+        units(TimeUnit::Second, SECTOR, BYTE), spc::looks, text::open::<spc::Spc>;
     Tencent, "tencent", "Tencent CBS CSV: s,sector,sectors,0 read|1 write,volume",
-        tencent::looks, text::open::<tencent::Tencent>;
+        units(TimeUnit::Second, SECTOR, SECTOR), tencent::looks, text::open::<tencent::Tencent>;
     Blkparse, "blkparse", "the text that blkparse prints",
-        blkparse::looks, text::open::<blkparse::Blkparse>;
+        None, blkparse::looks, text::open::<blkparse::Blkparse>;
+    Fiu, "fiu", "FIU SRCMap/IODedup: ns pid process sector sectors R|W major minor hash",
+        units(TimeUnit::Nanosecond, SECTOR, SECTOR), fiu::looks, text::open::<fiu::Fiu>;
     Nexus5, "nexus5", "Nexus 5 log: sector sectors bytes type arrival(s) ...",
-        nexus5::looks, text::open::<nexus5::Nexus5>;
+        None, nexus5::looks, text::open::<nexus5::Nexus5>;
     Disksim, "disksim", "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
-        disksim::looks_disksim, text::open::<disksim::Disksim<1_000_000_000, 1>>;
+        units(TimeUnit::Millisecond, SECTOR, SECTOR), disksim::looks_disksim, text::open::<disksim::Disksim>;
     Mqsim, "mqsim", "MQSim ASCII: ns device sector sectors 0 write|1 read",
-        disksim::looks_mqsim, text::open::<disksim::Disksim<1_000, 1>>;
+        units(TimeUnit::Nanosecond, SECTOR, SECTOR), disksim::looks_mqsim, text::open::<disksim::Disksim>;
     Ssdsim, "ssdsim", "SSDsim ASCII, the same as mqsim; never detected",
-        never, text::open::<disksim::Disksim<1_000, 1>>;
+        units(TimeUnit::Nanosecond, SECTOR, SECTOR), never, text::open::<disksim::Disksim>;
     DisksimPages, "disksim-pages", "DiskSim ASCII with sizes in 4 KiB pages; never detected",
-        never, text::open::<disksim::Disksim<1_000_000_000, 8>>;
+        units(TimeUnit::Millisecond, SECTOR, SizeUnit::PAGE), never, text::open::<disksim::Disksim>;
+    Csv, "csv", "any CSV, its columns named with --csv; never detected",
+        None, never, text::open::<csv::Csv>;
 }
 
 /// For formats that no file can be told to be: they have to be named.
@@ -91,25 +115,50 @@ impl Format {
         Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// The format of a file from its first bytes.
-    pub(crate) fn detect(input: &mut Input) -> Result<Self, SourceError> {
-        let path = input.path().to_path_buf();
+    /// The format of a file from its first bytes, `None` if it is not known.
+    pub(crate) fn of(input: &mut Input) -> Result<Option<Self>, SourceError> {
+        text::refuse_wide(input)?;
         let head = Head::of(input.head()?);
-        if head.raw.is_empty() {
+        Ok(Self::ALL.iter().copied().find(|format| format.looks_like(&head)))
+    }
+
+    /// The same; not to know it is an error.
+    pub(crate) fn detect(input: &mut Input) -> Result<Self, SourceError> {
+        if input.head()?.is_empty() {
+            let path = input.path().to_path_buf();
             return Err(SourceError::new("the file is empty", "check where it comes from").in_file(&path));
         }
-        Self::ALL.iter().copied().find(|format| format.looks_like(&head)).ok_or_else(|| {
-            let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
-            let seen = match head.lines().next() {
-                Some(line) => format!("the first line is `{}`", text::printable(line)),
-                None => "it has only blank lines and comments".to_owned(),
-            };
-            SourceError::new(
-                format!("the format is not known: {seen}"),
-                format!("name it with --format ({})", names.join(", ")),
-            )
-            .in_file(&path)
-        })
+        match Self::of(input)? {
+            Some(format) => Ok(format),
+            None => Err(Self::unknown(input)),
+        }
+    }
+
+    /// What to say of a file of no known format: how to bring it in.
+    fn unknown(input: &mut Input) -> SourceError {
+        let path = input.path().to_path_buf();
+        let Ok(head) = input.head() else {
+            return SourceError::new("cannot be read", "check the file").in_file(&path);
+        };
+        let names: Vec<_> = Self::ALL.iter().map(|format| format.name()).collect();
+        let names = names.join(", ");
+        let head = Head::of(head);
+        if head.is_binary() {
+            let remedy =
+                format!("name it with --format ({names}), or convert it to CSV and name the columns with --csv");
+            return SourceError::new("the format is not known, and it is no text", remedy).in_file(&path);
+        }
+        let (seen, suggested) = match head.lines().next() {
+            Some(line) => (format!("the first line is `{}`", text::printable(line)), csv::suggestion(line)),
+            None => ("it has only blank lines and comments".to_owned(), csv::suggestion(b"")),
+        };
+        let (columns, own) = suggested;
+        let fit = if own { "correct its columns and units" } else { "with its own columns and units" };
+        let remedy = format!(
+            "name it with --format ({names}), or say which column is what, for example --csv '{columns}' ({fit}; see \
+             `flashloom trace formats`)"
+        );
+        SourceError::new(format!("the format is not known: {seen}"), remedy).in_file(&path)
     }
 
     /// Opens the records of a file of this format.
@@ -119,7 +168,27 @@ impl Format {
         options: &TraceOptions,
         context: &mut Context,
     ) -> Result<Box<dyn Records>, SourceError> {
+        if let (None, Some(option)) = (self.units(), options.units.option()) {
+            let remedy = match self {
+                Self::Csv => "write the unit behind the column in --csv: time=COLUMN:us",
+                _ => "leave it out, or name another format with --format",
+            };
+            let message = format!("{option} has no meaning for {self}, which says its units itself");
+            return Err(SourceError::new(message, remedy).in_file(input.path()));
+        }
         self.opener()(input, self, options, context)
+    }
+
+    /// The same, with a look at what the file does not say. `detected` is false if the user named the format.
+    pub(crate) fn open_surveyed(
+        self,
+        detected: bool,
+        mut input: Input,
+        options: &TraceOptions,
+        context: &mut Context,
+    ) -> Result<Box<dyn Records>, SourceError> {
+        guess::survey(self, detected, &mut input, options, context)?;
+        self.open(input, options, context)
     }
 }
 
@@ -139,6 +208,11 @@ impl<'a> Head<'a> {
         Self { raw }
     }
 
+    /// True if it cannot be text.
+    fn is_binary(&self) -> bool {
+        self.raw.contains(&0)
+    }
+
     /// The lines in it that are neither blank nor comments. A last line that the head may have cut is left out.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let whole = if self.raw.len() >= HEAD {
@@ -146,7 +220,9 @@ impl<'a> Head<'a> {
         } else {
             self.raw.len()
         };
-        self.raw[..whole].split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !matches!(line, [] | [b'#', ..]))
+        let text = &self.raw[..whole];
+        let text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+        text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !matches!(line, [] | [b'#', ..]))
     }
 
     /// True if one of the first lines is what `is` says: one damaged line must not hide what the file is.

@@ -6,8 +6,10 @@ use std::path::Path;
 use flash::io::{Io, IoKind};
 use serde::Serialize;
 
+use super::guess::{self, Doubt, SizeReading, TimeReading};
 use super::pass::Pass;
 use super::record::{Context, TraceStats};
+use super::stored::TraceFile;
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
@@ -85,6 +87,12 @@ pub struct TraceInfo {
     pub volumes: Vec<(String, u64)>,
     /// What was passed over or put right.
     pub stats: TraceStats,
+    /// What the file does not say, and what was taken instead.
+    pub doubts: Vec<Doubt>,
+    /// What the times would mean in other units, if their unit is in doubt.
+    pub times: Vec<TimeReading>,
+    /// What the sizes would mean in other units, if a unit is in doubt.
+    pub sizes: Vec<SizeReading>,
 }
 
 /// Reads a trace and sums it up. Skip, limit, volume, tolerance and gap limit of the options apply; the rules
@@ -96,13 +104,13 @@ pub struct TraceInfo {
 /// If the file cannot be read, or holds no request.
 pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, SourceError> {
     let mut context = Context::new(options);
-    let mut pass = Pass::open(path, options, &mut context)?;
+    let mut pass = Pass::open(&TraceFile::at(path), options, &mut context)?;
     let mut sums = Sums::default();
     while let Some(timed) = pass.next(&mut context)? {
         sums.add(timed.volume, timed.io);
         sums.span_ps = timed.at.as_ps();
     }
-    Ok(sums.finish(pass.format(), context))
+    Ok(sums.finish(pass.format(), options, context))
 }
 
 #[derive(Default)]
@@ -200,12 +208,19 @@ impl Sums {
         }
     }
 
-    fn finish(self, format: Format, context: Context) -> TraceInfo {
+    fn finish(self, format: Format, options: &TraceOptions, context: Context) -> TraceInfo {
         let requests: u64 = self.kinds.iter().map(|kind| kind.requests).sum();
         let moved = self.kinds[IoKind::Read as usize].sectors + self.kinds[IoKind::Write as usize].sectors;
         let [reads, writes, flushes, discards] = self.kinds.map(|kind| kind.finish(requests, moved));
         let span_s = self.span_ps as f64 * 1e-12;
         let gaps = requests.saturating_sub(1) as f64;
+        let rate_per_s = if self.span_ps == 0 { 0.0 } else { gaps / span_s };
+        let (mut times, mut sizes) = (Vec::new(), Vec::new());
+        if let Some(units) = format.units().map(|own| options.units.over(own)).filter(|_| !context.doubts.is_empty()) {
+            let bytes = share(moved * 512, reads.requests + writes.requests);
+            times = guess::time_readings(units.time, span_s, rate_per_s);
+            sizes = guess::size_readings(units.size, bytes, rate_per_s);
+        }
         let counts = self.volumes.into_iter().chain(std::iter::repeat(0));
         TraceInfo {
             format: format.name(),
@@ -217,11 +232,14 @@ impl Sums {
             footprint: self.touched.footprint,
             update_ratio: share(self.updates, self.touched.written),
             span_s,
-            rate_per_s: if self.span_ps == 0 { 0.0 } else { gaps / span_s },
+            rate_per_s,
             interarrival_mean_s: if requests < 2 { 0.0 } else { span_s / gaps },
             end_byte: self.end * 512,
             volumes: context.volumes.names().iter().cloned().zip(counts).filter(|(_, count)| *count > 0).collect(),
             stats: context.stats,
+            doubts: context.doubts,
+            times,
+            sizes,
         }
     }
 }

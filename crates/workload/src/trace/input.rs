@@ -5,6 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::compress::{self, Compression};
+use super::stored;
 use crate::SourceError;
 
 /// Bytes asked of the file at once.
@@ -14,11 +15,16 @@ pub(crate) const HEAD: usize = 64 << 10;
 /// No known text format has lines of more bytes; a longer one is a binary file read as text.
 const LONGEST_LINE: usize = 64 << 10;
 
+/// What some programs put before text in UTF-8.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// An open trace file, decompressed.
 pub(crate) struct Input {
     path: PathBuf,
     plain: Box<dyn Read + Send>,
     compression: Compression,
+    /// The bytes are those of the file at `path`.
+    plain_file: bool,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -29,19 +35,66 @@ pub(crate) struct Input {
 impl Input {
     /// Opens a file.
     pub(crate) fn open(path: &Path) -> Result<Self, SourceError> {
-        let (compression, plain) = compress::open(open_file(path)?).map_err(|e| {
-            SourceError::new(format!("cannot be read: {e}"), "check the file and its permissions").in_file(path)
+        let file = open_file(path)?;
+        let whole = file.metadata().is_ok_and(|meta| meta.is_file());
+        let mut input = Self::stream(path.to_path_buf(), Box::new(file))?;
+        input.plain_file = whole && !input.is_compressed();
+        Ok(input)
+    }
+
+    /// Reads a stream that messages call `path`.
+    pub(crate) fn stream(path: PathBuf, raw: Box<dyn Read + Send>) -> Result<Self, SourceError> {
+        let (compression, plain) = compress::open(raw).map_err(|e| {
+            SourceError::new(format!("cannot be read: {e}"), "check the file and its permissions").in_file(&path)
         })?;
         Ok(Self {
-            path: path.to_path_buf(),
+            path,
             plain,
             compression,
+            plain_file: false,
             buffer: vec![0; CHUNK],
             start: 0,
             end: 0,
             ended: false,
             count: 0,
         })
+    }
+
+    /// The first bytes of a file, as if they were all of it.
+    pub(crate) fn of_head(path: &Path, head: &[u8]) -> Self {
+        Self {
+            path: path.to_path_buf(),
+            plain: Box::new(std::io::empty()),
+            compression: Compression::None,
+            plain_file: false,
+            buffer: head.to_vec(),
+            start: 0,
+            end: head.len(),
+            ended: true,
+            count: 0,
+        }
+    }
+
+    /// True if the bytes are those of the file at the path, neither compressed nor a piece of it.
+    pub(crate) fn is_plain_file(&self) -> bool {
+        self.plain_file
+    }
+
+    /// All that is not yet taken, in an anonymous temporary file.
+    pub(crate) fn spool(&mut self) -> Result<File, SourceError> {
+        let mut rest = Rest { input: self, failed: None };
+        match stored::spool(&mut rest) {
+            Ok(file) => Ok(file),
+            Err(error) => Err(rest.failed.take().unwrap_or_else(|| stored::unkept(&self.path, &error))),
+        }
+    }
+
+    /// Passes over the mark that some programs put before text in UTF-8.
+    pub(crate) fn skip_byte_order_mark(&mut self) -> Result<(), SourceError> {
+        if self.head()?.starts_with(BYTE_ORDER_MARK) {
+            self.start += BYTE_ORDER_MARK.len();
+        }
+        Ok(())
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -178,6 +231,29 @@ impl Input {
             SourceError::new(format!("cannot be read: {e}"), "check the file and the disk it is on")
         };
         error.in_file(&self.path).at_line(self.count + 1)
+    }
+}
+
+/// What an input has not yet given, as bytes.
+struct Rest<'a> {
+    input: &'a mut Input,
+    /// What ended it: it says more than an error of reading can.
+    failed: Option<SourceError>,
+}
+
+impl Read for Rest<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let input = &mut *self.input;
+        if input.start == input.end && !input.ended {
+            if let Err(error) = input.fill() {
+                self.failed = Some(error);
+                return Err(std::io::Error::other("the rest cannot be read"));
+            }
+        }
+        let count = into.len().min(input.end - input.start);
+        into[..count].copy_from_slice(&input.buffer[input.start..input.start + count]);
+        input.start += count;
+        Ok(count)
     }
 }
 

@@ -6,10 +6,10 @@
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::Head;
 use super::record::{Context, Record, Skip};
 use super::text::{Fault, LineFormat, Parsed, Words, bytes_extent, present, printable, ticks, whole};
+use super::{Format, TraceOptions};
 use crate::Pacing;
 
 /// Picoseconds of a microsecond.
@@ -35,7 +35,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Iolog {
     const LAYOUT: &'static str = "[microseconds] file action [offset bytes]";
 
-    fn start(head: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(head: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
         match head.lines().next().and_then(version) {
             Some(b"2") => Ok(Self { stamped: false, now: 0 }),
             Some(b"3") => Ok(Self { stamped: true, now: 0 }),
@@ -57,7 +57,15 @@ impl LineFormat for Iolog {
             b"trim" => IoKind::Discard,
             b"sync" | b"datasync" | b"sync_file_range" => {
                 let volume = context.volumes.id(file);
-                return Ok(Parsed::Request(Record { at, line: 0, start: 0, sectors: 0, volume, kind: IoKind::Flush }));
+                return Ok(Parsed::Request(Record {
+                    at,
+                    line: 0,
+                    part: 0,
+                    start: 0,
+                    sectors: 0,
+                    volume,
+                    kind: IoKind::Flush,
+                }));
             }
             b"wait" if !self.stamped => {
                 self.now += i128::from(whole(words.next(), "length of the wait")?) * MICROSECOND;
@@ -72,7 +80,7 @@ impl LineFormat for Iolog {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let (start, sectors) = bytes_extent(offset, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(file), kind }))
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(file), kind }))
     }
 
     fn pacing(&self) -> Pacing {

@@ -5,15 +5,15 @@
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::units::Units;
+use super::{Format, TraceOptions};
 
-/// Picoseconds of a tick of a Windows file time.
-const TICK: i128 = 100_000;
-
-pub(crate) struct Msr;
+pub(crate) struct Msr {
+    units: Units,
+}
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
@@ -37,13 +37,13 @@ fn kind(op: &[u8]) -> Option<IoKind> {
 impl LineFormat for Msr {
     const LAYOUT: &'static str = "file time,host,disk,Read|Write,byte,bytes,response";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        Ok(Self)
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self { units: options.units_of(format) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
         let mut fields = Fields::new(line, b',');
-        let at = whole(fields.next(), "time")?;
+        let at = self.units.time(fields.next(), "time")?;
         let host = present(fields.next(), "host")?;
         let disk = present(fields.next(), "disk number")?;
         let op = present(fields.next(), "type")?;
@@ -56,12 +56,12 @@ impl LineFormat for Msr {
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let (start, sectors) = bytes_extent(offset, bytes)?;
+        let (start, sectors) = self.units.extent(offset, bytes)?;
         // Host and disk stand side by side, so that the name of the volume is a piece of the line.
         let from = host.as_ptr() as usize - line.as_ptr() as usize;
         let to = disk.as_ptr() as usize - line.as_ptr() as usize + disk.len();
         let volume = context.volumes.id(&line[from..to]);
-        Ok(Parsed::Request(Record { at: i128::from(at) * TICK, line: 0, start, sectors, volume, kind }))
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume, kind }))
     }
 }
 

@@ -7,10 +7,10 @@
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
 use super::text::{Fault, LineFormat, Parsed, Words, sectors_extent, ticks, whole};
+use super::{Format, TraceOptions};
 
 /// No request waits an hour in a telephone: the clock was set in between.
 const CLOCK_SET: i128 = 3_600_000_000_000_000;
@@ -29,7 +29,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Nexus5 {
     const LAYOUT: &'static str = "sector sectors bytes type arrival inserted dispatched completed";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+    fn start(_: &Head<'_>, _: Format, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
         Ok(Self)
     }
 
@@ -55,7 +55,7 @@ impl LineFormat for Nexus5 {
         if sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(b""), kind }))
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(b""), kind }))
     }
 }
 

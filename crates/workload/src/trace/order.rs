@@ -106,7 +106,15 @@ impl Ordered {
         };
         let message = format!("the time goes back by {back} from the latest before it; {why}");
         let remedy = format!("{remedy}, or correct the stamp or cut the file here if two recordings were joined");
-        SourceError::new(message, remedy).at_line(record.line)
+        let error = SourceError::new(message, remedy).at_line(record.line);
+        match self.records.path_of(record.part) {
+            Some(path) if self.records.is_binary() => {
+                SourceError { message: format!("record {}: {}", record.line, error.message), line: None, ..error }
+                    .in_file(path)
+            }
+            Some(path) => error.in_file(path),
+            None => error,
+        }
     }
 }
 
@@ -123,13 +131,13 @@ mod tests {
         fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
             self.1 += 1;
             let volume = context.volumes.id(b"");
-            let record = |at| Record { at, line: self.1, start: 0, sectors: 1, volume, kind: IoKind::Read };
+            let record = |at| Record { at, line: self.1, part: 0, start: 0, sectors: 1, volume, kind: IoKind::Read };
             Ok(self.0.next().map(record))
         }
     }
 
     fn order(stamps: Vec<i128>, tolerance: u64, most: usize) -> (Vec<Record>, Option<SourceError>, Context) {
-        let mut context = Context { stats: Default::default(), volumes: Volumes::new(None) };
+        let mut context = Context { stats: Default::default(), volumes: Volumes::new(None), doubts: Vec::new() };
         let mut ordered = Ordered::new(Box::new(List(stamps.into_iter(), 0)), Span::from_ps(tolerance), most);
         let mut out = Vec::new();
         loop {

@@ -123,22 +123,22 @@ impl<T: DataType> Column<T> {
 }
 
 pub(crate) fn open(
-    input: Input,
+    mut input: Input,
     _: Format,
     _: &TraceOptions,
     _: &mut Context,
 ) -> Result<Box<dyn Records>, SourceError> {
     let path = input.path().to_path_buf();
     let refuse = |message: String, remedy: &str| SourceError::new(message, remedy).in_file(&path);
-    if input.is_compressed() {
-        return Err(refuse("Parquet cannot be read through another compression".into(), "unpack the file first"));
-    }
     let damaged = |why: String| refuse(format!("the Parquet data is damaged or cut short ({why})"), REMEDY);
-    let seal = seal::check(open_file(&path)?).map_err(|e| damaged(e.to_string()))?;
+    // Parquet is read from its end: what is no file of its own is made one.
+    let file = if input.is_plain_file() { open_file(&path)? } else { input.spool()? };
+    let twin = file.try_clone().map_err(|e| damaged(e.to_string()))?;
+    let seal = seal::check(twin).map_err(|e| damaged(e.to_string()))?;
     if seal == Seal::Broken {
         return Err(damaged("its checksum is not that of its bytes".into()));
     }
-    let reader = SerializedFileReader::new(open_file(&path)?).map_err(|e| damaged(e.to_string()))?;
+    let reader = SerializedFileReader::new(file).map_err(|e| damaged(e.to_string()))?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let find = |name: &str, physical: PhysicalType| {
         let at = (0..schema.num_columns()).find(|n| schema.column(*n).path().string() == name)?;
@@ -239,7 +239,7 @@ impl Parquet {
             }
         }
         let (start, sectors) = extent;
-        Ok(Some(Ok(Record { at, line: self.row, start, sectors, volume, kind })))
+        Ok(Some(Ok(Record { at, line: self.row, part: 0, start, sectors, volume, kind })))
     }
 }
 

@@ -1,14 +1,14 @@
 //! One reading of a file: ordered, from the first request asked for to the last, with times from zero.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use flash::io::Io;
 use flash::units::{Lba, Sectors, Time};
 
-use super::input::Input;
 use super::order::Ordered;
 use super::record::{Context, Record};
-use super::{Format, TraceOptions, blktrace};
+use super::stored::{Inputs, TraceFile};
+use super::{Format, TraceOptions, archive, blktrace};
 use crate::{Pacing, SourceError};
 
 /// A request of a pass, still in the address space of its volume.
@@ -17,6 +17,7 @@ pub(crate) struct Timed {
     pub(crate) at: Time,
     pub(crate) io: Io,
     pub(crate) volume: u32,
+    pub(crate) part: u16,
     pub(crate) line: u64,
 }
 
@@ -35,23 +36,21 @@ pub(crate) struct Pass {
 }
 
 impl Pass {
-    pub(crate) fn open(path: &Path, options: &TraceOptions, context: &mut Context) -> Result<Self, SourceError> {
-        let (format, records) = match &blktrace::cpus_of(path)[..] {
-            [] => {
-                let mut input = Input::open(path)?;
-                let format = match options.format {
-                    Some(format) => format,
-                    None => Format::detect(&mut input)?,
-                };
-                (format, format.open(input, options, context)?)
+    pub(crate) fn open(file: &TraceFile, options: &TraceOptions, context: &mut Context) -> Result<Self, SourceError> {
+        let (format, records) = match file.inputs()? {
+            Inputs::One(mut input) => {
+                if archive::looks(input.head()?) {
+                    archive::open(input, options, context)?
+                } else {
+                    let named = options.known_format()?;
+                    let format = named.map_or_else(|| Format::detect(&mut input), Ok)?;
+                    (format, format.open_surveyed(named.is_none(), input, options, context)?)
+                }
             }
-            cpus => {
-                let inputs = cpus.iter().map(|cpu| Input::open(cpu)).collect::<Result<_, _>>()?;
-                (Format::Blktrace, blktrace::open_all(inputs, options, context)?)
-            }
+            Inputs::Cpus(inputs) => (Format::Blktrace, blktrace::open_all(inputs, options, context)?),
         };
         Ok(Self {
-            path: path.to_path_buf(),
+            path: file.shown(),
             binary: records.is_binary(),
             ordered: Ordered::new(records, options.tolerance, options.window),
             format,
@@ -77,12 +76,18 @@ impl Pass {
 
     /// An error at a place in the file.
     #[cold]
-    pub(crate) fn error(&self, line: u64, message: impl Into<String>, remedy: impl Into<String>) -> SourceError {
+    pub(crate) fn error(
+        &self,
+        (part, line): (u16, u64),
+        message: impl Into<String>,
+        remedy: impl Into<String>,
+    ) -> SourceError {
         let message = message.into();
+        let path = self.ordered.records().path_of(part).unwrap_or(&self.path);
         if self.binary {
-            SourceError::new(format!("record {line}: {message}"), remedy).in_file(&self.path)
+            SourceError::new(format!("record {line}: {message}"), remedy).in_file(path)
         } else {
-            SourceError::new(message, remedy).in_file(&self.path).at_line(line)
+            SourceError::new(message, remedy).in_file(path).at_line(line)
         }
     }
 
@@ -105,13 +110,13 @@ impl Pass {
         let at = self.rebase(&record, context)?;
         let io =
             Io { kind: record.kind, start: Lba::new(record.start), sectors: Sectors::new(u64::from(record.sectors)) };
-        Ok(Some(Timed { at, io, volume: record.volume, line: record.line }))
+        Ok(Some(Timed { at, io, volume: record.volume, part: record.part, line: record.line }))
     }
 
     #[inline]
     fn pull(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
         self.ordered.next(context).map_err(|error| match (error.path.is_some(), error.line) {
-            (false, Some(line)) => self.error(line, error.message, error.remedy),
+            (false, Some(line)) => self.error((0, line), error.message, error.remedy),
             _ => error,
         })
     }
@@ -133,7 +138,7 @@ impl Pass {
         u64::try_from(record.at - self.zero).map(Time::from_ps).map_err(|_| {
             let days = (record.at - self.zero) / (86_400 * 1_000_000_000_000);
             self.error(
-                record.line,
+                (record.part, record.line),
                 format!("it comes {days} days after the first request; simulated time ends after 213"),
                 "if the clock was set during the recording, shorten the gap with --gap-limit, or cut the file here",
             )

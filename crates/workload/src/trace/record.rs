@@ -1,9 +1,12 @@
 //! What every format is read into, and what is remembered of what was passed over.
 
+use std::path::Path;
+
 use flash::io::IoKind;
 use flash::units::Span;
 use serde::Serialize;
 
+use super::guess::Doubt;
 use super::volume::Volumes;
 use crate::{Pacing, SourceError};
 
@@ -20,6 +23,8 @@ pub(crate) struct Record {
     pub(crate) sectors: u32,
     /// Index of the volume: see [`Volumes`].
     pub(crate) volume: u32,
+    /// Which of several files it is from: see [`Records::path_of`].
+    pub(crate) part: u16,
     pub(crate) kind: IoKind,
 }
 
@@ -42,6 +47,11 @@ pub(crate) trait Records: Send {
     fn is_binary(&self) -> bool {
         false
     }
+
+    /// The file with this number, where there are several.
+    fn path_of(&self, _: u16) -> Option<&Path> {
+        None
+    }
 }
 
 /// What the layers of a reader share.
@@ -49,6 +59,17 @@ pub(crate) trait Records: Send {
 pub(crate) struct Context {
     pub(crate) stats: TraceStats,
     pub(crate) volumes: Volumes,
+    /// What the file does not say, and what was taken instead.
+    pub(crate) doubts: Vec<Doubt>,
+}
+
+impl Context {
+    /// Notes what is in doubt, once.
+    pub(crate) fn doubt(&mut self, doubt: Doubt) {
+        if !self.doubts.contains(&doubt) {
+            self.doubts.push(doubt);
+        }
+    }
 }
 
 /// Why a line or record yields no request of its own.
@@ -94,6 +115,10 @@ pub struct TraceStats {
     pub moved_addresses: u64,
     /// Requests cut in pieces because compaction had placed their chunks apart.
     pub split_requests: u64,
+    /// Files of an archive that were read together.
+    pub members: u64,
+    /// Files of an archive that are no trace.
+    pub strangers: Vec<String>,
     /// The event that stands for a request, where the format records several (`Q`, `D`, `I` or `C`).
     pub event: Option<char>,
 }
@@ -126,6 +151,15 @@ impl TraceStats {
             (self.moved_addresses, "wrapped requests, moved down to end at the capacity".into()),
             (self.split_requests, "requests cut in pieces by compaction".into()),
         ];
-        all.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{what}: {count}")).collect()
+        let counts = all.into_iter().filter(|(count, _)| *count > 0);
+        let mut notes: Vec<String> = counts.map(|(count, what)| format!("{what}: {count}")).collect();
+        if self.members > 1 {
+            notes.push(format!("files of the archive, merged by time: {}", self.members));
+        }
+        if let [first, rest @ ..] = &self.strangers[..] {
+            let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+            notes.push(format!("files of the archive that are no trace, passed over: {first}{more}"));
+        }
+        notes
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flash::units::Span;
 
-use super::{Event, ExtentRule, Format, TraceInfo, TraceOptions, info, open};
+use super::{Doubt, Event, ExtentRule, Format, NamedUnits, SizeUnit, TraceInfo, TraceOptions, info, open};
 use crate::{Pacing, Source};
 
 fn folder() -> Option<PathBuf> {
@@ -41,13 +41,13 @@ const fn sample(
 }
 
 use Format::{
-    Blkparse, Blkreplay, Blktrace, CloudPhysics, Disksim, DisksimPages, Iolog, Mqsim, Msr, Nexus5, Spc, Systor,
-    Tencent, Vscsi,
+    Blkparse, Blkreplay, Blktrace, CloudPhysics, Disksim, DisksimPages, Fiu, Iolog, Mqsim, Msr, Nexus5, Spc, Systor,
+    Tencent, Vscsi, Wpa,
 };
 
 // Counted by another reader, in another language: see the README beside the samples. Where ours differ, a comment
 // says why.
-const SAMPLES: [Sample; 27] = [
+const SAMPLES: &[Sample] = &[
     sample("umass-spc/Financial1_head10k.spc.zst", Spc, (10_000, 40.77, 22, 0), (259.601, 0.478)),
     sample("umass-spc/fin1_leokang.trace.zst", DisksimPages, (50_000, 58.4, 1, 0), (853.403, 0.478)),
     sample("umass-spc/websearch1_leokang.trace.zst", DisksimPages, (50_000, 99.98, 1, 0), (128.661, 16.673)),
@@ -79,6 +79,9 @@ const SAMPLES: [Sample; 27] = [
     sample("blktrace-bin/takeoverjp_sample.blktrace.0.zst", Blktrace, (963, 100.0, 1, 0), (0.345, 1_182.601)),
     sample("fio/smr_iolog_v2.log.zst", Iolog, (9_441, 0.0, 1, 0), (0.0, 1.0)),
     sample("disksim/ascii.trace.zst", Disksim, (100_000, 79.63, 14, 0), (1_532.936, 1.133)),
+    sample("desktop/windows10_wpa_excerpt.csv.zst", Wpa, (3_000, 94.833, 1, 0), (0.990, 180.584)),
+    sample("fiu/cheetah_mail_1k.blkparse.zst", Fiu, (1_000, 89.8, 1, 0), (0.749, 242.472)),
+    sample("blkreplay/two-headers-excerpt.load.gz", Blkreplay, (500, 1.6, 1, 0), (0.200, 23.811)),
     sample("disksim/ssd-postmark-aligned2.trace.zst", Disksim, (62_257, 83.17, 1, 0), (490.437, 21.32)),
 ];
 
@@ -112,7 +115,7 @@ fn compare(sample: &Sample, info: &TraceInfo, faults: &mut Vec<String>) {
 fn every_sample_is_read_whole_and_agrees_with_what_is_known() {
     let Some(folder) = folder() else { return };
     let mut faults = Vec::new();
-    for sample in &SAMPLES {
+    for sample in SAMPLES {
         match info(&folder.join(sample.path), &options(sample)) {
             Ok(info) => compare(sample, &info, &mut faults),
             Err(error) => faults.push(error.to_string()),
@@ -124,7 +127,7 @@ fn every_sample_is_read_whole_and_agrees_with_what_is_known() {
 #[test]
 fn every_sample_is_a_source_once_it_is_compacted() {
     let Some(folder) = folder() else { return };
-    for sample in &SAMPLES {
+    for sample in SAMPLES {
         let options = TraceOptions { extent: ExtentRule::Compact, ..options(sample) };
         let mut source = open(&folder.join(sample.path), &options).unwrap();
         let (mut arrivals, mut last) = (0, flash::units::Time::ZERO);
@@ -139,23 +142,38 @@ fn every_sample_is_a_source_once_it_is_compacted() {
 }
 
 #[test]
+fn guesses_are_told_where_they_are_doubtful_and_nowhere_else() {
+    let Some(folder) = folder() else { return };
+    for sample in SAMPLES.iter().filter(|sample| matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
+        // As a user would, who does not know that the sizes are in pages.
+        let source = open(&folder.join(sample.path), &TraceOptions::default()).unwrap();
+        let units = source.doubts().iter().filter(|doubt| matches!(doubt, Doubt::TimeUnit { .. })).count();
+        let pages = source.doubts().iter().any(|doubt| matches!(doubt, Doubt::SizeUnit { .. }));
+        let rates = source.doubts().iter().any(|doubt| matches!(doubt, Doubt::Rate { .. }));
+        assert_eq!((units, pages, rates), (1, sample.format == DisksimPages, false), "{}", sample.path);
+    }
+    // Formats that say what they mean, or have one meaning.
+    for sample in SAMPLES.iter().filter(|sample| !matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
+        let source = open(&folder.join(sample.path), &options(sample)).unwrap();
+        assert_eq!(source.doubts(), [], "{}", sample.path);
+    }
+}
+
+#[test]
+fn pages_by_their_unit_are_those_by_the_name_of_the_format() {
+    let Some(folder) = folder() else { return };
+    let path = folder.join("umass-spc/fin1_leokang.trace.zst");
+    let units = NamedUnits { size: Some(SizeUnit::PAGE), ..NamedUnits::default() };
+    let by_unit = info(&path, &TraceOptions { units, ..TraceOptions::default() }).unwrap();
+    let by_name = info(&path, &TraceOptions { format: Some(DisksimPages), ..TraceOptions::default() }).unwrap();
+    assert_eq!((by_unit.reads, by_unit.writes), (by_name.reads, by_name.writes));
+}
+
+#[test]
 fn the_cpus_of_a_recording_agree_with_the_issues_another_reader_found() {
     let Some(folder) = folder() else { return };
-    let tar = std::fs::read(folder.join("blktrace-bin/keks.blktrace.tar")).unwrap();
-    let dir = tempfile::tempdir().unwrap();
-    let mut at = 0;
-    // A tar is blocks of 512 bytes: a header with the name and the length in octal, then the file.
-    while at + 512 <= tar.len() && tar[at] != 0 {
-        let text = |from: usize, to: usize| {
-            String::from_utf8_lossy(&tar[at + from..at + to]).trim_matches(['\0', ' ']).to_owned()
-        };
-        let (name, length) = (text(0, 100), usize::from_str_radix(&text(124, 136), 8).unwrap());
-        let path = dir.path().join(Path::new(&name).file_name().unwrap());
-        std::fs::write(&path, &tar[at + 512..at + 512 + length]).unwrap();
-        at += 512 + length.div_ceil(512) * 512;
-    }
     let options = TraceOptions { event: Event::Issue, ..TraceOptions::default() };
-    let mut source = open(&dir.path().join("keks.blktrace"), &options).unwrap();
+    let mut source = open(&folder.join("blktrace-bin/keks.blktrace.tar"), &options).unwrap();
     let mut ours = Vec::new();
     while let Some(arrival) = source.next().unwrap() {
         ours.push((arrival.at.as_ps() / 1_000, arrival.io.start.get(), arrival.io.sectors.get()));
@@ -168,5 +186,6 @@ fn the_cpus_of_a_recording_agree_with_the_issues_another_reader_found() {
     });
     let missing: Vec<_> = theirs.filter(|issue| !ours.contains(issue)).collect();
     assert!(missing.is_empty(), "{} issues are missing, the first {:?}", missing.len(), missing[0]);
+    assert_eq!((source.stats().members, source.stats().strangers.len()), (8, 0));
     println!("{} issues", ours.len());
 }

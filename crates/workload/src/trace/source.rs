@@ -1,20 +1,23 @@
 //! A trace as a source of requests.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use flash::io::{Io, IoKind};
 use flash::units::{Lba, Time};
 
 use super::extent::{Misfit, Placer};
+use super::guess::Doubt;
 use super::pass::{Pass, Timed};
 use super::record::Context;
+use super::stored::TraceFile;
+use super::units::Units;
 use super::volume::{VolumeFault, VolumeRule, Volumes};
 use super::{Format, TraceOptions, TraceStats};
 use crate::{Arrival, Pacing, Source, SourceError};
 
 /// A trace file, read as a [`Source`]. See the [module](super) for what happens on the way.
 pub struct TraceSource {
-    path: PathBuf,
+    file: TraceFile,
     options: TraceOptions,
     context: Context,
     pass: Pass,
@@ -27,6 +30,8 @@ pub struct TraceSource {
     /// Requests of the first reading and the time of its last, before scaling.
     read: u64,
     last: Time,
+    /// Where the request handed out last stands: part and line.
+    place: (u16, u64),
     /// What is left of a request that compaction cut in pieces.
     rest: Option<(Timed, Io)>,
     /// An error or the end: it stays.
@@ -38,6 +43,10 @@ pub struct TraceSource {
 /// # Errors
 /// If the file cannot be read or its format is not known, or if the options ask for nothing.
 pub fn open(path: &Path, options: &TraceOptions) -> Result<TraceSource, SourceError> {
+    open_from(TraceFile::at(path), options)
+}
+
+pub(crate) fn open_from(mut file: TraceFile, options: &TraceOptions) -> Result<TraceSource, SourceError> {
     let refuse = |message: &str, remedy: &str| Err(SourceError::new(message, remedy));
     if options.limit == Some(0) {
         return refuse("a limit of 0 requests reads nothing", "ask for at least one with --limit");
@@ -55,10 +64,14 @@ pub fn open(path: &Path, options: &TraceOptions) -> Result<TraceSource, SourceEr
     if scale < 0.0 || scale >= u64::MAX as f64 {
         return refuse("the time scale is beyond 2^32", "scale by less");
     }
+    if options.repeat > 1 {
+        file.keep()?;
+    }
     let mut context = Context::new(options);
-    let pass = Pass::open(path, options, &mut context)?;
+    let pass = Pass::open(&file, options, &mut context)?;
     Ok(TraceSource {
-        path: path.to_path_buf(),
+        file,
+        place: (0, 0),
         placer: Placer::new(options.extent, options.capacity),
         options: options.clone(),
         context,
@@ -78,7 +91,7 @@ const SCALE_ONE: u64 = 1 << 32;
 
 impl Context {
     pub(crate) fn new(options: &TraceOptions) -> Self {
-        Self { stats: TraceStats::default(), volumes: Volumes::new(options.volume.as_deref()) }
+        Self { stats: TraceStats::default(), volumes: Volumes::new(options.volume.as_deref()), doubts: Vec::new() }
     }
 }
 
@@ -95,6 +108,18 @@ impl TraceSource {
         &self.context.stats
     }
 
+    /// What the file does not say, and what was taken instead.
+    #[must_use]
+    pub fn doubts(&self) -> &[Doubt] {
+        &self.context.doubts
+    }
+
+    /// The units of its numbers, where they are a convention of its format.
+    #[must_use]
+    pub fn units(&self) -> Option<Units> {
+        self.format().units().map(|own| self.options.units.over(own))
+    }
+
     /// The names of the volumes met so far, in the order of their appearance.
     #[must_use]
     pub fn volumes(&self) -> &[String] {
@@ -109,6 +134,7 @@ impl TraceSource {
             if let Some(timed) = self.pass.next(&mut self.context)? {
                 self.read += 1;
                 self.last = timed.at;
+                self.place = (timed.part, timed.line);
                 let start = self.start_of(&timed)?;
                 return self.place(timed, Io { start, ..timed.io }).map(Some);
             }
@@ -124,7 +150,7 @@ impl TraceSource {
             };
             self.base = Time::from_ps(base);
             self.read = 0;
-            self.pass = Pass::open(&self.path, &self.options, &mut self.context)?;
+            self.pass = Pass::open(&self.file, &self.options, &mut self.context)?;
         }
     }
 
@@ -140,12 +166,12 @@ impl TraceSource {
             let name = self.context.volumes.name(timed.volume);
             match (fault, self.options.volumes) {
                 (VolumeFault::BeyondStride, VolumeRule::Stride(stride)) => self.pass.error(
-                    timed.line,
+                    (timed.part, timed.line),
                     format!("{} + {} of volume {name} leaves its stretch of {stride}", io.start, io.sectors),
                     "give each volume more room, or keep them apart with --extent compact",
                 ),
                 _ => self.pass.error(
-                    timed.line,
+                    (timed.part, timed.line),
                     format!(
                         "a second volume appears, {name} after {}: each has a sector zero of its own, and the device \
                          has one",
@@ -180,7 +206,7 @@ impl TraceSource {
 
     #[cold]
     fn too_long(&self, remedy: &str) -> SourceError {
-        SourceError::new("lasts longer than the 213 days of simulated time", remedy).in_file(&self.path)
+        self.fault("lasts longer than the 213 days of simulated time".to_owned(), remedy.to_owned())
     }
 
     #[cold]
@@ -199,7 +225,7 @@ impl TraceSource {
                 "use a larger device, read less of the trace with --limit, or use --extent wrap",
             ),
         };
-        self.pass.error(timed.line, message, remedy)
+        self.pass.error((timed.part, timed.line), message, remedy)
     }
 }
 
@@ -221,8 +247,12 @@ impl Source for TraceSource {
         self.options.pacing.unwrap_or_else(|| self.pass.pacing())
     }
 
+    fn fault(&self, message: String, remedy: String) -> SourceError {
+        self.pass.error(self.place, message, remedy)
+    }
+
     fn notes(&self) -> Vec<String> {
-        self.context.stats.notes()
+        self.context.doubts.iter().map(Doubt::to_string).chain(self.context.stats.notes()).collect()
     }
 
     fn len_hint(&self) -> Option<u64> {

@@ -4,12 +4,15 @@
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, ticks, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::units::Units;
+use super::{Format, TraceOptions};
 
-pub(crate) struct Spc;
+pub(crate) struct Spc {
+    units: Units,
+}
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
@@ -22,8 +25,8 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Spc {
     const LAYOUT: &'static str = "ASU,sector,bytes,r|w,seconds";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        Ok(Self)
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self { units: options.units_of(format) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
@@ -36,13 +39,12 @@ impl LineFormat for Spc {
             b"w" | b"W" => IoKind::Write,
             other => return Err(Fault::new(format!("the opcode is neither r nor w: `{}`", printable(other)))),
         };
-        let at = ticks(fields.next(), 12, "time")?;
+        let at = self.units.time(fields.next(), "time")?;
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let offset = start.checked_mul(512).ok_or_else(|| Fault::new(format!("the sector is too large: {start}")))?;
-        let (start, sectors) = bytes_extent(offset, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(asu), kind }))
+        let (start, sectors) = self.units.extent(start, bytes)?;
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(asu), kind }))
     }
 }
 

@@ -4,19 +4,24 @@
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, bytes_extent, present, printable, ticks, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::units::Units;
+use super::{Format, TraceOptions};
 
-pub(crate) struct Systor;
+pub(crate) struct Systor {
+    units: Units,
+}
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
         let fields: Vec<_> = Fields::new(line, b',').take(7).collect();
         match fields[..] {
             [b"Timestamp", b"Response", b"IOType", ..] => true,
-            [at, _, [b'R' | b'W'], lun, offset, size] => [at, lun, offset, size].into_iter().all(is_number),
+            [at, _, [b'R' | b'W' | b'r' | b'w'], lun, offset, size] => {
+                [at, lun, offset, size].into_iter().all(is_number)
+            }
             _ => false,
         }
     })
@@ -25,8 +30,8 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Systor {
     const LAYOUT: &'static str = "seconds,response,R|W,LUN,byte,bytes";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        Ok(Self)
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self { units: options.units_of(format) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
@@ -35,13 +40,13 @@ impl LineFormat for Systor {
             return Ok(Parsed::Skip(Skip::Header));
         }
         let mut fields = Fields::new(line, b',');
-        let at = ticks(fields.next(), 12, "time")?;
+        let at = self.units.time(fields.next(), "time")?;
         if fields.next().is_none() {
             present(None, "response time")?;
         }
         let kind = match present(fields.next(), "type")? {
-            b"R" => IoKind::Read,
-            b"W" => IoKind::Write,
+            b"R" | b"r" => IoKind::Read,
+            b"W" | b"w" => IoKind::Write,
             other => return Err(Fault::new(format!("the type is neither R nor W: `{}`", printable(other)))),
         };
         let lun = present(fields.next(), "LUN")?;
@@ -50,8 +55,8 @@ impl LineFormat for Systor {
         if bytes == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        let (start, sectors) = bytes_extent(offset, bytes)?;
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(lun), kind }))
+        let (start, sectors) = self.units.extent(offset, bytes)?;
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(lun), kind }))
     }
 }
 

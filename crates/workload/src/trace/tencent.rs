@@ -4,12 +4,15 @@
 
 use flash::io::IoKind;
 
-use super::TraceOptions;
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, sectors_extent, ticks, whole};
+use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::units::Units;
+use super::{Format, TraceOptions};
 
-pub(crate) struct Tencent;
+pub(crate) struct Tencent {
+    units: Units,
+}
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
@@ -21,13 +24,13 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
 impl LineFormat for Tencent {
     const LAYOUT: &'static str = "seconds,sector,sectors,0|1,volume";
 
-    fn start(_: &Head<'_>, _: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        Ok(Self)
+    fn start(_: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        Ok(Self { units: options.units_of(format) })
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
         let mut fields = Fields::new(line, b',');
-        let at = ticks(fields.next(), 12, "time")?;
+        let at = self.units.time(fields.next(), "time")?;
         let start = whole(fields.next(), "sector")?;
         let sectors = whole(fields.next(), "size")?;
         let kind = match present(fields.next(), "type")? {
@@ -38,11 +41,11 @@ impl LineFormat for Tencent {
             }
         };
         let volume = present(fields.next(), "volume")?;
-        let (start, sectors) = sectors_extent(start, sectors)?;
+        let (start, sectors) = self.units.extent(start, sectors)?;
         if sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record { at, line: 0, start, sectors, volume: context.volumes.id(volume), kind }))
+        Ok(Parsed::Request(Record { at, line: 0, part: 0, start, sectors, volume: context.volumes.id(volume), kind }))
     }
 }
 

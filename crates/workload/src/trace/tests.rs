@@ -190,7 +190,7 @@ fn a_corrupt_gzip_is_named_with_its_line() {
 }
 
 /// A line or two of each text format, to be damaged.
-const LINES: [(Format, &str); 11] = [
+const LINES: [(Format, &str); 14] = [
     (Format::Spc, "0,100,1000,w,5.000001\n3,7,512,R,5.5\n"),
     (Format::Msr, "128166000000000001,alpha,2,Read,1000,4096,77\n"),
     (Format::Systor, "Timestamp,Response,IOType,LUN,Offset,Size\n1456000000.000000500,,R,4,512,1024\n"),
@@ -201,8 +201,115 @@ const LINES: [(Format, &str); 11] = [
     (Format::Mqsim, "1500 3 80 2 1\n"),
     (Format::Blkreplay, "start ; sector; length ; op\n 0.5 ;  8 ; 16 ;RA ; 0.0\n"),
     (Format::Iolog, "fio version 3 iolog\n15 f read 512 512\n20 f sync\n"),
+    (Format::Fiu, "1000 12 a b 800 8 W 6 0 0123456789abcdef0123456789abcdef\n"),
+    (Format::Wpa, "IO Type;Init Time (s);Size (B);Min Offset;Disk\nRead;1,5;4.096;0x2000;1\n"),
+    (Format::Csv, "time,op,offset,size\n1.5,R,0x200,\"512\"\n"),
     (Format::Blkparse, "  8,0    1        5     0.000002000   100  Q FWFS 128 + 16 [a]\n"),
 ];
+
+#[test]
+fn marks_blanks_and_ends_of_lines_do_not_matter() {
+    // The same requests, as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
+    for (format, text) in LINES {
+        let options = TraceOptions { format: Some(format), volumes: VolumeRule::Overlay, ..defaults() };
+        let plain = read(text.as_bytes(), &options).unwrap().0;
+        let crlf = format!("\u{feff}\r\n  \n# a comment\r\n{}\r\n\r\n", text.trim_end().replace('\n', " \t\r\n"));
+        assert_eq!(read(crlf.as_bytes(), &options).unwrap().0, plain, "{format}");
+        if !matches!(format, Format::Csv) {
+            let detected = TraceOptions { volumes: VolumeRule::Overlay, ..defaults() };
+            assert_eq!(read(crlf.as_bytes(), &detected).unwrap().0, plain, "{format}");
+        }
+    }
+}
+
+#[test]
+fn wide_letters_are_refused_with_a_remedy() {
+    let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(FIVE.bytes().flat_map(|byte| [byte, 0])).collect();
+    for format in [None, Some(Format::Spc)] {
+        let error = read(&wide, &TraceOptions { format, ..defaults() }).unwrap_err();
+        assert!(error.message.contains("UTF-16") && error.remedy.contains("iconv"), "{error}");
+    }
+}
+
+#[test]
+fn units_can_be_named_where_they_are_a_convention() {
+    let units = |time, address, size| TraceOptions { units: NamedUnits { time, address, size }, ..defaults() };
+    let page = Some(SizeUnit::PAGE);
+    let text = "0,2,1,w,1.5\n0,3,2,r,2.25\n";
+    let some = arrivals(text, &units(Some(TimeUnit::Millisecond), page, page));
+    assert_eq!(some[1].at.as_ps(), 750_000_000);
+    assert_eq!((some[1].io.start.get(), some[1].io.sectors.get()), (24, 16));
+    // The microseconds of the issue: a thousand times as long as nanoseconds.
+    let text = "0 0 280605840 2 1\n500 0 280605842 2 1\n";
+    assert_eq!(arrivals(text, &defaults())[1].at.as_ps(), 500_000);
+    assert_eq!(arrivals(text, &units(Some(TimeUnit::Microsecond), None, None))[1].at.as_ps(), 500_000_000);
+    // Where the file says its units there is nothing to name.
+    for (text, format) in
+        [("fio version 3 iolog\n15 f read 512 512\n", "iolog"), ("time,op,offset,size\n1,R,0,512\n", "csv")]
+    {
+        let options = units(None, None, page);
+        let error = error(text, &TraceOptions { format: Format::from_name(format), ..options });
+        assert!(error.message.contains("--size-unit has no meaning for") && error.message.contains(format), "{error}");
+    }
+    let both = TraceOptions { columns: Some(Columns::default()), format: Some(Format::Spc), ..defaults() };
+    assert!(error(text, &both).message.contains("--format says spc"));
+}
+
+#[test]
+fn parquet_is_read_through_another_compression() {
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("t.parquet");
+    convert(file(FIVE.as_bytes()).path(), &to, &defaults()).unwrap();
+    let bytes = std::fs::read(&to).unwrap();
+    let packed = zstd::encode_all(&bytes[..], 1).unwrap();
+    assert_eq!(read(&packed, &defaults()).unwrap().0, arrivals(FIVE, &defaults()));
+}
+
+/// A FIFO that a thread fills with `bytes`.
+#[cfg(unix)]
+fn piped<T>(bytes: &[u8], read: impl FnOnce(&std::path::Path) -> T) -> T {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    std::thread::scope(|scope| {
+        // A reader that has seen enough closes the pipe: that is no fault of the writer.
+        scope.spawn(|| {
+            std::fs::OpenOptions::new()
+                .write(true)
+                .open(&path)
+                .and_then(|mut pipe| std::io::Write::write_all(&mut pipe, bytes))
+        });
+        read(&path)
+    })
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_read_once_or_kept() {
+    let all = |path: &std::path::Path, options: &TraceOptions| {
+        let mut source = open(path, options).unwrap();
+        let mut out = Vec::new();
+        while let Some(arrival) = source.next().unwrap() {
+            out.push(arrival);
+        }
+        out
+    };
+    let long: String = (0..50_000).map(|n| format!("0,{n},512,w,{n}.5\n")).collect();
+    let packed = zstd::encode_all(long.as_bytes(), 1).unwrap();
+    for bytes in [long.as_bytes(), &packed] {
+        assert_eq!(piped(bytes, |path| all(path, &defaults())), arrivals(&long, &defaults()));
+        let thrice = TraceOptions { repeat: 3, limit: Some(1_000), ..defaults() };
+        assert_eq!(piped(bytes, |path| all(path, &thrice)), arrivals(&long, &thrice));
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let to = dir.path().join("t.parquet");
+    let stats = piped(FIVE.as_bytes(), |path| convert(path, &to, &defaults()).unwrap().stats);
+    assert_eq!(stats.requests, 5);
+    let parquet = std::fs::read(&to).unwrap();
+    assert_eq!(piped(&parquet, |path| all(path, &defaults())), arrivals(FIVE, &defaults()));
+    assert_eq!(piped(FIVE.as_bytes(), |path| info(path, &defaults()).unwrap().requests), 5);
+    assert_eq!(piped(b"", |path| open(path, &defaults()).err().unwrap().message), "the file is empty");
+}
 
 proptest! {
     /// Whatever a file holds, it is read or refused: nothing panics, and nothing read is beyond the device.

@@ -38,7 +38,7 @@ pub(crate) trait LineFormat: Sized + Send + 'static {
     const LAYOUT: &'static str;
 
     /// The reader's state before the first line.
-    fn start(head: &Head<'_>, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault>;
+    fn start(head: &Head<'_>, format: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault>;
 
     /// Reads one line, neither blank nor a comment. The reader fills in its number.
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault>;
@@ -65,11 +65,22 @@ pub(crate) fn open<F: LineFormat>(
     context: &mut Context,
 ) -> Result<Box<dyn Records>, SourceError> {
     let path = input.path().to_path_buf();
+    refuse_wide(&mut input)?;
+    input.skip_byte_order_mark()?;
     let head = Head::of(input.head()?);
-    let parser = F::start(&head, options, context).map_err(|fault| {
+    let parser = F::start(&head, format, options, context).map_err(|fault| {
         SourceError::new(fault.message(), format!("{} lines are `{}`", format.name(), F::LAYOUT)).in_file(&path)
     })?;
     Ok(Box::new(Text { input, parser, format, pending: None }))
+}
+
+/// Refuses text of two bytes a letter, which some programs of Windows write.
+pub(crate) fn refuse_wide(input: &mut Input) -> Result<(), SourceError> {
+    if matches!(input.head()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
+        let remedy = "convert it with `iconv -f UTF-16 -t UTF-8 FILE`, or export it in UTF-8";
+        return Err(SourceError::new("the text is in UTF-16, and UTF-8 is read", remedy).in_file(input.path()));
+    }
+    Ok(())
 }
 
 impl<F: LineFormat> Records for Text<F> {
@@ -163,6 +174,13 @@ impl<'a> Words<'a> {
     #[inline]
     pub(crate) fn new(line: &'a [u8]) -> Self {
         Self(line)
+    }
+}
+
+impl<'a> Words<'a> {
+    /// What has not yet been taken.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.0
     }
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Volumes {
     wanted: Vec<bool>,
     only: Option<String>,
     last: (Vec<u8>, u32),
+    /// What a volume without a name is called.
+    unnamed: Vec<u8>,
 }
 
 impl Volumes {
@@ -61,10 +63,24 @@ impl Volumes {
     /// The index of the volume that a file calls `key`.
     #[inline]
     pub(crate) fn id(&mut self, key: &[u8]) -> u32 {
+        if key.is_empty() && !self.unnamed.is_empty() {
+            let key = std::mem::take(&mut self.unnamed);
+            let id = self.id(&key);
+            self.unnamed = key;
+            return id;
+        }
         if !self.names.is_empty() && self.last.0 == key {
             return self.last.1;
         }
         self.look_up(key)
+    }
+
+    /// From here on volumes without a name have this one: that of the file they are in.
+    pub(crate) fn call_unnamed(&mut self, name: &[u8]) {
+        if self.unnamed != name {
+            self.unnamed.clear();
+            self.unnamed.extend_from_slice(name);
+        }
     }
 
     fn look_up(&mut self, key: &[u8]) -> u32 {

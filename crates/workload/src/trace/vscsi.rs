@@ -130,7 +130,7 @@ impl Records for Vscsi {
                 return Err(damaged(format!("sector {sector} is beyond 2^64 bytes")));
             };
             let at = i128::from(time) * TICK;
-            return Ok(Some(Record { at, line, start, sectors, volume: context.volumes.id(b""), kind }));
+            return Ok(Some(Record { at, line, part: 0, start, sectors, volume: context.volumes.id(b""), kind }));
         }
     }
 

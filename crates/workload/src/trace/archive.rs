@@ -1,0 +1,261 @@
+//! A tar of traces: its members are files of one recording (the CPUs of blktrace, the volumes of a server, the parts of a
+//! long trace) and are merged by time.
+//!
+//! Members may be compressed, each in its way. Those that are no trace (a licence, a README) are passed over and named
+//! in the notes. All others must be of one format. Members are read side by side, so a tar that is compressed or comes
+//! from a pipe is first unpacked into an anonymous temporary file.
+
+use std::path::PathBuf;
+
+use super::blktrace;
+use super::input::{Input, open_file};
+use super::merge::{Merged, Part};
+use super::record::{Context, Records};
+use super::stored::{Stored, unkept};
+use super::{Format, TraceOptions};
+use crate::SourceError;
+
+/// Bytes of a block of a tar; the first is the header of the first member.
+const BLOCK: usize = 512;
+/// Members at most: each is read through a buffer of its own.
+const MOST: usize = 1_000;
+
+/// True for the first bytes of a tar. A header carries the sum of its own bytes in octal, that field itself counted as
+/// blanks.
+pub(crate) fn looks(head: &[u8]) -> bool {
+    let Some(header) = head.get(..BLOCK) else { return false };
+    let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
+    let field = &header[148..156];
+    let own: u64 = field.iter().map(|byte| u64::from(*byte)).sum();
+    let digits = field.split(|byte| *byte == 0).next().unwrap_or_default().trim_ascii();
+    let said = std::str::from_utf8(digits).ok().and_then(|digits| u64::from_str_radix(digits, 8).ok());
+    header[0] != 0 && said == Some(sum - own + 8 * u64::from(b' '))
+}
+
+/// Opens the members of a tar.
+pub(crate) fn open(
+    mut input: Input,
+    options: &TraceOptions,
+    context: &mut Context,
+) -> Result<(Format, Box<dyn Records>), SourceError> {
+    let path = input.path().to_path_buf();
+    let damaged = |error: &std::io::Error| {
+        SourceError::new(
+            format!("the tar is damaged or cut short ({error})"),
+            "fetch it again, or test it with `tar -tf`",
+        )
+        .in_file(&path)
+    };
+    let stored = if input.is_plain_file() {
+        Stored::of(open_file(&path)?).map_err(|error| damaged(&error))?
+    } else {
+        let file = input.spool()?;
+        Stored::of(file).map_err(|error| unkept(&path, &error))?
+    };
+    let members = members(&stored).map_err(|error| damaged(&error))?;
+    if members.len() > MOST {
+        let message = format!("the tar holds {} files; {MOST} are read at most", members.len());
+        return Err(SourceError::new(message, "unpack it and read a part").in_file(&path));
+    }
+    let named = options.known_format()?;
+    let mut found: Vec<(String, Format, Input)> = Vec::new();
+    let mut strangers = Vec::new();
+    for (name, from, len) in members {
+        let mut shown = path.clone().into_os_string();
+        shown.push(format!(":{name}"));
+        let mut member = Input::stream(PathBuf::from(shown), Box::new(stored.piece(from, len)))?;
+        if member.head()?.is_empty() {
+            continue;
+        }
+        match named.map_or_else(|| Format::of(&mut member), |named| Ok(Some(named)))? {
+            Some(format) => found.push((name, format, member)),
+            None => strangers.push(name),
+        }
+    }
+    let Some((first, format)) = found.first().map(|(name, format, _)| (name.clone(), *format)) else {
+        let message = format!("the tar holds no file of a known format{}", listing(&strangers));
+        return Err(
+            SourceError::new(message, "unpack it, and name the format of the trace with --format").in_file(&path)
+        );
+    };
+    if let Some((other, of, _)) = found.iter().find(|(_, of, _)| *of != format) {
+        let message = format!("the tar holds traces of two formats: {first} is {format}, {other} is {of}");
+        return Err(SourceError::new(message, "unpack it and read one at a time").in_file(&path));
+    }
+    context.stats.members = found.len() as u64;
+    context.stats.strangers = strangers;
+    if format == Format::Blktrace {
+        let records = blktrace::open_all(found.into_iter().map(|(_, _, input)| input).collect(), options, context)?;
+        return Ok((format, records));
+    }
+    let alone = found.len() == 1;
+    let mut parts = Vec::new();
+    for (name, format, input) in found {
+        let path = input.path().to_path_buf();
+        let volume = if alone { Vec::new() } else { name.into_bytes() };
+        parts.push(Part { path, volume, records: format.open_surveyed(named.is_none(), input, options, context)? });
+    }
+    Ok((format, Box::new(Merged::new(parts))))
+}
+
+/// The files of a tar: name, beginning, length.
+fn members(stored: &Stored) -> std::io::Result<Vec<(String, u64, u64)>> {
+    let mut members = Vec::new();
+    for entry in tar::Archive::new(stored.again()).entries_with_seek()? {
+        let entry = entry?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        match entry.header().entry_type() {
+            tar::EntryType::Regular | tar::EntryType::Continuous => {
+                let (from, len) = (entry.raw_file_position(), entry.size());
+                if !stored.holds(from, len) {
+                    return Err(std::io::Error::other(format!("{name} is not there whole")));
+                }
+                members.push((name, from, len));
+            }
+            tar::EntryType::GNUSparse => return Err(std::io::Error::other(format!("{name} has holes"))),
+            _ => {}
+        }
+    }
+    Ok(members)
+}
+
+fn listing(names: &[String]) -> String {
+    match names {
+        [] => String::new(),
+        [first, rest @ ..] if rest.is_empty() => format!(", only {first}"),
+        [first, rest @ ..] => format!(", only {first} and {} more", rest.len()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::super::testing::file;
+    use super::super::{VolumeRule, convert, info, open as open_trace};
+    use super::*;
+    use crate::{Arrival, Source};
+
+    fn tar_of(members: &[(&str, &[u8])]) -> Vec<u8> {
+        let mut builder = tar::Builder::new(Vec::new());
+        for (name, bytes) in members {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(bytes.len() as u64);
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, *bytes).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut w = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        w.write_all(bytes).unwrap();
+        w.finish().unwrap()
+    }
+
+    fn read(bytes: &[u8], options: &TraceOptions) -> Result<(Vec<Arrival>, Vec<String>, Vec<String>), SourceError> {
+        let file = file(bytes);
+        let mut source = open_trace(file.path(), options)?;
+        let mut out = Vec::new();
+        while let Some(arrival) = source.next()? {
+            out.push(arrival);
+        }
+        Ok((out, source.volumes().to_vec(), source.notes()))
+    }
+
+    fn starts(arrivals: &[Arrival]) -> Vec<(u64, u64)> {
+        arrivals.iter().map(|a| (a.at.as_ps() / 100_000, a.io.start.get())).collect()
+    }
+
+    const FIRST: &[u8] = b"1000,a,0,Read,0,512,1\n1030,a,0,Read,512,512,1\n";
+    const SECOND: &[u8] = b"1010,a,1,Write,1024,512,1\n1040,a,1,Write,1536,512,1\n";
+
+    fn overlaid() -> TraceOptions {
+        TraceOptions { volumes: VolumeRule::Overlay, ..TraceOptions::default() }
+    }
+
+    #[test]
+    fn members_are_merged_by_time_through_every_wrapping() {
+        let long = format!("{}/second.csv.gz", "a-long-name".repeat(12));
+        let tar = tar_of(&[
+            ("first.csv", FIRST),
+            (&long, &gzip(SECOND)),
+            ("README", b"Some words, and no trace.\n"),
+            ("empty.csv", b""),
+        ]);
+        let whole = zstd::encode_all(&tar[..], 1).unwrap();
+        for bytes in [&tar, &gzip(&tar), &whole] {
+            let (arrivals, volumes, notes) = read(bytes, &overlaid()).unwrap();
+            assert_eq!(starts(&arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
+            assert_eq!(volumes, ["a,0", "a,1"]);
+            let wanted = [
+                "files of the archive, merged by time: 2",
+                "files of the archive that are no trace, passed over: README",
+            ];
+            assert_eq!(notes, wanted);
+        }
+        // It is read again where that is asked for, and converted.
+        let twice = TraceOptions { repeat: 2, ..overlaid() };
+        assert_eq!(read(&gzip(&tar), &twice).unwrap().0.len(), 8);
+        let (dir, from) = (tempfile::tempdir().unwrap(), file(&gzip(&tar)));
+        let to = dir.path().join("t.parquet");
+        assert_eq!(convert(from.path(), &to, &TraceOptions::default()).unwrap().stats.requests, 4);
+        // What was converted can be a member, too.
+        let again = read(&tar_of(&[("t.parquet", &std::fs::read(&to).unwrap())]), &overlaid()).unwrap();
+        assert_eq!(starts(&again.0), [(0, 0), (10, 2), (30, 1), (40, 3)]);
+    }
+
+    #[test]
+    fn faults_name_the_member_and_its_line() {
+        let damaged = [SECOND, b"1050,a,1,Write,x,512,1\n"].concat();
+        let error = read(&tar_of(&[("first.csv", FIRST), ("b/second.csv", &damaged)]), &overlaid()).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains(":b/second.csv:3: the offset is not a number"), "{text}");
+        // A request that does not fit is named by its member, too, and so is one that comes too late.
+        let small = TraceOptions { capacity: Some(flash::units::Sectors::new(3)), ..overlaid() };
+        let text = read(&tar_of(&[("first.csv", FIRST), ("second.csv", SECOND)]), &small).unwrap_err().to_string();
+        assert!(text.contains(":second.csv:2: ") && text.contains("beyond the capacity"), "{text}");
+        let late = [FIRST, b"1,a,0,Read,0,512,1\n"].concat();
+        let strict = TraceOptions { tolerance: flash::units::Span::from_ns(1), ..overlaid() };
+        let text = read(&tar_of(&[("s.csv", SECOND), ("l.csv", &late)]), &strict).unwrap_err().to_string();
+        assert!(text.contains(":l.csv:3: the time goes back"), "{text}");
+    }
+
+    #[test]
+    fn an_archive_that_is_no_recording_is_refused() {
+        let refused = |bytes: &[u8]| read(bytes, &overlaid()).unwrap_err().to_string();
+        let two = tar_of(&[("a.csv", FIRST), ("b.spc", b"0,0,512,w,1.0\n")]);
+        assert!(refused(&two).contains("two formats: a.csv is msr, b.spc is spc"));
+        assert!(
+            refused(&tar_of(&[("x", b"hello\n"), ("y", b"world\n")]))
+                .contains("no file of a known format, only x and 1 more")
+        );
+        let whole = tar_of(&[("a.csv", &FIRST.repeat(40)), ("b.csv", &SECOND.repeat(40))]);
+        assert!(refused(&whole[..1000]).contains("the tar is damaged or cut short"));
+        assert!(!looks(&[0; 512]) && !looks(b"short") && looks(&whole));
+        let mut changed = whole;
+        changed[3] ^= 1;
+        assert!(!looks(&changed));
+    }
+
+    #[test]
+    fn disks_without_a_name_are_kept_apart_by_their_files() {
+        let line =
+            |sector: u64| format!("start ; sector ; length ; op\n 1.0 ; {sector} ; 8 ; R ; 0 ; 0\n").into_bytes();
+        let (first, second) = (line(0), line(8));
+        let tar = tar_of(&[("a.load", &first), ("b.load", &second)]);
+        let error = read(&tar, &TraceOptions::default()).unwrap_err();
+        assert!(error.message.contains("a second volume appears, b.load after a.load"), "{error}");
+        assert_eq!(read(&tar, &overlaid()).unwrap().0.len(), 2);
+        assert_eq!(read(&tar_of(&[("a.load", &first)]), &TraceOptions::default()).unwrap().1, [""]);
+    }
+
+    #[test]
+    fn doubts_of_members_are_told_once() {
+        let member = b"100 0 8 8 1\n200 0 16 8 1\n";
+        let (_, _, notes) = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
+        assert_eq!(notes.iter().filter(|note| note.contains("--time-unit")).count(), 1, "{notes:?}");
+        let info = info(file(&tar_of(&[("a", member)])).path(), &TraceOptions::default()).unwrap();
+        assert_eq!((info.doubts.len(), info.times.len(), info.sizes.len()), (1, 4, 2));
+    }
+}

@@ -1,0 +1,358 @@
+//! A CSV whose columns the user names: whatever no other format fits.
+//!
+//! See [`Columns`] for the description. Fields may stand in double quotes. Numbers are decimal, or hexadecimal behind
+//! `0x`. An operation is a read if it begins with R, a write with W, a discard with D, T or U (unmap), a flush with F or S
+//! (sync), in either case of letters, unless the description gives the words.
+
+use flash::io::IoKind;
+
+use super::columns::{Columns, Delimiter, Place};
+use super::format::Head;
+use super::record::{Context, Record, Skip};
+use super::text::{Fault, LineFormat, Parsed, parse_whole, present, printable, whole};
+use super::{Format, TraceOptions};
+
+/// More columns than any table has.
+const MOST: usize = 1_000;
+
+pub(crate) struct Csv {
+    columns: Columns,
+    /// Numbers of the columns, once they are known: time, operation, offset, size, and perhaps volume.
+    at: Option<At>,
+    header: bool,
+}
+
+#[derive(Clone, Copy)]
+struct At {
+    time: usize,
+    op: usize,
+    offset: usize,
+    size: usize,
+    volume: Option<usize>,
+}
+
+/// The fields of a line of a table; a delimiter inside double quotes is none.
+pub(crate) fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(line);
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let begin = text.trim_ascii_start();
+        let blanks = text.len() - begin.len();
+        // A quoted field ends behind its closing quote; two quotes are one inside it.
+        let mut from = 0;
+        if begin.first() == Some(&b'"') && !text[..blanks].contains(&delimiter) {
+            let mut at = blanks + 1;
+            while let Some(quote) = text[at..].iter().position(|byte| *byte == b'"') {
+                at += quote + 1;
+                if text.get(at) != Some(&b'"') {
+                    break;
+                }
+                at += 1;
+            }
+            from = at;
+        }
+        let end = text[from..].iter().position(|byte| *byte == delimiter).map(|at| from + at);
+        rest = end.map(|end| &text[end + 1..]);
+        let field = text[..end.unwrap_or(text.len())].trim_ascii();
+        Some(match field {
+            [b'"', inner @ .., b'"'] => inner.trim_ascii(),
+            other => other,
+        })
+    })
+}
+
+impl Csv {
+    fn split<'a>(&self, line: &'a [u8]) -> Split<'a> {
+        match self.columns.delimiter {
+            Delimiter::Blanks => Split::Blanks(super::text::Words::new(line)),
+            delimiter => Split::Fields(Box::new(fields(line, delimiter.byte()))),
+        }
+    }
+
+    /// Finds the columns in the header line.
+    fn find(&self, line: &[u8]) -> Result<At, Fault> {
+        let names: Vec<&[u8]> = self.split(line).take(MOST).collect();
+        let find = |place: &Place, what: &str| match place {
+            Place::Numbered(number) => Ok(*number),
+            Place::Named(name) => {
+                let exact = names.iter().position(|other| *other == name.as_bytes());
+                let close = || names.iter().position(|other| other.eq_ignore_ascii_case(name.as_bytes()));
+                exact.or_else(close).ok_or_else(|| {
+                    let there: Vec<_> = names.iter().map(|name| printable(name)).collect();
+                    Fault::new(format!("the header has no column `{name}` for the {what}; it has {}", there.join(", ")))
+                })
+            }
+        };
+        let Columns { time, op, offset, size, volume, .. } = &self.columns;
+        Ok(At {
+            time: find(time, "time")?,
+            op: find(op, "operation")?,
+            offset: find(offset, "offset")?,
+            size: find(size, "size")?,
+            volume: volume.as_ref().map(|place| find(place, "volume")).transpose()?,
+        })
+    }
+
+    fn kind(&self, op: &[u8]) -> Result<IoKind, Fault> {
+        let Columns { reads, writes, .. } = &self.columns;
+        let is = |words: &[String]| words.iter().any(|word| op.eq_ignore_ascii_case(word.as_bytes()));
+        if is(reads) {
+            return Ok(IoKind::Read);
+        }
+        if is(writes) {
+            return Ok(IoKind::Write);
+        }
+        match op {
+            [b'R' | b'r', ..] if reads.is_empty() => Ok(IoKind::Read),
+            [b'W' | b'w', ..] if writes.is_empty() => Ok(IoKind::Write),
+            [b'D' | b'd' | b'T' | b't' | b'U' | b'u', ..] => Ok(IoKind::Discard),
+            [b'F' | b'f' | b'S' | b's', ..] => Ok(IoKind::Flush),
+            _ => Err(Fault::new(format!(
+                "the operation is neither a read nor a write: `{}` (give the words for them: read=..., write=...)",
+                printable(op)
+            ))),
+        }
+    }
+}
+
+/// A line in its columns.
+enum Split<'a> {
+    Blanks(super::text::Words<'a>),
+    Fields(Box<dyn Iterator<Item = &'a [u8]> + 'a>),
+}
+
+impl<'a> Iterator for Split<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        match self {
+            Self::Blanks(words) => words.next(),
+            Self::Fields(fields) => fields.next(),
+        }
+    }
+}
+
+/// A whole number, decimal or hexadecimal behind `0x`.
+pub(crate) fn number(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
+    let field = present(field, what)?;
+    let Some(digits) = field.strip_prefix(b"0x").or_else(|| field.strip_prefix(b"0X")) else {
+        return whole(Some(field), what);
+    };
+    let text = std::str::from_utf8(digits).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    text.and_then(|text| u64::from_str_radix(text, 16).ok())
+        .ok_or_else(|| Fault::new(format!("the {what} is not a number of 64 bits: `{}`", printable(field))))
+}
+
+impl LineFormat for Csv {
+    const LAYOUT: &'static str = "the columns named with --csv";
+
+    fn start(_: &Head<'_>, _: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
+        let columns = options.columns.clone().unwrap_or_default();
+        let header = columns.header;
+        let mut csv = Self { columns, at: None, header };
+        if !header {
+            csv.at = Some(csv.find(b"")?);
+        }
+        Ok(csv)
+    }
+
+    fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
+        if self.header {
+            self.at = Some(self.find(line)?);
+            self.header = false;
+            return Ok(Parsed::Skip(Skip::Header));
+        }
+        let Some(at) = self.at else { return Err(Fault::new("there is no header")) };
+        let [mut time, mut op, mut offset, mut size, mut volume] = [None; 5];
+        for (n, field) in self.split(line).take(MOST).enumerate() {
+            // A column may serve twice.
+            for (place, slot) in [
+                (Some(at.time), &mut time),
+                (Some(at.op), &mut op),
+                (Some(at.offset), &mut offset),
+                (Some(at.size), &mut size),
+                (at.volume, &mut volume),
+            ] {
+                if place == Some(n) {
+                    *slot = Some(field);
+                }
+            }
+        }
+        let units = self.columns.units;
+        let at_ps = match time {
+            Some(text) if self.columns.decimal_comma && text.contains(&b',') => {
+                let text: Vec<u8> = text.iter().map(|byte| if *byte == b',' { b'.' } else { *byte }).collect();
+                units.time(Some(&text), "time")?
+            }
+            time => units.time(time, "time")?,
+        };
+        let kind = self.kind(present(op, "operation")?)?;
+        let volume = match at.volume {
+            Some(_) => context.volumes.id(present(volume, "volume")?),
+            None => context.volumes.id(b""),
+        };
+        if kind == IoKind::Flush {
+            return Ok(Parsed::Request(Record { at: at_ps, line: 0, part: 0, start: 0, sectors: 0, volume, kind }));
+        }
+        let (start, sectors) = units.extent(number(offset, "offset")?, number(size, "size")?)?;
+        if sectors == 0 {
+            return Ok(Parsed::Skip(Skip::Empty));
+        }
+        Ok(Parsed::Request(Record { at: at_ps, line: 0, part: 0, start, sectors, volume, kind }))
+    }
+}
+
+/// What a CSV of unknown columns might be: a description with a guess for each of its columns, and whether it is one.
+pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
+    let generic = || (super::columns::EXAMPLE.to_owned(), false);
+    let count = |delimiter: Delimiter| match delimiter {
+        Delimiter::Blanks => super::text::Words::new(line).take(MOST).count(),
+        delimiter => fields(line, delimiter.byte()).take(MOST).count(),
+    };
+    // What separates the most columns; of equal ones the first in the list.
+    let best = Delimiter::ALL.into_iter().rev().max_by_key(|delimiter| count(*delimiter));
+    let Some(delimiter) = best.filter(|delimiter| count(*delimiter) >= 4) else { return generic() };
+    let cells: Vec<String> = match delimiter {
+        Delimiter::Blanks => super::text::Words::new(line).take(MOST).map(printable).collect(),
+        delimiter => fields(line, delimiter.byte()).take(MOST).map(printable).collect(),
+    };
+    let is_value = |cell: &str| {
+        let point = cell.replacen(',', ".", 1);
+        super::format::is_number(point.as_bytes()) || number(Some(cell.as_bytes()), "").is_ok()
+    };
+    let header = !cells.iter().any(|cell| is_value(cell));
+    let mut found: [Option<usize>; 4] = [None; 4];
+    if header {
+        const WORDS: [&[&str]; 4] = [
+            &["time", "ts", "stamp", "arriv", "date", "clock"],
+            &["op", "rw", "type", "cmd", "command", "dir", "kind", "action"],
+            &["offset", "lba", "lbn", "sector", "addr", "block", "start", "pos"],
+            &["size", "len", "bytes", "count", "sectors"],
+        ];
+        for (slot, words) in found.iter_mut().zip(WORDS) {
+            // The first word that any column has, as a whole or as a part.
+            let has = |n: usize, word: &str| cells[n].to_ascii_lowercase().contains(word);
+            let exact = |n: usize, word: &str| cells[n].eq_ignore_ascii_case(word);
+            *slot = words
+                .iter()
+                .find_map(|word| (0..cells.len()).find(|n| exact(*n, word)))
+                .or_else(|| words.iter().find_map(|word| (0..cells.len()).find(|n| has(*n, word))));
+        }
+    } else {
+        let numbers: Vec<usize> = (0..cells.len()).filter(|n| is_value(&cells[*n])).collect();
+        let letters = |n: &usize| matches!(cells[*n].as_bytes(), [b'R' | b'r' | b'W' | b'w', rest @ ..] if rest.iter().all(u8::is_ascii_alphabetic));
+        found[1] = (0..cells.len()).find(letters);
+        found[0] = numbers.iter().copied().find(|n| cells[*n].contains(['.', ','])).or(numbers.first().copied());
+        let mut rest = numbers.into_iter().filter(|n| Some(*n) != found[0]);
+        (found[2], found[3]) = (rest.next(), rest.next());
+    }
+    let [Some(time), Some(op), Some(offset), Some(size)] = found else { return generic() };
+    let name = |n: usize| {
+        let safe = header && !cells[n].contains([',', ':', '=', '?']) && parse_whole(cells[n].as_bytes()).is_none();
+        if safe { cells[n].clone() } else { (n + 1).to_string() }
+    };
+    let time_unit = if cells[time].contains('.') { "s" } else { "us" };
+    let mut text =
+        format!("time={}:{time_unit},op={},offset={}:B,size={}:B", name(time), name(op), name(offset), name(size));
+    if delimiter != Delimiter::Comma {
+        text.push_str(&format!(",delimiter={}", delimiter.name()));
+    }
+    let named = header && [time, op, offset, size].into_iter().any(|n| name(n) == cells[n]);
+    if header && !named {
+        text.push_str(",header=yes");
+    }
+    (text, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::file;
+    use super::super::{Format, TraceInfo, TraceOptions, info, open};
+    use super::*;
+    use crate::{Arrival, Source, SourceError};
+
+    fn options(columns: &str) -> TraceOptions {
+        TraceOptions { columns: Some(columns.parse().unwrap()), ..TraceOptions::default() }
+    }
+
+    fn read(columns: &str, text: &str) -> Result<Vec<Arrival>, SourceError> {
+        let file = file(text.as_bytes());
+        let mut source = open(file.path(), &options(columns))?;
+        assert_eq!(source.format(), Format::Csv);
+        let mut out = Vec::new();
+        while let Some(arrival) = source.next()? {
+            out.push(arrival);
+        }
+        Ok(out)
+    }
+
+    fn shape(arrivals: &[Arrival]) -> Vec<(u64, IoKind, u64, u64)> {
+        arrivals.iter().map(|a| (a.at.as_ps() / 1_000_000, a.io.kind, a.io.start.get(), a.io.sectors.get())).collect()
+    }
+
+    #[test]
+    fn columns_are_found_by_name_and_by_number() {
+        use IoKind::{Discard, Flush, Read, Write};
+        let wanted = [(0, Read, 16, 8), (5, Write, 24, 1), (6, Discard, 0, 8), (7, Flush, 0, 0)];
+        let named = "\u{feff}id,ts,\"rw\",LBA,len\r\n1,10,Read,16,4096\r\n2,15,w,0x18,512\r\n3,16,TRIM,0,4096\r\n4,17,sync,,\r\n";
+        assert_eq!(shape(&read("time=ts:us,op=rw,offset=lba:512B,size=len:B", named).unwrap()), wanted);
+        let numbered = "# a comment\n10;R;16;4096\n15;W;24;\"512\"\n16;discard;0;4096\n17;flush;0;0\n";
+        let columns = "time=1:us,op=2,offset=3:512B,size=4:B,delimiter=semicolon";
+        assert_eq!(shape(&read(columns, numbered).unwrap()), wanted);
+        let blanks = "time  op off n\n 10   1  2   1 \n\t15   0  3   1\n";
+        let columns = "time=1:us,op=op,offset=3:4KiB,size=4:4KiB,read=1,write=0,delimiter=blanks";
+        assert_eq!(shape(&read(columns, blanks).unwrap()), [(0, Read, 16, 8), (5, Write, 24, 8)]);
+        let commas = "1,000001;R;8;1;a\n1,000003;R;8;1;a\n";
+        let columns = "time=1:s,op=2,offset=3:512B,size=4:512B,volume=5,delimiter=semicolon,decimal=comma";
+        assert_eq!(shape(&read(columns, commas).unwrap()), [(0, Read, 8, 1), (2, Read, 8, 1)]);
+    }
+
+    #[test]
+    fn bad_lines_are_named() {
+        let columns = "time=ts:us,op=rw,offset=lba:512B,size=len:B";
+        for (text, line, what) in [
+            ("ts,rw,lba\n1,r,2\n", 1, "no column `len` for the size; it has ts, rw, lba"),
+            ("ts,rw,lba,len\n1,r,2\n", 2, "ends before its size"),
+            ("ts,rw,lba,len\n1,x,2,3\n", 2, "neither a read nor a write: `x`"),
+            ("ts,rw,lba,len\n1,,2,3\n", 2, "ends before its operation"),
+            ("ts,rw,lba,len\nx,r,2,3\n", 2, "the time is not a number: `x`"),
+            ("ts,rw,lba,len\n1,r,0xg,3\n", 2, "the offset is not a number"),
+            ("ts,rw,lba,len\n1,r,-2,3\n", 2, "the offset is negative"),
+            ("ts,rw,lba,len\n1,r,18446744073709551615,3\n", 2, "too large"),
+        ] {
+            let error = read(columns, text).unwrap_err();
+            assert!(error.message.contains(what) && error.line == Some(line), "{text}: {error}");
+        }
+        assert!(read("time=9:us,op=1,offset=2:B,size=3:B", "r,1,2\n").unwrap_err().message.contains("before its time"));
+        let words = "time=1:us,op=2,offset=3:B,size=4:B,read=0,write=1";
+        assert!(read(words, "1,2,3,4\n").unwrap_err().message.contains("read=..."));
+    }
+
+    #[test]
+    fn quotes_hide_delimiters() {
+        let all: Vec<_> = fields(b"a, \"b,\"\"c\" ,,\"d", b',').collect();
+        assert_eq!(all, [&b"a"[..], b"b,\"\"c", b"", b"\"d"]);
+    }
+
+    #[test]
+    fn an_unknown_format_says_how_to_bring_it_in() {
+        for (text, wanted) in [
+            ("when,op,LBA,bytes\n5,RD,1,2\n", "--csv 'time=1"),
+            (
+                "id|timestamp|rw|offset|length\n1|5|R|0|512\n",
+                "--csv 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'",
+            ),
+            ("7,R,4096,512,1000\n", "--csv 'time=1:us,op=2,offset=3:B,size=4:B'"),
+            ("hello world\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B'"),
+        ] {
+            let error = info(file(text.as_bytes()).path(), &TraceOptions::default()).unwrap_err();
+            let all = error.to_string();
+            assert!(all.contains(wanted) || wanted.ends_with("=1") && all.contains("--csv '"), "{text}: {all}");
+        }
+        // What is suggested can be used as it stands.
+        let text = "id|timestamp|rw|offset|length\n1|5|R|0|512\n2|9|W|512|512\n";
+        let (columns, own) = suggestion(b"id|timestamp|rw|offset|length");
+        let info: TraceInfo = info(file(text.as_bytes()).path(), &options(&columns)).unwrap();
+        assert!(own && info.requests == 2 && info.format == "csv");
+    }
+}

@@ -1,0 +1,422 @@
+//! What a reader takes for granted because nothing in the file says so, and what in the file speaks against it.
+//!
+//! The beginning of a file is looked at before it is read. DiskSim's layout does not tell its unit of time, so the unit is
+//! a guess unless it is named. Sizes in pages beside addresses in sectors leave traces: requests follow each other at
+//! eight times their sizes, or aligned addresses stand beside unaligned sizes.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use flash::units::Span;
+use serde::{Serialize, Serializer};
+
+use super::format::Format;
+use super::input::Input;
+use super::record::{Context, Record};
+use super::units::{SizeUnit, TimeUnit};
+use super::{NamedUnits, TraceOptions};
+use crate::{Pacing, SourceError};
+
+/// Requests per second that no drive does: the fastest sold in 2026 promises six million random reads.
+pub const ABSURD_RATE: f64 = 1e7;
+/// Fewer requests than this prove nothing.
+const FEW: u64 = 64;
+/// Requests among which the predecessor of one is looked for.
+const STREAMS: usize = 32;
+/// Sectors of a page.
+const PAGE: u64 = 8;
+
+/// Something that a trace does not say, and what was taken instead.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "about", rename_all = "kebab-case")]
+pub enum Doubt {
+    /// The unit of times.
+    TimeUnit {
+        /// The format that the layout was taken for.
+        format: Format,
+        /// The unit that was taken.
+        taken: TimeUnit,
+        /// True if a time has a decimal point, which decided it.
+        decimals: bool,
+    },
+    /// The unit of sizes.
+    SizeUnit {
+        /// The unit that was taken.
+        taken: SizeUnit,
+        /// The unit that fits better.
+        likely: SizeUnit,
+        /// What speaks for it.
+        sign: SizeSign,
+    },
+    /// The rate at which requests arrive.
+    Rate {
+        /// The unit of times that makes it.
+        taken: TimeUnit,
+        /// Requests looked at.
+        requests: u64,
+        /// In how many seconds they arrive.
+        span_s: f64,
+    },
+}
+
+/// What tells that sizes count pages although addresses count sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum SizeSign {
+    /// Requests begin where an earlier one ends if sizes count pages: shares of the requests.
+    Continues {
+        /// If sizes count pages.
+        pages: f64,
+        /// If they count sectors.
+        sectors: f64,
+    },
+    /// Addresses are aligned to eight sectors and sizes are not: shares of the requests.
+    Alignment {
+        /// Addresses that are.
+        addresses: f64,
+        /// Sizes that are.
+        sizes: f64,
+    },
+    /// Nearly all requests have the size 1: their share.
+    Ones(f64),
+}
+
+impl Serialize for TimeUnit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for SizeUnit {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Serialize for Format {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", share * 100.0)
+}
+
+impl fmt::Display for SizeSign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Continues { pages, sectors } => write!(
+                f,
+                "{} of the first requests begin where an earlier one ends if sizes count pages, {} if they count sectors",
+                percent(pages),
+                percent(sectors)
+            ),
+            Self::Alignment { addresses, sizes } => {
+                write!(
+                    f,
+                    "{} of the first addresses are aligned to 8 sectors, {} of the sizes",
+                    percent(addresses),
+                    percent(sizes)
+                )
+            }
+            Self::Ones(share) => write!(f, "{} of the first requests have the size 1", percent(share)),
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimeUnit { format, taken, decimals } => {
+                let sign = if *decimals { "a time has a decimal point" } else { "times are whole numbers" };
+                let others = others(*taken);
+                write!(
+                    f,
+                    "read as {format}, times in {taken}, because {sign}; the file does not name its units: if times are in \
+                     another, give --time-unit {others}; --time-unit {taken} confirms"
+                )
+            }
+            Self::SizeUnit { taken, likely, sign } => write!(
+                f,
+                "sizes are read as counts of {taken} and look like counts of {likely}: {sign}; give --size-unit {likely} if \
+                 they are, --size-unit {taken} if not"
+            ),
+            Self::Rate { taken, requests, span_s } => write!(
+                f,
+                "the first {requests} requests arrive within {}, {:.3e} a second, which no drive serves; if times are not in \
+                 {taken}, give --time-unit {}",
+                Span::from_secs_f64(span_s.min(1e7)),
+                *requests as f64 / span_s,
+                others(*taken)
+            ),
+        }
+    }
+}
+
+/// The common units besides one, for a remedy.
+fn others(taken: TimeUnit) -> String {
+    let common = [TimeUnit::Nanosecond, TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second];
+    let names: Vec<_> = common.into_iter().filter(|unit| *unit != taken).map(TimeUnit::name).collect();
+    names.join(", ").replacen(", s", " or s", 1)
+}
+
+/// Looks at the beginning of a file and notes what is in doubt. `detected` is false if the user named the format.
+pub(crate) fn survey(
+    format: Format,
+    detected: bool,
+    input: &mut Input,
+    options: &TraceOptions,
+    context: &mut Context,
+) -> Result<(), SourceError> {
+    let Some(own) = format.units() else { return Ok(()) };
+    let NamedUnits { time, size, address } = options.units;
+    let taken = options.units.over(own);
+    let head = input.head()?.to_vec();
+    let path = input.path().to_path_buf();
+    let whole = head.len() - head.iter().rev().position(|byte| *byte == b'\n').unwrap_or(0);
+    let mut scratch = Context::new(&TraceOptions::default());
+    let Ok(mut records) = format.open(Input::of_head(&path, &head[..whole]), options, &mut scratch) else {
+        // Whatever is wrong is said when it is read.
+        return Ok(());
+    };
+    let mut signs = Signs::default();
+    while let Ok(Some(record)) = records.next(&mut scratch) {
+        signs.add(&record);
+    }
+    let unsure = matches!(format, Format::Disksim | Format::Mqsim) && detected;
+    if unsure && time.is_none() {
+        context.doubt(Doubt::TimeUnit { format, taken: taken.time, decimals: format == Format::Disksim });
+    }
+    if unsure
+        && size.is_none()
+        && address.is_none()
+        && let Some(sign) = signs.pages()
+    {
+        context.doubt(Doubt::SizeUnit { taken: taken.size, likely: SizeUnit::PAGE, sign });
+    }
+    let span_s = signs.span() as f64 * 1e-12;
+    if time.is_none()
+        && records.pacing() == Pacing::Open
+        && signs.requests >= FEW
+        && span_s > 0.0
+        && signs.requests as f64 / span_s > ABSURD_RATE
+    {
+        context.doubt(Doubt::Rate { taken: taken.time, requests: signs.requests, span_s });
+    }
+    Ok(())
+}
+
+/// What the first requests of a trace tell.
+#[derive(Default)]
+struct Signs {
+    requests: u64,
+    first: Option<i128>,
+    last: i128,
+    aligned: u64,
+    whole_pages: u64,
+    ones: u64,
+    continues_sectors: u64,
+    continues_pages: u64,
+    recent: VecDeque<(u32, u64, u64)>,
+}
+
+impl Signs {
+    fn add(&mut self, record: &Record) {
+        let first = *self.first.get_or_insert(record.at);
+        self.first = Some(first.min(record.at));
+        self.last = if self.requests == 0 { record.at } else { self.last.max(record.at) };
+        self.requests += 1;
+        let sectors = u64::from(record.sectors);
+        self.aligned += u64::from(record.start.is_multiple_of(PAGE));
+        self.whole_pages += u64::from(sectors.is_multiple_of(PAGE));
+        self.ones += u64::from(sectors == 1);
+        let follows = |factor: u64| {
+            let ends = |(volume, start, sectors): &(u32, u64, u64)| {
+                *volume == record.volume && start.saturating_add(factor * sectors) == record.start
+            };
+            u64::from(self.recent.iter().any(ends))
+        };
+        let (by_sectors, by_pages) = (follows(1), follows(PAGE));
+        self.continues_sectors += by_sectors;
+        self.continues_pages += by_pages;
+        if self.recent.len() == STREAMS {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((record.volume, record.start, sectors));
+    }
+
+    fn span(&self) -> i128 {
+        self.first.map_or(0, |first| self.last - first)
+    }
+
+    /// What speaks for sizes in pages, if anything does.
+    fn pages(&self) -> Option<SizeSign> {
+        if self.requests < FEW {
+            return None;
+        }
+        let share = |count: u64| count as f64 / self.requests as f64;
+        let (pages, sectors) = (share(self.continues_pages), share(self.continues_sectors));
+        let (addresses, sizes) = (share(self.aligned), share(self.whole_pages));
+        if pages >= 0.1 && pages > 4.0 * sectors {
+            Some(SizeSign::Continues { pages, sectors })
+        } else if addresses >= 0.95 && sizes <= 0.5 {
+            Some(SizeSign::Alignment { addresses, sizes })
+        } else if share(self.ones) >= 0.9 {
+            Some(SizeSign::Ones(share(self.ones)))
+        } else {
+            None
+        }
+    }
+}
+
+/// What the times of a trace would mean in a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct TimeReading {
+    /// The unit.
+    pub unit: TimeUnit,
+    /// True if it is the one that was taken.
+    pub taken: bool,
+    /// From the first request to the last, in seconds.
+    pub span_s: f64,
+    /// Requests per second.
+    pub rate_per_s: f64,
+    /// True if no drive serves so many.
+    pub absurd: bool,
+}
+
+/// What the sizes of a trace would mean in a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct SizeReading {
+    /// The unit.
+    pub unit: SizeUnit,
+    /// True if it is the one that was taken.
+    pub taken: bool,
+    /// Mean bytes of a read or write.
+    pub bytes_mean: f64,
+    /// Bytes per second, with the unit of times that was taken.
+    pub bytes_per_s: f64,
+}
+
+/// What the times would mean in each common unit, the longest first.
+pub(crate) fn time_readings(taken: TimeUnit, span_s: f64, rate_per_s: f64) -> Vec<TimeReading> {
+    let common = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
+    let mut units: Vec<TimeUnit> = common.into_iter().chain([taken]).collect();
+    units.sort();
+    units.dedup();
+    let reading = |unit: TimeUnit| {
+        let factor = unit.ps() as f64 / taken.ps() as f64;
+        let rate_per_s = rate_per_s / factor;
+        TimeReading {
+            unit,
+            taken: unit == taken,
+            span_s: span_s * factor,
+            rate_per_s,
+            absurd: rate_per_s > ABSURD_RATE,
+        }
+    };
+    units.into_iter().map(reading).collect()
+}
+
+/// What the sizes would mean in sectors and in pages.
+pub(crate) fn size_readings(taken: SizeUnit, bytes_mean: f64, rate_per_s: f64) -> Vec<SizeReading> {
+    let mut units = vec![SizeUnit::SECTOR, SizeUnit::PAGE, taken];
+    units.sort();
+    units.dedup();
+    let reading = |unit: SizeUnit| {
+        let bytes_mean = bytes_mean * unit.bytes() as f64 / taken.bytes() as f64;
+        SizeReading { unit, taken: unit == taken, bytes_mean, bytes_per_s: bytes_mean * rate_per_s }
+    };
+    units.into_iter().map(reading).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::file;
+    use super::*;
+
+    fn doubts(text: &str, options: &TraceOptions) -> Vec<Doubt> {
+        super::super::open(file(text.as_bytes()).path(), options).unwrap().doubts().to_vec()
+    }
+
+    /// Requests of this size, each where `step` times the size of the last one leads.
+    fn run(unit: &str, gap: u64, sizes: &[u64], step: u64) -> String {
+        let mut start = 8 * 1_000;
+        let line = |n: u64| {
+            let size = sizes[n as usize % sizes.len()];
+            let line = format!("{}{unit} 0 {start} {size} 1\n", 100 + n * gap);
+            start += size * step;
+            line
+        };
+        (0..200).map(line).collect()
+    }
+
+    #[test]
+    fn a_guessed_unit_of_time_is_told_and_a_named_one_is_not() {
+        let text = run("", 100_000, &[8], 8);
+        let told = doubts(&text, &TraceOptions::default());
+        let [Doubt::TimeUnit { format: Format::Mqsim, taken: TimeUnit::Nanosecond, decimals: false }, ..] = told[..]
+        else {
+            panic!("{told:?}")
+        };
+        let note = told[0].to_string();
+        assert!(note.contains("--time-unit us, ms or s; --time-unit ns confirms"), "{note}");
+        let units = NamedUnits { time: Some(TimeUnit::Microsecond), ..NamedUnits::default() };
+        let named = |options: &TraceOptions| doubts(&run("", 100_000, &[8], 1), options);
+        assert_eq!(named(&TraceOptions { units, ..TraceOptions::default() }), []);
+        assert_eq!(named(&TraceOptions { format: Some(Format::Mqsim), ..TraceOptions::default() }), []);
+        assert!(matches!(
+            doubts(&run(".5", 1, &[8], 1), &TraceOptions::default())[..],
+            [Doubt::TimeUnit { decimals: true, .. }]
+        ));
+        assert_eq!(doubts("0,0,512,w,1.0\n0,8,512,r,2.0\n", &TraceOptions::default()), []);
+    }
+
+    #[test]
+    fn a_rate_beyond_every_drive_is_told() {
+        let rates = |text: &str, options: &TraceOptions| {
+            doubts(text, options).iter().filter(|doubt| matches!(doubt, Doubt::Rate { .. })).count()
+        };
+        // 50 ns apart as nanoseconds: 20 million a second. As microseconds: 20 thousand.
+        let fast = run("", 50, &[8], 1);
+        assert_eq!(rates(&fast, &TraceOptions::default()), 1);
+        assert_eq!(rates(&fast, &TraceOptions { format: Some(Format::Ssdsim), ..TraceOptions::default() }), 1);
+        let units = NamedUnits { time: Some(TimeUnit::Microsecond), ..NamedUnits::default() };
+        assert_eq!(rates(&fast, &TraceOptions { units, ..TraceOptions::default() }), 0);
+        assert_eq!(rates(&run("", 200, &[8], 1), &TraceOptions::default()), 0);
+        // Stamps of one second tell no rate.
+        assert_eq!(rates(&run("", 0, &[8], 1), &TraceOptions::default()), 0);
+    }
+
+    #[test]
+    fn sizes_that_look_like_pages_are_told() {
+        let sign = |text: &str| {
+            doubts(text, &TraceOptions::default()).into_iter().find_map(|doubt| match doubt {
+                Doubt::SizeUnit { likely: SizeUnit::PAGE, sign, .. } => Some(sign),
+                _ => None,
+            })
+        };
+        assert!(matches!(sign(&run(".5", 1, &[2, 3, 5], 8)), Some(SizeSign::Continues { .. })));
+        assert!(matches!(sign(&run(".5", 1, &[2, 4, 6], 8 * 5)), Some(SizeSign::Alignment { .. })));
+        assert!(matches!(sign(&run(".5", 1, &[1], 13)), Some(SizeSign::Ones(_))));
+        assert_eq!(sign(&run(".5", 1, &[2, 3, 5], 1)), None);
+        assert_eq!(sign(&run(".5", 1, &[8, 16], 8)), Some(SizeSign::Continues { pages: 199.0 / 200.0, sectors: 0.0 }));
+        assert_eq!(sign(&run(".5", 1, &[8, 16], 3)), None);
+        let text = run(".5", 1, &[2, 3, 5], 8);
+        for size in [SizeUnit::SECTOR, SizeUnit::PAGE] {
+            let units = NamedUnits { size: Some(size), ..NamedUnits::default() };
+            let told = doubts(&text, &TraceOptions { units, ..TraceOptions::default() });
+            assert!(!told.iter().any(|doubt| matches!(doubt, Doubt::SizeUnit { .. })), "{told:?}");
+        }
+    }
+
+    #[test]
+    fn readings_scale_from_what_was_taken() {
+        let times = time_readings(TimeUnit::Nanosecond, 2.0, 5e4);
+        assert_eq!(times.iter().map(|t| t.unit.name()).collect::<Vec<_>>(), ["s", "ms", "us", "ns"]);
+        assert!((times[2].span_s - 2_000.0).abs() < 1e-9 && (times[2].rate_per_s - 50.0).abs() < 1e-9);
+        assert!(times[3].taken && !times[3].absurd && time_readings(TimeUnit::Second, 1.0, 1e5)[1].absurd);
+        let sizes = size_readings(SizeUnit::SECTOR, 1024.0, 10.0);
+        assert!((sizes[1].bytes_mean - 8192.0).abs() < 1e-9 && (sizes[1].bytes_per_s - 81_920.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,73 @@
+//! Several files of one recording, merged by time: the CPUs of blktrace, the members of an archive.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::{Path, PathBuf};
+
+use super::record::{Context, Record, Records};
+use crate::{Pacing, SourceError};
+
+/// One of the files.
+pub(crate) struct Part {
+    pub(crate) path: PathBuf,
+    /// What its volume is called where the format has no volumes.
+    pub(crate) volume: Vec<u8>,
+    pub(crate) records: Box<dyn Records>,
+}
+
+/// The files, each with its next record held.
+pub(crate) struct Merged {
+    parts: Vec<Part>,
+    /// The time of the next record of each part that has one; of equal ones the first part's comes first.
+    next: BinaryHeap<Reverse<(i128, usize)>>,
+    heads: Vec<Option<Record>>,
+    begun: bool,
+}
+
+impl Merged {
+    pub(crate) fn new(parts: Vec<Part>) -> Self {
+        let heads = parts.iter().map(|_| None).collect();
+        Self { parts, next: BinaryHeap::new(), heads, begun: false }
+    }
+
+    fn pull(&mut self, n: usize, context: &mut Context) -> Result<(), SourceError> {
+        let part = &mut self.parts[n];
+        context.volumes.call_unnamed(&part.volume);
+        if let Some(record) = part.records.next(context)? {
+            self.next.push(Reverse((record.at, n)));
+            self.heads[n] = Some(Record { part: n as u16, ..record });
+        }
+        Ok(())
+    }
+}
+
+impl Records for Merged {
+    fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        if !self.begun {
+            self.begun = true;
+            for n in 0..self.parts.len() {
+                self.pull(n, context)?;
+            }
+        }
+        let Some(Reverse((_, n))) = self.next.pop() else { return Ok(None) };
+        let record = self.heads[n].take();
+        self.pull(n, context)?;
+        Ok(record)
+    }
+
+    fn pacing(&self) -> Pacing {
+        self.parts.first().map_or(Pacing::Open, |part| part.records.pacing())
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        self.parts.iter().map(|part| part.records.len_hint()).sum()
+    }
+
+    fn is_binary(&self) -> bool {
+        self.parts.first().is_some_and(|part| part.records.is_binary())
+    }
+
+    fn path_of(&self, part: u16) -> Option<&Path> {
+        self.parts.get(usize::from(part)).map(|part| part.path.as_path())
+    }
+}

@@ -1,0 +1,227 @@
+//! Where the bytes of a trace come from: a file, which can be read again, or a pipe, which cannot unless it is kept.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::input::{Input, open_file};
+use super::source::{TraceSource, open_from};
+use super::{TraceOptions, blktrace};
+use crate::SourceError;
+
+/// The path that means standard input.
+const STDIN: &str = "-";
+/// What standard input is called in messages.
+const STDIN_NAME: &str = "<stdin>";
+
+/// A piece of a file. Pieces of one file are read in any order and by any thread; none moves another.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    file: Arc<Mutex<File>>,
+    from: u64,
+    len: u64,
+    at: u64,
+}
+
+impl Stored {
+    /// All of a file.
+    pub(crate) fn of(file: File) -> io::Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Self { file: Arc::new(Mutex::new(file)), from: 0, len, at: 0 })
+    }
+
+    /// What is left of a stream, in an anonymous file that vanishes with the last of its readers.
+    pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<Self> {
+        Self::of(spool(stream)?)
+    }
+
+    /// A piece of this one.
+    pub(crate) fn piece(&self, from: u64, len: u64) -> Self {
+        let from = from.min(self.len);
+        Self { file: Arc::clone(&self.file), from: self.from + from, len: len.min(self.len - from), at: 0 }
+    }
+
+    /// True if so many bytes lie there.
+    pub(crate) fn holds(&self, from: u64, len: u64) -> bool {
+        from.checked_add(len).is_some_and(|end| end <= self.len)
+    }
+
+    /// The same from its beginning.
+    pub(crate) fn again(&self) -> Self {
+        Self { at: 0, ..self.clone() }
+    }
+}
+
+impl Read for Stored {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let left = self.len.saturating_sub(self.at);
+        let most = into.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+        if most == 0 {
+            return Ok(0);
+        }
+        // A reader that panicked left nothing half done: every read seeks first.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(self.from + self.at))?;
+        let got = file.read(&mut into[..most])?;
+        self.at += got as u64;
+        Ok(got)
+    }
+}
+
+impl Seek for Stored {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.len.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+        Ok(self.at)
+    }
+}
+
+/// What is left of a stream in an anonymous file, at its beginning.
+pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<File> {
+    let mut file = tempfile::tempfile()?;
+    io::copy(stream, &mut file)?;
+    file.flush()?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(file)
+}
+
+/// Why a stream could not be kept.
+pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
+    SourceError::new(
+        format!("cannot be kept for a second reading: {error}"),
+        format!("make room in {}, choose another folder with TMPDIR, or give a file", std::env::temp_dir().display()),
+    )
+    .in_file(path)
+}
+
+/// A trace that has been named but not opened.
+#[derive(Clone, Debug)]
+pub struct TraceFile {
+    path: PathBuf,
+    kept: Option<Stored>,
+}
+
+impl TraceFile {
+    /// The trace at this path; `-` is standard input.
+    #[must_use]
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned(), kept: None }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is called in results.
+    #[must_use]
+    pub fn name(&self) -> String {
+        if self.is_stdin() {
+            return "stdin".to_owned();
+        }
+        self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
+    }
+
+    fn is_stdin(&self) -> bool {
+        self.path.as_os_str() == STDIN
+    }
+
+    /// True for a pipe that was not kept: after it has been read nothing is left.
+    #[must_use]
+    pub fn is_once(&self) -> bool {
+        let pipe = || std::fs::metadata(&self.path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
+        self.kept.is_none() && (self.is_stdin() || pipe())
+    }
+
+    /// Reads a pipe to its end into an anonymous temporary file, so that it can be read as often as a file. A file stays
+    /// where it is.
+    ///
+    /// # Errors
+    /// If the pipe cannot be read, or there is no room.
+    pub fn keep(&mut self) -> Result<(), SourceError> {
+        if self.is_once() {
+            let mut stream = self.stream()?;
+            self.kept = Some(Stored::spool(&mut stream).map_err(|error| unkept(&self.shown(), &error))?);
+        }
+        Ok(())
+    }
+
+    /// Opens it as a source of requests.
+    ///
+    /// # Errors
+    /// See [`super::open`].
+    pub fn open(&self, options: &TraceOptions) -> Result<TraceSource, SourceError> {
+        open_from(self.clone(), options)
+    }
+
+    /// The files it consists of, each to be read from its beginning: one, or those of the CPUs of a recording.
+    pub(crate) fn inputs(&self) -> Result<Inputs, SourceError> {
+        if let Some(kept) = &self.kept {
+            return Input::stream(self.shown(), Box::new(kept.again())).map(Inputs::One);
+        }
+        if self.is_once() {
+            return Input::stream(self.shown(), self.stream()?).map(Inputs::One);
+        }
+        match &blktrace::cpus_of(&self.path)[..] {
+            [] => Input::open(&self.path).map(Inputs::One),
+            cpus => cpus.iter().map(|cpu| Input::open(cpu)).collect::<Result<_, _>>().map(Inputs::Cpus),
+        }
+    }
+
+    /// The path as messages have it.
+    #[must_use]
+    pub fn shown(&self) -> PathBuf {
+        if self.is_stdin() { PathBuf::from(STDIN_NAME) } else { self.path.clone() }
+    }
+
+    fn stream(&self) -> Result<Box<dyn Read + Send>, SourceError> {
+        if self.is_stdin() { Ok(Box::new(io::stdin())) } else { Ok(Box::new(open_file(&self.path)?)) }
+    }
+}
+
+/// The files of a trace.
+pub(crate) enum Inputs {
+    One(Input),
+    Cpus(Vec<Input>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_read_beside_each_other() {
+        let whole = Stored::spool(&mut &b"abcdefghij"[..]).unwrap();
+        let (mut first, mut second) = (whole.piece(1, 4), whole.piece(5, 99));
+        let mut two = [0; 2];
+        first.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"bc");
+        second.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"fg");
+        let mut rest = String::new();
+        first.read_to_string(&mut rest).unwrap();
+        second.read_to_string(&mut rest).unwrap();
+        assert_eq!(rest, "dehij");
+        assert_eq!(whole.piece(10, 1).read(&mut two).unwrap(), 0);
+        first.seek(SeekFrom::Start(1)).unwrap();
+        first.read_exact(&mut two).unwrap();
+        assert_eq!(&two, b"cd");
+        assert!(first.seek(SeekFrom::Current(-9)).is_err());
+    }
+
+    #[test]
+    fn a_file_can_be_read_again_and_standard_input_once() {
+        let file = super::super::testing::file(b"x");
+        assert!(!TraceFile::at(file.path()).is_once());
+        let stdin = TraceFile::at(Path::new("-"));
+        assert!(stdin.is_once());
+        assert_eq!((stdin.name().as_str(), stdin.shown()), ("stdin", PathBuf::from("<stdin>")));
+        assert!(!TraceFile::at(Path::new("no/such/file")).is_once());
+    }
+}

@@ -1,0 +1,251 @@
+//! Units of the numbers in a trace: of times, of addresses and of sizes.
+//!
+//! Text formats that write bare numbers have units by convention, and conventions are broken: DiskSim's layout comes
+//! with milliseconds, microseconds and nanoseconds, and with sizes in sectors and in pages. So the unit of each can be
+//! named.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::text::{Fault, bytes_extent, sectors_extent, ticks};
+use crate::SourceError;
+
+/// The unit of times. All are powers of ten of a picosecond, so that decimals stay exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TimeUnit {
+    /// Seconds.
+    Second,
+    /// Milliseconds.
+    Millisecond,
+    /// Microseconds.
+    Microsecond,
+    /// Hundreds of nanoseconds, as in Windows file times.
+    FileTime,
+    /// Nanoseconds.
+    Nanosecond,
+    /// Picoseconds.
+    Picosecond,
+}
+
+impl TimeUnit {
+    /// All of them, the longest first.
+    pub const ALL: [Self; 6] =
+        [Self::Second, Self::Millisecond, Self::Microsecond, Self::FileTime, Self::Nanosecond, Self::Picosecond];
+
+    /// The name that selects it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Second => "s",
+            Self::Millisecond => "ms",
+            Self::Microsecond => "us",
+            Self::FileTime => "100ns",
+            Self::Nanosecond => "ns",
+            Self::Picosecond => "ps",
+        }
+    }
+
+    /// Digits of a picosecond below it: it is 10^this picoseconds.
+    pub(crate) const fn digits(self) -> u32 {
+        match self {
+            Self::Second => 12,
+            Self::Millisecond => 9,
+            Self::Microsecond => 6,
+            Self::FileTime => 5,
+            Self::Nanosecond => 3,
+            Self::Picosecond => 0,
+        }
+    }
+
+    /// Picoseconds of it.
+    #[must_use]
+    pub const fn ps(self) -> u64 {
+        10_u64.pow(self.digits())
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for TimeUnit {
+    type Err = SourceError;
+
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        let known = Self::ALL.into_iter().find(|unit| unit.name() == text);
+        known.or_else(|| (text == "µs" || text == "μs").then_some(Self::Microsecond)).ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            SourceError::new(format!("`{text}` is no unit of time"), format!("choose one of {names}"))
+        })
+    }
+}
+
+/// The unit of addresses or of sizes: so many bytes, a power of two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SizeUnit(u64);
+
+impl SizeUnit {
+    /// Bytes.
+    pub const BYTE: Self = Self(1);
+    /// Sectors of 512 bytes.
+    pub const SECTOR: Self = Self(512);
+    /// Pages of 4 KiB.
+    pub const PAGE: Self = Self(4096);
+    /// The largest that is taken.
+    const MOST: u64 = 1 << 30;
+
+    /// Bytes of it.
+    #[must_use]
+    pub const fn bytes(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for SizeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let steps = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+        match steps.into_iter().find(|(step, _)| self.0.is_multiple_of(*step)) {
+            Some((step, name)) => write!(f, "{}{name}", self.0 / step),
+            None if self.0 == 1 => f.write_str("B"),
+            None => write!(f, "{}B", self.0),
+        }
+    }
+}
+
+impl FromStr for SizeUnit {
+    type Err = SourceError;
+
+    /// `B`, `512B`, `4KiB` and other powers of two up to 1 GiB; also `bytes`, `sectors` (512 bytes), `pages` (4 KiB).
+    fn from_str(text: &str) -> Result<Self, SourceError> {
+        let refuse = || {
+            SourceError::new(
+                format!("`{text}` is no unit of sizes"),
+                "write B, 512B (a sector), 4KiB (a page) or another power of two of bytes up to 1GiB",
+            )
+        };
+        let bytes = match text {
+            "B" | "byte" | "bytes" => 1,
+            "sector" | "sectors" => 512,
+            "page" | "pages" => 4096,
+            _ => {
+                let at = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(refuse)?;
+                let count: u64 = if at == 0 { 1 } else { text[..at].parse().map_err(|_| refuse())? };
+                let step = match &text[at..] {
+                    "B" => 1,
+                    "KiB" => 1 << 10,
+                    "MiB" => 1 << 20,
+                    "GiB" => 1 << 30,
+                    _ => return Err(refuse()),
+                };
+                count.checked_mul(step).ok_or_else(refuse)?
+            }
+        };
+        (bytes.is_power_of_two() && bytes <= Self::MOST).then_some(Self(bytes)).ok_or_else(refuse)
+    }
+}
+
+/// The units of the numbers of a format.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Units {
+    /// Of times.
+    pub time: TimeUnit,
+    /// Of addresses.
+    pub address: SizeUnit,
+    /// Of sizes.
+    pub size: SizeUnit,
+}
+
+impl Units {
+    pub(crate) const fn new(time: TimeUnit, address: SizeUnit, size: SizeUnit) -> Self {
+        Self { time, address, size }
+    }
+
+    /// A time in picoseconds.
+    #[inline]
+    pub(crate) fn time(self, field: Option<&[u8]>, what: &str) -> Result<i128, Fault> {
+        ticks(field, self.time.digits(), what)
+    }
+
+    /// The sectors that hold an extent.
+    #[inline]
+    pub(crate) fn extent(self, address: u64, size: u64) -> Result<(u64, u32), Fault> {
+        if self.address == SizeUnit::SECTOR && self.size == SizeUnit::SECTOR {
+            return sectors_extent(address, size);
+        }
+        let bytes = |count: u64, unit: SizeUnit, what: &str| {
+            count
+                .checked_mul(unit.0)
+                .ok_or_else(|| Fault::new(format!("the {what} is too large: {count} times {unit}")))
+        };
+        bytes_extent(bytes(address, self.address, "address")?, bytes(size, self.size, "size")?)
+    }
+}
+
+/// What a user says of the units: the others are those of the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct NamedUnits {
+    /// Of times.
+    pub time: Option<TimeUnit>,
+    /// Of addresses.
+    pub address: Option<SizeUnit>,
+    /// Of sizes.
+    pub size: Option<SizeUnit>,
+}
+
+impl NamedUnits {
+    /// These where they are named, else those of the format.
+    pub(crate) fn over(self, own: Units) -> Units {
+        Units {
+            time: self.time.unwrap_or(own.time),
+            address: self.address.unwrap_or(own.address),
+            size: self.size.unwrap_or(own.size),
+        }
+    }
+
+    /// The option that names one, if any does.
+    pub(crate) fn option(self) -> Option<&'static str> {
+        let all = [
+            (self.time.is_some(), "--time-unit"),
+            (self.address.is_some(), "--address-unit"),
+            (self.size.is_some(), "--size-unit"),
+        ];
+        all.into_iter().find_map(|(named, option)| named.then_some(option))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_read_and_printed_alike() {
+        for unit in TimeUnit::ALL {
+            assert_eq!(unit.to_string().parse(), Ok(unit));
+        }
+        assert_eq!("µs".parse(), Ok(TimeUnit::Microsecond));
+        for (text, bytes) in
+            [("B", 1), ("512B", 512), ("sectors", 512), ("4KiB", 4096), ("pages", 4096), ("1MiB", 1 << 20)]
+        {
+            let unit: SizeUnit = text.parse().unwrap();
+            assert_eq!((unit.bytes(), unit.to_string().parse()), (bytes, Ok(unit)), "{text}");
+        }
+        for bad in ["", "min", "S", "1s", "1000ns"] {
+            assert!(bad.parse::<TimeUnit>().unwrap_err().remedy.contains("100ns"), "{bad}");
+        }
+        for bad in ["", "512", "0B", "3KiB", "2GiB", "4KB", "-1B", "99999999999999999999B", "16777216TiB"] {
+            assert!(bad.parse::<SizeUnit>().unwrap_err().remedy.contains("512B"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn extents_are_in_their_units() {
+        let units = |address, size| Units::new(TimeUnit::Second, address, size);
+        assert_eq!(units(SizeUnit::SECTOR, SizeUnit::PAGE).extent(10, 2), Ok((10, 16)));
+        assert_eq!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(10, 2), Ok((80, 16)));
+        assert_eq!(units(SizeUnit::BYTE, SizeUnit::BYTE).extent(1000, 100), Ok((1, 2)));
+        assert!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(u64::MAX, 1).is_err());
+        assert!(units(SizeUnit::BYTE, SizeUnit::PAGE).extent(0, u64::MAX).is_err());
+    }
+}
