@@ -5,6 +5,7 @@ use flash::fault::Fault;
 use flash::nand::Sector;
 use ssd::Ssd;
 use study::snapshot::load;
+use study::worn::WornOut;
 
 use crate::args::RunArgs;
 use crate::exit::Failure;
@@ -21,25 +22,16 @@ pub(crate) fn prepare<S: Sector, O: Observer>(
         Some(path) => load(path, &device.resolved, args.seed, observer)?,
         None => Ssd::observed(&device.resolved, args.seed, observer),
     };
+    if args.state.save_snapshot.is_some() {
+        drive = drive.noting(None);
+    }
     for step in &args.state.precondition {
         if let Some(Fault { message, remedy, .. }) = step.fault(&device.resolved) {
             return Err(Failure::Input(format!("--precondition {step}: {message}; {remedy}")));
         }
         let bar = Bar::steps(&format!("precondition {step}"), args.output.quiet);
-        drive.precondition(*step, &mut |done, total| bar.step(done, total));
+        let done = drive.precondition(*step, &mut |done, total| bar.step(done, total));
+        WornOut::check(*step, &done, &device.resolved).map_err(|worn| Failure::Input(worn.to_string()))?;
     }
     Ok(drive)
-}
-
-/// A snapshot holds one flash.
-pub(crate) fn check_snapshots(device: &Device, args: &RunArgs) -> Result<(), Failure> {
-    let option = [("--save-snapshot", &args.state.save_snapshot), ("--load-snapshot", &args.state.load_snapshot)];
-    match option.into_iter().find_map(|(name, path)| Some((name, path.as_ref()?))) {
-        Some((name, path)) if device.resolved.second.is_some() => Err(Failure::Input(format!(
-            "{name} {}: a snapshot holds one flash, and {} has two; precondition it instead",
-            path.display(),
-            device.name
-        ))),
-        _ => Ok(()),
-    }
 }

@@ -23,7 +23,7 @@ use crate::args::RunArgs;
 use crate::device::device;
 use crate::exit::{Failure, apart, print};
 use crate::options::FlowArg;
-use crate::prepare::{check_snapshots, prepare};
+use crate::prepare::prepare;
 use crate::progress::Bar;
 
 /// How long background work may go on after the last request, so that the books can be balanced.
@@ -75,7 +75,6 @@ pub(crate) fn watched<O: Watcher>(
     let tenants = tenants(args, &options, capacity, &workload)?;
     let workload = (workload, tenants);
     if args.verify {
-        // Preconditioning writes zeros, so that a disk with a past reads like a new one.
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let check = |oracle: &Oracle| Some(oracle.verified());
         let mut oracle = Oracle::blank(granularity);
@@ -99,13 +98,13 @@ fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
     workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
     let about = about(args, device, &workload, &tenants);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
-    check_snapshots(device, args)?;
     let outputs = Outputs::create(args, &about)?;
     let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
     let mut drive: Ssd<S, O> = prepare(device, args, observer)?;
     if let Some(snapshot) = snapshot {
-        snapshot.finish(drive.media())?;
+        snapshot.finish(&drive)?;
     }
+    payload.begin(drive.past());
     let start = drive.now();
     drive.observer_mut().begin(start);
     let load = Load { stages: workload.stages, tenants };

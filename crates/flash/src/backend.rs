@@ -236,7 +236,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If anything is under way.
     pub fn set_timed(&mut self, timed: bool) {
-        assert!(self.is_idle(), "time is switched while commands are under way");
+        assert!(self.is_at_rest(), "time is switched while commands are under way");
         self.timed = timed;
     }
 
@@ -284,7 +284,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// # Panics
     /// If anything is under way.
     pub fn reset_account(&mut self) {
-        assert!(self.is_idle(), "counters are reset while commands are under way");
+        assert!(self.is_at_rest(), "counters are reset while commands are under way");
         self.account = Account::default();
         self.dies.iter_mut().for_each(|die| die.busy = Span::ZERO);
         self.channels.iter_mut().for_each(|channel| channel.busy = Span::ZERO);
@@ -482,6 +482,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.commands.remove(command);
         }
         self.lists.remove(list);
+    }
+
+    /// True if nothing works, and nothing waits to be looked at. There may be finished lists that an FTL keeps for what
+    /// is in their buffers.
+    fn is_at_rest(&self) -> bool {
+        let works = self.dies.iter().any(|die| die.unfinished > 0) || self.turn.is_some();
+        !works && self.finished.is_empty() && self.processor.is_idle()
     }
 
     /// True if no list and no thought is under way or waits to be looked at.

@@ -6,7 +6,7 @@ use flash::backend::{CauseSet, Slot};
 use flash::engine::{Handle, Slab};
 use flash::io::Io;
 use flash::nand::Sector;
-use flash::units::{Lpn, Span, Time};
+use flash::units::{Lba, Lpn, Span, Time};
 
 use crate::buffer::{Buffer, Entry};
 use crate::ftl::{Owner, Owners, Service, Unit};
@@ -56,6 +56,17 @@ pub(crate) struct Clients<S> {
     pub(crate) drained: bool,
     /// The buffer could not write something back: the device is full of bad blocks.
     pub(crate) buffer_failed: bool,
+    /// Sectors of a mapping unit.
+    pub(crate) sectors: u32,
+    /// Units of preconditioning that are written, and those that are refused.
+    pub(crate) before: Before,
+}
+
+/// What became of the units that preconditioning has handed over. They are nobody's.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before {
+    pub(crate) written: u64,
+    pub(crate) refused: u64,
 }
 
 /// Set in an owner's number for a buffer entry.
@@ -115,7 +126,10 @@ impl<S: Sector> Owners<S> for Clients<S> {
                 let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
                 sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
             }
-            None => {}
+            None => {
+                let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
+                sectors.for_each(|i| into[i] = S::preconditioned(Lba::new(first + i as u64), unit.version));
+            }
         }
     }
 
@@ -184,7 +198,7 @@ impl<S: Sector> Owners<S> for Clients<S> {
         match Self::whose(owner) {
             Some(Whose::Request(handle)) => self.unit_done(handle, service),
             Some(Whose::Entry(handle)) => self.entry_done(handle),
-            None => {}
+            None => self.before.written += 1,
         }
     }
 
@@ -208,7 +222,7 @@ impl<S: Sector> Owners<S> for Clients<S> {
                 self.buffer_failed = true;
                 self.drained = true;
             }
-            None => {}
+            None => self.before.refused += 1,
         }
     }
 }

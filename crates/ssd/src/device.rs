@@ -8,11 +8,11 @@ use flash::nand::{Faults, Media, Part, Sector};
 use flash::units::{Energy, Sectors, Time};
 
 use crate::buffer::{Buffer, Entry};
-use crate::clients::{Active, Clients};
+use crate::clients::{Active, Before, Clients};
 use crate::ftl::Flash;
 use crate::ftl::family::Ftl;
 use crate::host::{Filter, Link, Queues};
-use crate::{Completion, Counters, Drive, MergeCounters, Request, Resolved, SecondCounters};
+use crate::{Completion, Counters, Drive, MergeCounters, Past, Request, Resolved, SecondCounters};
 
 /// Something that happens in a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,8 @@ pub struct Ssd<S, O = ()> {
     pub(crate) scanned: bool,
     pub(crate) powered: bool,
     pub(crate) counts: Counts,
+    /// What preconditioning has written; none if nobody wants to know.
+    pub(crate) past: Option<Past>,
 }
 
 /// What the host side counts.
@@ -133,6 +135,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 dropped: Vec::new(),
                 drained: false,
                 buffer_failed: false,
+                sectors,
+                before: Before::default(),
             },
             filter: Filter::new(),
             active: Vec::new(),
@@ -146,6 +150,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             scanned: ready,
             powered: true,
             counts: Counts::default(),
+            past: S::PRESENT.then(|| Past::new(sectors, Vec::new())),
             now: Time::ZERO,
             events,
             hash: EventHash::default(),
@@ -154,6 +159,20 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         };
         device.restore_saved();
         device
+    }
+
+    /// The same device, which notes what preconditioning writes: four bytes for each mapping unit. One with a payload
+    /// always does. `past` is what was noted of the flash that it was given.
+    #[must_use]
+    pub fn noting(mut self, past: Option<Past>) -> Self {
+        self.past = past.or(self.past).or_else(|| Some(Past::new(self.resolved.geometry.sectors, Vec::new())));
+        self
+    }
+
+    /// What preconditioning has written, if it is noted; what the host has written since then is not part of it.
+    #[must_use]
+    pub const fn past(&self) -> Option<&Past> {
+        self.past.as_ref()
     }
 
     /// What the device is.

@@ -127,11 +127,11 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             return;
         }
         for Saved { lpn, mask, psn, first } in self.ftl.take_saved() {
-            let content = self.backend.media().content(psn);
+            let media = self.backend.media();
             let buffer = self.clients.buffer.as_mut().expect("only a buffer is flushed");
             buffer.restore(lpn, mask, |i| {
                 let before = mask & ((1 << i) - 1);
-                content.map_or(S::default(), |content| content[first as usize + before.count_ones() as usize])
+                media.content(psn, first + before.count_ones())
             });
         }
     }

@@ -8,6 +8,7 @@ use flash::fault::Fault;
 use flash::nand::Sector;
 use flash::units::{Bytes, Lpn, Sectors};
 
+use crate::clients::Before;
 use crate::device::{Counts, second_seed};
 use crate::ftl::{Rest, Unit, full_mask};
 use crate::{Resolved, Ssd};
@@ -65,12 +66,15 @@ pub struct Preconditioned {
     pub units: u64,
     /// Units programmed for each of them.
     pub write_amplification: f64,
+    /// Units of the last write that the drive refused: it has lost too many blocks, is read-only, and the step ended
+    /// there. 0 if all went well.
+    pub refused: u64,
 }
 
 impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Runs one step. `progress` hears of units done and, as far as it is known, units to do. Afterwards the
     /// drive has been switched off and on once, so that it is in the state that its media alone define, and
-    /// its counters are zero.
+    /// its counters are zero. A step ends early if the drive refuses a write.
     ///
     /// # Panics
     /// If requests are under way, or the step has a [fault](Precondition::fault) on this drive.
@@ -83,6 +87,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let units = u64::from(self.ftl.units());
         let request = self.ftl.batch(self.backend.slots_per_command()) as usize;
         let mut done = 0;
+        self.clients.before = Before::default();
         match step {
             Precondition::Fill => self.write_in_order(units, request, &mut done, progress),
             Precondition::Preload { piece, extent } => {
@@ -109,13 +114,14 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.pump();
         self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
+        let refused = self.clients.before.refused;
         // What fails from here on must not depend on how the drive got here.
         self.backend.media_mut().faults_mut().restart(self.seed);
         if let Some(second) = &mut self.second {
             second.media_mut().faults_mut().restart(second_seed(self.seed));
         }
         self.reset_counters();
-        Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64 }
+        Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused }
     }
 
     fn set_timed(&mut self, timed: bool) {
@@ -153,7 +159,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
             // Before the first collection nothing has settled yet.
-            if last.len() == 3 && most <= least * 1.02 && most > 1.001 {
+            if self.clients.before.refused > 0 || last.len() == 3 && most <= least * 1.02 && most > 1.001 {
                 return;
             }
         }
@@ -176,7 +182,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let mask = full_mask(self.resolved.geometry.sectors);
         let mut batch: Vec<Lpn> = Vec::with_capacity(request);
         let mut left = count;
-        while left > 0 {
+        while left > 0 && self.clients.before.refused == 0 {
             batch.clear();
             // A unit occurs once in a batch: all of a batch have one version.
             while batch.len() < request && left > 0 {
@@ -198,6 +204,15 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             let before = *done >> 16;
             *done += batch.len() as u64;
             self.pump();
+            let Before { written, refused } = self.clients.before;
+            assert!(written + refused == *done, "of {done} units {written} are written and {refused} are refused");
+            if let Some(past) = &mut self.past {
+                if refused == 0 {
+                    past.note(self.ftl.units(), &batch, version);
+                } else {
+                    past.doubt(self.ftl.units(), &batch);
+                }
+            }
             if *done >> 16 > before {
                 progress(*done);
             }

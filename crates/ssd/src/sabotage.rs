@@ -49,13 +49,15 @@ pub enum Sabotage {
     LogUnread,
     /// Recovery leaves what was flushed without a merge where it is.
     SavedForgotten,
+    /// With time off a unit is acknowledged and not written, now and then: what it held before stays.
+    UntimedDropped,
     /// Something besides the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const EVERY: [Self; 21] = [
+    pub const EVERY: [Self; 22] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -76,6 +78,7 @@ impl Sabotage {
         Self::StaleTrusted,
         Self::LogUnread,
         Self::SavedForgotten,
+        Self::UntimedDropped,
         Self::Undetermined,
     ];
 }

@@ -3,6 +3,7 @@
 mod buffer;
 mod builtin;
 mod cost;
+mod format;
 mod hydra;
 mod link;
 mod log;

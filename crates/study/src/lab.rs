@@ -27,6 +27,7 @@ use crate::reconcile::{Unreconciled, reconcile};
 use crate::report::{About, Report, Summary};
 use crate::run::{RunError, Runner};
 use crate::watch::{Watch, Watcher};
+use crate::worn::WornOut;
 
 pub use claims::{Claim, Finding, Verdict, claims, natural};
 pub use files::{claims_table, json, points_table, write_all, write_points};
@@ -53,6 +54,8 @@ pub enum LabError {
     Run(Box<RunError>, Place),
     /// The books of a run do not balance: a fault of Flashloom.
     Books(Box<Unreconciled>, Place),
+    /// A disk that has lost too many blocks before the run.
+    WornOut(WornOut, Place),
     /// A workload of several stages, which has several results.
     Stages(Place),
 }
@@ -73,6 +76,7 @@ impl fmt::Display for LabError {
             Self::Workload(error) => error.fmt(f),
             Self::Run(error, place) => write!(f, "{place}: {error}"),
             Self::Books(error, place) => write!(f, "{place}: {error}"),
+            Self::WornOut(worn, place) => write!(f, "{place}: {worn}"),
             Self::Stages(place) => {
                 write!(f, "{place}: the workload has several stages; give one of them a file of its own")
             }
@@ -200,7 +204,6 @@ fn seen_by<O: Watcher>(
     observer: O,
 ) -> Result<Summary, LabError> {
     if point.run.verify {
-        // Preconditioning writes zeros, so that a disk with a past reads like a new one.
         let granularity = Sectors::new(u64::from(point.device.resolved.geometry.sectors));
         let check = |oracle: &Oracle| Some(oracle.verified());
         with::<Stamp, _, O>(plan, point, seed, program, (&mut Oracle::blank(granularity), check), observer)
@@ -229,8 +232,10 @@ fn with<S: Sector, P: Payload<S>, O: Watcher>(
     let [stage] = &mut workload.stages[..] else { return Err(LabError::Stages(place())) };
     let mut drive: Ssd<S, O> = Ssd::observed(resolved, seed, observer);
     for step in &spec.precondition {
-        drive.precondition(*step, &mut |_, _| {});
+        let done = drive.precondition(*step, &mut |_, _| {});
+        WornOut::check(*step, &done, resolved).map_err(|worn| LabError::WornOut(worn, place()))?;
     }
+    payload.begin(drive.past());
     let start = drive.now();
     drive.observer_mut().begin(start);
     let mut runner = Runner::new().settle(SETTLE);

@@ -21,6 +21,7 @@ pub mod run;
 pub mod series;
 pub mod snapshot;
 pub mod watch;
+pub mod worn;
 
 #[cfg(test)]
 mod testing;

@@ -1,7 +1,7 @@
 //! Does the disk keep what it was given? Checked against a flat array.
 //!
 //! Every write carries a fresh stamp for every sector; a read must return, for every sector, the
-//! stamp of the newest write that completed before it. The device works on overlapping requests in
+//! stamp of the newest write that completed before it, and the stamp of preconditioning where there was none. The device works on overlapping requests in
 //! the order of their submission, so writes and discards count from their completion on, and a read
 //! is checked when it completes.
 
@@ -9,11 +9,15 @@ use std::collections::HashMap;
 use std::fmt;
 
 use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
 use flash::units::{Lba, Sectors, Time};
-use ssd::{Completion, Status, Tag};
+use ssd::{Completion, Past, Status, Tag};
 
 /// What a run puts into the sectors it writes, and what it makes of those it reads.
 pub trait Payload<S> {
+    /// The run begins on a device that has been preconditioned: so much is known of it, if anything is.
+    fn begin(&mut self, _past: Option<&Past>) {}
+
     /// The content of a request: one entry per sector for a write, empty otherwise.
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S>;
 
@@ -70,13 +74,14 @@ impl StampSector for flash::nand::Stamp {
     }
 }
 
-/// Bits of a stamp that count the sectors of a request; the others hold its tag plus one.
+/// Bits of a stamp that count the sectors of a request; the others hold its tag plus one, except for the highest, which
+/// only stamps of preconditioning have.
 const OFFSET_BITS: u32 = 24;
 
 /// The stamp of one sector of one request.
 fn stamp_of(tag: Tag, offset: u64) -> u64 {
     assert!(offset < 1 << OFFSET_BITS, "a request of {} sectors or more cannot be verified", 1u64 << OFFSET_BITS);
-    assert!(tag < (1 << (u64::BITS - OFFSET_BITS)) - 1, "request {tag} is too far into the run to be verified");
+    assert!(tag < (1 << (u64::BITS - 1 - OFFSET_BITS)) - 1, "request {tag} is too far into the run to be verified");
     (tag + 1) << OFFSET_BITS | offset
 }
 
@@ -94,6 +99,9 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some((sector, version)) = Stamp(self.0).as_preconditioned().filter(|_| self.0 != UNKNOWN) {
+            return write!(f, "what preconditioning wrote to {sector} (version {version})");
+        }
         match (self.0 >> OFFSET_BITS).checked_sub(1) {
             _ if self.0 == 0 => f.write_str("zeros (never written, or discarded)"),
             Some(tag) => write!(f, "sector {} of write {tag}", self.0 & ((1 << OFFSET_BITS) - 1)),
@@ -160,6 +168,7 @@ pub struct Oracle {
     /// them, because it ran out of blocks on the way. The first read decides.
     refused: HashMap<u64, Vec<u64>>,
     untouched: u64,
+    past: Option<Past>,
     granularity: u64,
     verified: Verified,
 }
@@ -173,16 +182,11 @@ impl Oracle {
     #[must_use]
     pub fn blank(granularity: Sectors) -> Self {
         assert!(!granularity.is_zero(), "discards of multiples of nothing");
-        Self {
-            chunks: HashMap::new(),
-            refused: HashMap::new(),
-            untouched: 0,
-            granularity: granularity.get(),
-            verified: Verified::default(),
-        }
+        let (granularity, verified) = (granularity.get(), Verified::default());
+        Self { chunks: HashMap::new(), refused: HashMap::new(), untouched: 0, past: None, granularity, verified }
     }
 
-    /// For a device with a past, be it preconditioned or loaded: the first read of a sector that this
+    /// For a device with a past that nobody has noted: the first read of a sector that this
     /// run has not written tells what it holds, and it must hold that until it is written.
     #[must_use]
     pub fn adopting(granularity: Sectors) -> Self {
@@ -196,8 +200,13 @@ impl Oracle {
     }
 
     fn slot(&mut self, sector: u64) -> &mut u64 {
-        let untouched = self.untouched;
-        let chunk = self.chunks.entry(sector / CHUNK).or_insert_with(|| vec![untouched; CHUNK as usize].into());
+        let Self { chunks, untouched, past, .. } = self;
+        let chunk = chunks.entry(sector / CHUNK).or_insert_with(|| {
+            let Some(past) = past else { return vec![*untouched; CHUNK as usize].into() };
+            let first = sector / CHUNK * CHUNK;
+            let held = |sector| past.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp);
+            (first..first + CHUNK).map(held).collect()
+        });
         &mut chunk[(sector % CHUNK) as usize]
     }
 
@@ -263,6 +272,10 @@ impl Oracle {
 }
 
 impl<S: StampSector> Payload<S> for Oracle {
+    fn begin(&mut self, past: Option<&Past>) {
+        self.past = past.cloned();
+    }
+
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
         match io.kind {
             IoKind::Write => (0..io.sectors.get()).map(|offset| S::stamp(stamp_of(tag, offset))).collect(),
@@ -392,6 +405,22 @@ mod tests {
         oracle.completed(&done(1, IoKind::Read, 5, &[42])).expect("the same");
         oracle.completed(&done(2, IoKind::Read, 5, &[43])).expect_err("changed without a write");
         assert_eq!(oracle.verified().adopted, 1);
+    }
+
+    #[test]
+    fn what_preconditioning_wrote_is_wanted_until_the_host_writes() {
+        let stamp = |sector, version| <Stamp as flash::nand::Sector>::preconditioned(Lba::new(sector), version).0;
+        let mut oracle = Oracle::blank(ONE);
+        Payload::<u64>::begin(&mut oracle, Some(&Past::new(2, vec![3, 0, 9])));
+        oracle.completed(&done(0, IoKind::Read, 0, &[stamp(0, 3), stamp(1, 3), 0, 0, stamp(4, 9)])).expect("as noted");
+        let stale = oracle.completed(&done(1, IoKind::Read, 4, &[stamp(4, 8)])).expect_err("an older write");
+        let text = stale.to_string();
+        assert!(text.contains("returned for sector 4 what preconditioning wrote to sector 4 (version 8)"), "{text}");
+        assert!(text.ends_with("but it holds what preconditioning wrote to sector 4 (version 9)"), "{text}");
+        oracle.completed(&done(2, IoKind::Read, 1, &[stamp(5, 3)])).expect_err("another sector");
+        oracle.completed(&done(3, IoKind::Read, 1, &[0])).expect_err("lost");
+        let new = write(&mut oracle, 4, 4, 1);
+        oracle.completed(&done(5, IoKind::Read, 4, &new)).expect("written since");
     }
 
     #[test]

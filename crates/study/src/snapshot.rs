@@ -1,21 +1,35 @@
-//! The state of a disk in a file: its flash, compressed.
+//! The state of a disk in a file: what its flash holds and what it is of, compressed, with a checksum over all bytes.
+//!
+//! The magic and the version come first; then, compressed, the [`Header`] as TOML behind its length and what
+//! [`Ssd::save`] writes; last the checksum of every byte before it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flash::backend::Observer;
-use flash::nand::{Faults, Media, Sector, SnapshotError};
+use flash::nand::{Sector, SnapshotError};
+use serde::{Deserialize, Serialize};
 use ssd::{Resolved, Ssd};
 
 use crate::report::{StageError, StagedFile};
 
-/// How every zstd file begins.
+const MAGIC: [u8; 16] = *b"flashloom state\n";
+/// Raised whenever the meaning of a byte changes. Files of version 1 and 2 had neither magic nor header.
+const VERSION: u32 = 3;
+/// How every zstd file begins, and with it every snapshot of version 1 and 2.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-
 /// The fastest: most of what is compressed well is compressed well by any.
 const LEVEL: i32 = 1;
+/// Bytes of the longest header that is believed.
+const HEADER_MAX: u32 = 1 << 20;
+/// Bytes of the magic and the version, and of the checksum.
+const FRONT: usize = MAGIC.len() + 4;
+const SUM: u64 = 8;
+/// Keys that differ and are listed.
+const LISTED: usize = 6;
 
 /// A snapshot that cannot be loaded.
 #[derive(Debug)]
@@ -23,23 +37,149 @@ pub struct LoadError {
     /// The file.
     pub path: PathBuf,
     /// What is wrong with it.
-    pub reason: SnapshotError,
+    pub reason: LoadReason,
+}
+
+/// What is wrong with a snapshot.
+#[derive(Debug)]
+pub enum LoadReason {
+    /// Something about its bytes.
+    File(SnapshotError),
+    /// It is of a disk that keeps its data otherwise.
+    Other {
+        /// What that disk calls itself.
+        device: String,
+        /// Each key that differs, with its value there and here.
+        keys: Vec<(String, String, String)>,
+    },
 }
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let remedy = match self.reason {
-            SnapshotError::Io(_) => "check its name",
-            SnapshotError::Foreign => "give a file that --save-snapshot wrote",
-            SnapshotError::Version(_) | SnapshotError::Damaged => "make it again with --save-snapshot",
-            SnapshotError::Geometry { .. } => "use the device it was made with, or make one of this device",
-            SnapshotError::Sector { .. } => "make it again the way it is used",
-        };
-        write!(f, "{}: {}; {remedy}", self.path.display(), self.reason)
+        let path = self.path.display();
+        match &self.reason {
+            LoadReason::File(reason) => {
+                let remedy = match reason {
+                    SnapshotError::Io(_) => "check its name",
+                    SnapshotError::Foreign => "give a file that --save-snapshot wrote",
+                    SnapshotError::Version(_) | SnapshotError::Damaged => "make it again with --save-snapshot",
+                    SnapshotError::Geometry { .. } => "use the device it was made with, or make one of this device",
+                    SnapshotError::Sector { .. } => "make it again the way it is used",
+                };
+                match reason {
+                    SnapshotError::Version(found) => write!(
+                        f,
+                        "{path}: is a snapshot of format {found}, and this version of Flashloom reads format \
+                         {VERSION}; {remedy}"
+                    ),
+                    reason => write!(f, "{path}: {reason}; {remedy}"),
+                }
+            }
+            LoadReason::Other { device, keys } => {
+                write!(f, "{path}: is a snapshot of another device, {device}: ")?;
+                for (i, (key, there, here)) in keys.iter().take(LISTED).enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{key} is {there} in the snapshot and {here} in this device")?;
+                }
+                if keys.len() > LISTED {
+                    write!(f, ", and {} more keys differ", keys.len() - LISTED)?;
+                }
+                f.write_str("; use the device it was made with, or make one of this device with --save-snapshot")
+            }
+        }
     }
 }
 
 impl std::error::Error for LoadError {}
+
+impl From<SnapshotError> for LoadReason {
+    fn from(error: SnapshotError) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<io::Error> for LoadReason {
+    fn from(error: io::Error) -> Self {
+        Self::File(error.into())
+    }
+}
+
+/// What a snapshot is of.
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    /// What the disk calls itself.
+    device: String,
+    /// What decides where on flash it keeps what.
+    format: BTreeMap<String, String>,
+}
+
+impl Header {
+    fn of(resolved: &Resolved) -> Self {
+        let keys = resolved.format().into_iter();
+        Self { device: resolved.spec.name.clone(), format: keys.map(|(key, value)| (key.to_owned(), value)).collect() }
+    }
+
+    /// What differs from a disk.
+    fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
+        let nothing = || "not there".to_owned();
+        let here = resolved.format();
+        let known = here.iter().filter_map(|(key, value)| {
+            let there = self.format.get(*key).cloned().unwrap_or_else(nothing);
+            (there != *value).then(|| ((*key).to_owned(), there, value.clone()))
+        });
+        let more = self.format.iter().filter(|(key, _)| here.iter().all(|(ours, _)| ours != key));
+        known.chain(more.map(|(key, value)| (key.clone(), value.clone(), nothing()))).collect()
+    }
+}
+
+/// What keeps two files apart: order, position and number of their bytes. A change within eight bytes is always noticed.
+#[derive(Clone, Copy, Debug, Default)]
+struct Checksum {
+    sum: u64,
+    word: u64,
+    len: u64,
+}
+
+impl Checksum {
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.word |= u64::from(*byte) << (self.len % 8 * 8);
+            self.len += 1;
+            if self.len.is_multiple_of(8) {
+                self.mix();
+            }
+        }
+    }
+
+    fn mix(&mut self) {
+        self.sum = (self.sum ^ std::mem::take(&mut self.word)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(29);
+    }
+
+    fn value(mut self) -> u64 {
+        self.mix();
+        self.word = self.len;
+        self.mix();
+        self.sum
+    }
+}
+
+/// Bytes on their way into a file, added up.
+struct Summed<W> {
+    to: W,
+    checksum: Checksum,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.checksum.add(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
 
 /// A file that will hold the state of a disk; it gets its name when it is complete.
 pub struct SnapshotFile {
@@ -62,51 +202,116 @@ impl SnapshotFile {
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn finish<S: Sector>(self, media: &Media<S>) -> Result<(), StageError> {
-        let write = || -> std::io::Result<()> {
-            let mut compressed = zstd::Encoder::new(BufWriter::new(self.file), LEVEL)?;
-            compressed.include_checksum(true)?;
-            media.save(&mut compressed)?;
-            compressed.finish()?.flush()
-        };
-        write().map_err(|error| StageError::io(&self.path, &error))?;
+    pub fn finish<S: Sector, O: Observer>(self, drive: &Ssd<S, O>) -> Result<(), StageError> {
+        write(drive, BufWriter::new(self.file)).map_err(|error| StageError::io(&self.path, &error))?;
         self.staged.finish()
     }
 }
 
+fn write<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Result<()> {
+    let mut file = Summed { to, checksum: Checksum::default() };
+    file.write_all(&MAGIC)?;
+    file.write_all(&VERSION.to_le_bytes())?;
+    let mut compressed = zstd::Encoder::new(file, LEVEL)?;
+    let header = toml::to_string(&Header::of(drive.resolved())).map_err(io::Error::other)?;
+    compressed.write_all(&(header.len() as u32).to_le_bytes())?;
+    compressed.write_all(header.as_bytes())?;
+    drive.save(&mut compressed)?;
+    let mut file = compressed.finish()?;
+    let sum = file.checksum.value();
+    file.write_all(&sum.to_le_bytes())?;
+    file.flush()
+}
+
 /// A disk in the state that is kept in a file, whose flash is watched. It starts as after a power cycle: its FTL finds
-/// everything in the flash.
+/// everything in the flash. It knows what preconditioning had written.
 ///
 /// # Errors
-/// If the file cannot be read, is no snapshot or a damaged one, or is of another device.
+/// If the file cannot be read, is no snapshot or a damaged one, or is of a disk that keeps its data otherwise.
 pub fn load<S: Sector, O: Observer>(
     path: &Path,
     resolved: &Resolved,
     seed: u64,
     observer: O,
 ) -> Result<Ssd<S, O>, LoadError> {
-    let media = read(path, resolved, seed).map_err(|reason| LoadError { path: path.to_owned(), reason })?;
-    Ok(Ssd::with_media(resolved, seed, media, None, observer))
+    let read = || {
+        let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
+        read(&mut file, resolved, seed, observer)
+    };
+    read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
 
-fn read<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Media<S>, SnapshotError> {
-    let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
-    let mut magic = Vec::new();
-    file.by_ref().take(ZSTD.len() as u64).read_to_end(&mut magic).map_err(SnapshotError::Io)?;
-    if magic != ZSTD {
-        return Err(SnapshotError::Foreign);
+fn read<S: Sector, O: Observer>(
+    from: &mut (impl Read + Seek),
+    resolved: &Resolved,
+    seed: u64,
+    observer: O,
+) -> Result<Ssd<S, O>, LoadReason> {
+    let len = check(from)?;
+    // What its checksum vouches for is read as it is.
+    from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
+    let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
+    let mut bytes = [0; 4];
+    plain.read_exact(&mut bytes)?;
+    let len = u32::from_le_bytes(bytes);
+    if len > HEADER_MAX {
+        return Err(SnapshotError::Damaged.into());
     }
-    let mut plain = Plain(zstd::Decoder::new(magic.as_slice().chain(file)).map_err(SnapshotError::Io)?);
-    let faults = Faults::new(&resolved.spec.flash.faults, seed);
-    let one_shot = resolved.backend.timing.one_shot;
-    Media::load(resolved.geometry.clone(), resolved.part.endurance, one_shot, faults, &mut plain)
+    let mut text = String::new();
+    plain.by_ref().take(len.into()).read_to_string(&mut text)?;
+    let header: Header = toml::from_str(&text).map_err(|_| SnapshotError::Damaged)?;
+    let keys = header.differences(resolved);
+    if !keys.is_empty() {
+        return Err(LoadReason::Other { device: header.device, keys });
+    }
+    let drive = Ssd::load(resolved, seed, &mut plain, observer)?;
+    if plain.read(&mut [0])? > 0 {
+        return Err(SnapshotError::Damaged.into());
+    }
+    Ok(drive)
+}
+
+/// Checks that a file is a whole snapshot of this version. Returns its bytes without the checksum.
+fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
+    let mut bytes = Vec::new();
+    from.by_ref().take(FRONT as u64).read_to_end(&mut bytes).map_err(SnapshotError::Io)?;
+    if bytes.starts_with(&ZSTD) {
+        return Err(SnapshotError::Version(2));
+    }
+    let Some(version) = bytes.strip_prefix(&MAGIC) else { return Err(SnapshotError::Foreign) };
+    match <[u8; 4]>::try_from(version).map(u32::from_le_bytes) {
+        Ok(VERSION) => {}
+        Ok(version) => return Err(SnapshotError::Version(version)),
+        Err(_) => return Err(SnapshotError::Damaged),
+    }
+    let mut checksum = Checksum::default();
+    // The last bytes read so far may be the checksum.
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        let read = match from.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read.map_err(SnapshotError::Io)?,
+        };
+        if read == 0 {
+            break;
+        }
+        bytes.extend_from_slice(&chunk[..read]);
+        let sure = bytes.len().saturating_sub(SUM as usize);
+        checksum.add(&bytes[..sure]);
+        bytes.drain(..sure);
+    }
+    let sum = <[u8; SUM as usize]>::try_from(&bytes[..]).map_err(|_| SnapshotError::Damaged)?;
+    if u64::from_le_bytes(sum) == checksum.value() { Ok(checksum.len) } else { Err(SnapshotError::Damaged) }
 }
 
 /// What is decompressed. That it cannot be means that it was changed or cut short.
 struct Plain<R>(R);
 
 impl<R: Read> Read for Plain<R> {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        self.0.read(into).map_err(|error| std::io::Error::new(std::io::ErrorKind::UnexpectedEof, error))
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.read(into).map_err(|error| io::Error::new(io::ErrorKind::UnexpectedEof, error))
     }
 }
+
+#[cfg(test)]
+mod tests;

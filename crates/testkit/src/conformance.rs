@@ -10,6 +10,7 @@ mod determinism;
 mod faults;
 mod integrity;
 mod power;
+mod precondition;
 mod script;
 mod settings;
 mod wear;
@@ -40,15 +41,17 @@ pub struct Effort {
     pub failures: u64,
     /// Erases that each block of a wear test is good for.
     pub erases: u32,
+    /// Ways to precondition a drive with each kind of fault.
+    pub ways: u32,
 }
 
 impl Effort {
     /// What `make test` has time for.
     pub const TEST: Self =
-        Self { requests: 500, cut_requests: 36, paged_stride: 5, lives: 300, failures: 24, erases: 60 };
+        Self { requests: 500, cut_requests: 36, paged_stride: 5, lives: 300, failures: 24, erases: 60, ways: 1 };
     /// What the soak has time for.
     pub const SOAK: Self =
-        Self { requests: 3000, cut_requests: 200, paged_stride: 1, lives: 3000, failures: 120, erases: 200 };
+        Self { requests: 3000, cut_requests: 200, paged_stride: 1, lives: 3000, failures: 120, erases: 200, ways: 15 };
 }
 
 /// What a check is applied to.
@@ -68,7 +71,7 @@ impl Trial<'_> {
         Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
     }
 
-    /// A drive that is full of zeros, so that collection begins early.
+    /// A drive that is full, so that collection begins early.
     fn filled(&self) -> Host {
         let mut ssd = Ssd::<Stamp>::new(self.resolved, self.seed);
         ssd.precondition(Precondition::Fill, &mut |_, _| {});
@@ -116,13 +119,14 @@ pub struct Check {
 }
 
 /// The suite.
-pub const CHECKS: [Check; 9] = [
+pub const CHECKS: [Check; 10] = [
     Check { name: "integrity", check: integrity::integrity },
     Check { name: "books", check: books::books },
     Check { name: "determinism", check: determinism::determinism },
     Check { name: "wear", check: wear::wear },
     Check { name: "program failures", check: faults::program_failures },
     Check { name: "erase failures", check: faults::erase_failures },
+    Check { name: "preconditioning", check: precondition::precondition },
     Check { name: "power cuts, new", check: power::cuts_of_a_new_drive },
     Check { name: "power cuts, full", check: power::cuts_of_a_full_drive },
     Check { name: "power cuts, one after another", check: power::cuts_one_after_another },
@@ -163,11 +167,16 @@ impl Check {
     /// If the property does not hold.
     pub fn run(&self, setting: &str, trial: &Trial<'_>) -> Result<Work, Failure> {
         catch_unwind(AssertUnwindSafe(|| (self.check)(trial))).map_err(|panic| {
-            let text = panic.downcast_ref::<String>().map(String::as_str);
-            let message = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words");
-            Failure { check: self.name, setting: setting.into(), seed: trial.seed, message: message.into() }
+            let message = message_of(&*panic).to_owned();
+            Failure { check: self.name, setting: setting.into(), seed: trial.seed, message }
         })
     }
+}
+
+/// What a panic says.
+fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
 /// All checks of one setting with one seed, as the soak runs them.

@@ -39,15 +39,17 @@ pub struct Host {
     /// The drive said that it has lost too many blocks: from here on nothing is checked.
     worn_out: bool,
     may_wear_out: bool,
+    may_lose: bool,
 }
 
 impl Host {
-    /// A host of a drive on which nothing has been written but zeros.
+    /// A host of a drive on which nothing has been written but what preconditioning has.
     #[must_use]
     pub fn new(ssd: Ssd<Stamp>) -> Self {
         let resolved = ssd.resolved();
         Self {
-            oracle: Oracle::new(resolved.buffer.is_none(), u64::from(resolved.geometry.sectors)),
+            oracle: Oracle::new(resolved.buffer.is_none(), u64::from(resolved.geometry.sectors))
+                .after(ssd.past().cloned()),
             ssd,
             next_tag: 0,
             under_way: BTreeMap::new(),
@@ -57,6 +59,7 @@ impl Host {
             sectors: [0; 4],
             worn_out: false,
             may_wear_out: false,
+            may_lose: false,
         }
     }
 
@@ -64,6 +67,13 @@ impl Host {
     #[must_use]
     pub const fn that_may_wear_out(mut self, may: bool) -> Self {
         self.may_wear_out = may;
+        self
+    }
+
+    /// A drive with pages that no error correction brings back. It must say so.
+    #[must_use]
+    pub const fn that_may_lose(mut self, may: bool) -> Self {
+        self.may_lose = may;
         self
     }
 
@@ -172,6 +182,9 @@ impl Host {
         if self.worn_out {
             return;
         }
+        if self.may_lose && (io.kind, completion.status) == (IoKind::Read, Status::Uncorrectable) {
+            return;
+        }
         assert_eq!(completion.status, Status::Done);
         match io.kind {
             IoKind::Read => self.oracle.check_read(&io, &completion.data),
@@ -240,23 +253,40 @@ impl Host {
         }
     }
 
-    /// Everything on the drive, in pieces, each with its first sector. These reads are not counted.
+    /// Everything on the drive that can be read, in pieces, each with its first sector. These reads are not counted.
     fn contents(&mut self) -> Vec<(u64, Vec<Stamp>)> {
         let capacity = self.ssd.capacity().get();
+        let unit = self.ssd.discard_granularity().get();
         let mut pieces = Vec::new();
         for start in (0..capacity).step_by(64) {
-            let sectors = Sectors::new(64.min(capacity - start));
-            let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors };
-            self.ssd.submit(self.ssd.now(), Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
-            let mut completions = Vec::new();
-            while completions.is_empty() {
-                let at = self.ssd.next_event().expect("a read completes");
-                self.ssd.advance(at, &mut completions);
+            let end = (start + 64).min(capacity);
+            if let Some(data) = self.look(start, end - start) {
+                pieces.push((start, data));
+                continue;
             }
-            assert_eq!((completions.len(), completions[0].tag), (1, 0), "only the read is under way");
-            assert_eq!(completions[0].status, Status::Done);
-            pieces.push((start, completions.remove(0).data));
+            // What else is in the piece can be read.
+            for start in (start..end).step_by(unit as usize) {
+                pieces.extend(self.look(start, unit.min(end - start)).map(|data| (start, data)));
+            }
         }
         pieces
+    }
+
+    /// Reads some sectors; `None` if one of them cannot be read.
+    fn look(&mut self, start: u64, sectors: u64) -> Option<Vec<Stamp>> {
+        let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        self.ssd.submit(self.ssd.now(), Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
+        let mut completions = Vec::new();
+        while completions.is_empty() {
+            let at = self.ssd.next_event().expect("a read completes");
+            self.ssd.advance(at, &mut completions);
+        }
+        assert_eq!((completions.len(), completions[0].tag), (1, 0), "only the read is under way");
+        let Completion { status, data, .. } = completions.remove(0);
+        if self.may_lose && status == Status::Uncorrectable {
+            return None;
+        }
+        assert_eq!(status, Status::Done);
+        Some(data)
     }
 }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 
 use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
+use flash::units::Lba;
+use ssd::Past;
 
 /// A content that may be found after a power cut.
 #[derive(Clone, Copy, Debug)]
@@ -64,13 +66,38 @@ pub struct Oracle {
     unit: u64,
     writes: u64,
     stamps: u64,
+    /// What preconditioning wrote.
+    before: Option<Past>,
 }
 
 impl Oracle {
     /// An oracle for a new device.
     #[must_use]
     pub const fn new(write_through: bool, unit: u64) -> Self {
-        Self { sectors: BTreeMap::new(), write_through, unit, writes: 0, stamps: 0 }
+        Self { sectors: BTreeMap::new(), write_through, unit, writes: 0, stamps: 0, before: None }
+    }
+
+    /// The same for a device that has been preconditioned.
+    #[must_use]
+    pub fn after(mut self, past: Option<Past>) -> Self {
+        self.before = past;
+        self
+    }
+
+    /// What a sector holds that the host has not touched; `None` if that is not known.
+    fn untouched(&self, sector: u64) -> Option<Stamp> {
+        self.before.as_ref().map_or(Some(Stamp(0)), |past| past.content(Lba::new(sector)))
+    }
+
+    /// What a sector may hold, from what it held before the host touched it.
+    fn entry(&mut self, sector: u64) -> &mut Sector {
+        let untouched = self.untouched(sector).unwrap_or_default();
+        self.sectors.entry(sector).or_insert_with(|| Sector {
+            possible: vec![Possible { order: 0, stamp: untouched, done: true }],
+            now: untouched,
+            discarded: false,
+            past: vec![untouched],
+        })
     }
 
     /// Stamps for a write that is about to be submitted; from now on a cut may leave them.
@@ -81,10 +108,7 @@ impl Oracle {
             .map(|sector| {
                 self.stamps += 1;
                 let stamp = Stamp(self.stamps);
-                let entry = self.sectors.entry(sector).or_default();
-                if entry.possible.is_empty() {
-                    entry.possible.push(Possible { order: 0, stamp: Stamp(0), done: true });
-                }
+                let entry = self.entry(sector);
                 entry.possible.push(Possible { order, stamp, done: false });
                 entry.past.push(stamp);
                 stamp
@@ -124,7 +148,7 @@ impl Oracle {
     /// may forget the unit before the host hears of it, and the erase that this lets begin may be torn.
     pub fn submit_discard(&mut self, io: &Io) {
         for sector in self.discarded(io) {
-            let entry = self.sectors.entry(sector).or_default();
+            let entry = self.entry(sector);
             entry.discarded = true;
             entry.possible.push(Possible { order: 0, stamp: Stamp(0), done: false });
         }
@@ -152,8 +176,9 @@ impl Oracle {
     pub fn check_read(&self, io: &Io, data: &[Stamp]) {
         assert_eq!(data.len() as u64, io.sectors.get());
         for (sector, got) in (io.start.get()..).zip(data) {
-            let expected = self.sectors.get(&sector).map_or(Stamp(0), |entry| entry.now);
-            assert_eq!(*got, expected, "sector {sector} holds {got:?} instead of {expected:?}");
+            let known = self.sectors.get(&sector).map(|entry| entry.now).or_else(|| self.untouched(sector));
+            let Some(expected) = known else { continue };
+            assert_eq!(*got, expected, "sector {sector} holds {} instead of {}", called(*got), called(expected));
         }
     }
 
@@ -162,21 +187,31 @@ impl Oracle {
     /// # Panics
     /// If it holds what it must not.
     pub fn check_recovered(&mut self, sector: u64, got: Stamp) {
+        let untouched = self.untouched(sector);
         let Some(entry) = self.sectors.get_mut(&sector) else {
-            assert_eq!(got, Stamp(0), "sector {sector} was never written and holds {got:?}");
+            let Some(expected) = untouched else { return };
+            assert_eq!(got, expected, "sector {sector} holds {} instead of {}", called(got), called(expected));
             return;
         };
         let known = entry.possible.iter().any(|one| one.stamp == got);
-        let first = entry.possible.is_empty() && got == Stamp(0);
-        let possible = known || first || (entry.discarded && entry.past.contains(&got));
+        // Of the writes of preconditioning only the last is noted; the others went before.
+        let earlier = match (got.as_preconditioned(), untouched.and_then(Stamp::as_preconditioned)) {
+            (Some((at, version)), Some((_, last))) => at.get() == sector && version < last,
+            _ => false,
+        };
+        let possible = known || (entry.discarded && (earlier || entry.past.contains(&got)));
         assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
         entry.now = got;
         entry.discarded = false;
         entry.possible = vec![Possible { order: 0, stamp: got, done: true }];
     }
+}
 
-    /// After a power cut: a sector cannot be read. It may hold anything that was possible.
-    pub fn lost(&mut self, sector: u64) {
-        self.sectors.remove(&sector);
+/// A stamp in words.
+fn called(stamp: Stamp) -> String {
+    match stamp.as_preconditioned() {
+        Some((sector, version)) => format!("what preconditioning wrote to {sector} as version {version}"),
+        None if stamp == Stamp(0) => "zeros".into(),
+        None => format!("{stamp:?}"),
     }
 }

@@ -336,10 +336,21 @@ impl Swarm {
         }
         let resolved = spec.resolve().expect("it was drawn to be valid");
         let mut ssd = Ssd::<Stamp>::new(&resolved, seed);
+        let mut worn_out = false;
         if rng.chance(0.3) {
-            ssd.precondition(Precondition::Fill, &mut |_, _| {});
+            // What came later has a stream of its own.
+            let mut later = Rng::stream(seed, "swarm.precondition");
+            let more = [None, Some(Precondition::RandomOverwrite(0.5)), Some(Precondition::Steady)];
+            let steps = [Some(Precondition::Fill), if later.chance(0.5) { pick(&mut later, &more) } else { None }];
+            let mut refuses = |step: Precondition| ssd.precondition(step, &mut |_, _| {}).refused > 0;
+            worn_out = steps.into_iter().flatten().any(&mut refuses);
         }
+        assert!(self.faults || !worn_out, "a device without faults became read-only");
         let mut host = Host::new(ssd).that_may_wear_out(self.faults);
+        if worn_out {
+            host.audit();
+            return Outcome { completed: 0, cuts: 0, erases: 0, hash: host.ssd().counters().event_hash };
+        }
         let capacity = resolved.capacity().get();
         let cut_every = self.requests / (self.cuts + 1);
         let mut cuts = 0;

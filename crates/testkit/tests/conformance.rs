@@ -50,6 +50,11 @@ fn failing_erases_lose_nothing() {
 }
 
 #[test]
+fn preconditioning_with_faults_loses_nothing() {
+    apply("preconditioning", 0, 1);
+}
+
+#[test]
 fn a_cut_at_every_moment_of_a_new_drive() {
     apply("power cuts, new", 0, 1);
 }

@@ -1,8 +1,14 @@
 //! The conformance suite finds what it is for: each of the bugs that can be planted in the FTL and the buffer
 //! fails at least one check, and the same checks pass without it.
 
-use ssd::Sabotage;
+use flash::io::IoKind;
+use flash::nand::Stamp;
+use ssd::{Drive, FtlKind, Precondition, Resolved, Sabotage, Ssd};
+use study::oracle::{Oracle, Payload};
+use study::run::Runner;
+use testkit::List;
 use testkit::conformance::{CHECKS, Effort, Failure, Setting, Trial, settings};
+use workload::Pacing;
 
 /// Settings that between them have what the bugs need: one plain, one with a buffer, one with static wear
 /// levelling, one whose collection copies much and one that chooses at random; and two behind a map unit, one of which
@@ -53,6 +59,37 @@ fn finds(bug: Sabotage, check: &str) {
     println!("{bug:?}: {found}");
 }
 
+/// What a verified run says of a drive that is filled and overwritten, and read as a whole.
+fn verified(resolved: &Resolved) -> Result<u64, String> {
+    let mut drive = Ssd::<Stamp>::new(resolved, 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
+    let (capacity, unit) = (drive.capacity().get(), drive.discard_granularity());
+    let mut reads =
+        List::cycle(&[IoKind::Read], capacity / unit.get(), unit.get(), capacity, 0, Pacing::Closed { depth: 4 });
+    let mut oracle = Oracle::blank(unit);
+    Payload::<Stamp>::begin(&mut oracle, drive.past());
+    match Runner::new().run(&mut drive, &mut reads, &mut oracle) {
+        Ok(_) => Ok(oracle.verified().sectors),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+#[test]
+fn a_verified_run_finds_what_preconditioning_lost() {
+    for name in SETTINGS {
+        let all = settings();
+        let setting = all.iter().find(|setting| setting.name == name).expect("a setting");
+        let resolved = setting.spec.resolve().expect("valid");
+        assert_eq!(verified(&resolved), Ok(resolved.capacity().get()), "{name}");
+        if resolved.ftl.kind == FtlKind::Page {
+            let text = verified(&resolved.sabotaged(Sabotage::UntimedDropped)).expect_err(name);
+            assert!(text.contains("but it holds what preconditioning wrote to sector"), "{text}");
+            println!("{name}: {text}");
+        }
+    }
+}
+
 #[test]
 fn every_planted_bug_is_found() {
     for bug in Sabotage::EVERY {
@@ -72,6 +109,7 @@ const fn expected(bug: Sabotage) -> &'static str {
         | Sabotage::FlushLies
         | Sabotage::LogUnread
         | Sabotage::SavedForgotten => "power cuts, full",
+        Sabotage::UntimedDropped => "preconditioning",
         Sabotage::StaleTrusted => "power cuts, new",
         Sabotage::CopyRecovered => "power cuts, one after another",
         Sabotage::LostUpdate

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::units::{BlockId, Lpn, Psn, SuperblockId};
+use crate::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 
 mod images;
 mod mode;
+mod payload;
 mod snapshot;
 mod spares;
 
@@ -71,6 +72,8 @@ pub struct Media<S> {
     one_shot: u32,
     blocks: Vec<Block>,
     spares: Spares,
+    /// What the sectors of each block hold. None if that is in every slot what preconditioning writes there: a drive that
+    /// is only preconditioned takes no memory for it.
     payload: Vec<Option<Box<[S]>>>,
     /// What translation pages hold.
     images: Images,
@@ -185,14 +188,6 @@ impl<S: Sector> Media<S> {
         self.spares.get(psn.index())
     }
 
-    /// What a slot holds, one `S` for each sector; `None` if that is nothing but defaults, or there is no payload. Like
-    /// the spare area it takes no simulated time by itself.
-    #[must_use]
-    pub fn content(&self, psn: Psn) -> Option<&[S]> {
-        let (block, range) = self.place(psn);
-        Some(&self.payload.get(block.index())?.as_ref()?[range])
-    }
-
     /// True if the data of a slot cannot be read.
     #[must_use]
     #[inline]
@@ -229,14 +224,6 @@ impl<S: Sector> Media<S> {
         &mut self.blocks[self.geometry.block(superblock, plane).index()]
     }
 
-    /// Where the payload of a slot lies: the block and the range in it.
-    fn place(&self, psn: Psn) -> (BlockId, std::ops::Range<usize>) {
-        let (superblock, offset) = self.geometry.locate(psn);
-        let (page, plane) = self.geometry.page_and_plane(offset);
-        let first = (page * self.geometry.slots + offset % self.geometry.slots) * self.geometry.sectors;
-        (self.geometry.block(superblock, plane), first as usize..(first + self.geometry.sectors) as usize)
-    }
-
     /// Checks that a slot lies in a page that has been programmed: less than [`Media::read`] checks, but
     /// without a look at the slot's spare area, which is far away in memory.
     ///
@@ -264,7 +251,7 @@ impl<S: Sector> Media<S> {
             let (block, range) = self.place(psn);
             match &self.payload[block.index()] {
                 Some(data) => into.copy_from_slice(&data[range]),
-                None => into.fill(S::default()),
+                None => (0..).zip(into).for_each(|(sector, into)| *into = self.preconditioned(psn, sector)),
             }
         }
         SlotRead { lpn, version, readable: !self.is_unreadable(psn) }
@@ -342,13 +329,13 @@ impl<S: Sector> Media<S> {
                     let (block, range) = self.place(psn);
                     let from = i as usize * self.geometry.sectors as usize;
                     let content = &payload[from..from + self.geometry.sectors as usize];
-                    // A block of nothing but defaults takes no memory: a drive that is only filled has none.
-                    if self.payload[block.index()].is_none() && content.iter().all(|sector| *sector == S::default()) {
-                        continue;
+                    if self.payload[block.index()].is_none() {
+                        let mut sectors = (0..).zip(content);
+                        if !well || sectors.all(|(sector, held)| *held == self.preconditioned(psn, sector)) {
+                            continue;
+                        }
                     }
-                    let size = (self.geometry.pages * slots * self.geometry.sectors) as usize;
-                    let data = self.payload[block.index()].get_or_insert_with(|| vec![S::default(); size].into());
-                    data[range].copy_from_slice(content);
+                    self.keep_payload(target.superblock, plane, page)[range].copy_from_slice(content);
                 }
             }
         }

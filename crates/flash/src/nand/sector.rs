@@ -2,6 +2,8 @@
 
 use std::fmt::Debug;
 
+use crate::units::Lba;
+
 /// The content of one 512-byte sector.
 pub trait Sector: Copy + Default + Eq + Debug + 'static {
     /// False if there is nothing to move: then no memory and no time is spent on it.
@@ -15,6 +17,13 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
 
     /// What [`Sector::encode`] appended; exactly [`Sector::BYTES`] bytes.
     fn decode(bytes: &[u8]) -> Self;
+
+    /// What preconditioning writes to a sector: a function of its address and of the version that the spare area of
+    /// its mapping unit says, so that the media need not keep it.
+    #[must_use]
+    fn preconditioned(_sector: Lba, _version: u32) -> Self {
+        Self::default()
+    }
 }
 
 /// Timing only.
@@ -24,9 +33,28 @@ impl Sector for () {
     fn decode(_: &[u8]) -> Self {}
 }
 
-/// Which write a sector's content came from; zero for never written. The integrity oracle's payload.
+/// Which write a sector's content came from; zero for never written. The integrity oracle's payload. Those of a host have
+/// the highest bit clear, those of preconditioning have it set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
+
+/// Bits of a preconditioned sector's stamp that hold its address: 2^32 mapping units of up to 64 sectors.
+const ADDRESS_BITS: u32 = 38;
+/// Bits between the address and the highest bit: the low ones of the version.
+const VERSION_BITS: u32 = 63 - ADDRESS_BITS;
+
+impl Stamp {
+    /// The sector that preconditioning wrote this stamp to, and the low bits of the write's version; `None` if it is no
+    /// such stamp.
+    #[must_use]
+    pub const fn as_preconditioned(self) -> Option<(Lba, u32)> {
+        if self.0 >> 63 == 0 {
+            return None;
+        }
+        let version = (self.0 >> ADDRESS_BITS) as u32 & ((1 << VERSION_BITS) - 1);
+        Some((Lba::new(self.0 & ((1 << ADDRESS_BITS) - 1)), version))
+    }
+}
 
 impl Sector for Stamp {
     fn encode(&self, to: &mut Vec<u8>) {
@@ -35,6 +63,12 @@ impl Sector for Stamp {
 
     fn decode(bytes: &[u8]) -> Self {
         Self(u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+    }
+
+    #[inline]
+    fn preconditioned(sector: Lba, version: u32) -> Self {
+        let version = u64::from(version) & ((1 << VERSION_BITS) - 1);
+        Self(1 << 63 | version << ADDRESS_BITS | sector.get())
     }
 }
 
@@ -55,5 +89,20 @@ impl Sector for Bytes512 {
 
     fn decode(bytes: &[u8]) -> Self {
         Self(bytes.try_into().expect("512 bytes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preconditioned_sector_says_where_it_belongs_and_which_write_it_was() {
+        for (sector, version) in [(0, 1), (7, 2), ((1 << ADDRESS_BITS) - 1, (1 << VERSION_BITS) - 1)] {
+            let stamp = Stamp::preconditioned(Lba::new(sector), version);
+            assert_eq!(stamp.as_preconditioned(), Some((Lba::new(sector), version)));
+        }
+        assert_eq!(Stamp(1 << 24).as_preconditioned(), None, "the stamp of a host");
+        assert_eq!(Bytes512::preconditioned(Lba::new(3), 4), Bytes512::default(), "a served disk begins with zeros");
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! Little-endian words. First the magic, the version and the geometry; then every block, the spare area of
 //! every slot (as the difference from the one before, which leaves little of a sequentially written array),
-//! the unreadable slots, the payload block by block, and the translation pages; last a checksum over all of it.
+//! the unreadable slots, the payload block by block, and the translation pages. It comes in pieces, each behind its
+//! length, so that nothing behind the last is read; then a checksum over all of it.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,7 @@ use crate::nand::{Faults, Geometry, Sector};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes that are hashed and passed on at once.
 const CHUNK: usize = 1 << 16;
 
@@ -104,7 +105,13 @@ impl<W: Write> Sink<'_, W> {
     }
 
     fn pass_on(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() {
+            return Ok(());
+        }
+        let len = (self.buffer.len() as u32).to_le_bytes();
+        self.checksum.add(&len);
         self.checksum.add(&self.buffer);
+        self.to.write_all(&len)?;
         self.to.write_all(&self.buffer)?;
         self.buffer.clear();
         Ok(())
@@ -143,11 +150,18 @@ impl<R: Read> Tap<'_, R> {
     }
 
     fn refill(&mut self) -> Result<(), SnapshotError> {
+        let mut len = [0; 4];
+        self.from.read_exact(&mut len)?;
+        self.checksum.add(&len);
+        let len = u32::from_le_bytes(len) as usize;
+        if len == 0 || len > CHUNK {
+            return Err(SnapshotError::Damaged);
+        }
+        self.buffer.resize(len, 0);
+        self.from.read_exact(&mut self.buffer)?;
         self.checksum.add(&self.buffer);
-        self.buffer.clear();
         self.used = 0;
-        self.from.by_ref().take(CHUNK as u64).read_to_end(&mut self.buffer)?;
-        if self.buffer.is_empty() { Err(SnapshotError::Damaged) } else { Ok(()) }
+        Ok(())
     }
 
     fn small(&mut self) -> Result<u32, SnapshotError> {
@@ -162,11 +176,11 @@ impl<R: Read> Tap<'_, R> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// The checksum of everything taken so far.
-    fn sum(&self) -> u64 {
-        let mut checksum = self.checksum;
-        checksum.add(&self.buffer[..self.used]);
-        checksum.0
+    /// True if everything that came has been taken, and the checksum of it follows.
+    fn is_whole(&mut self) -> Result<bool, SnapshotError> {
+        let mut sum = [0; 8];
+        self.from.read_exact(&mut sum)?;
+        Ok(self.used == self.buffer.len() && u64::from_le_bytes(sum) == self.checksum.0)
     }
 }
 
@@ -188,9 +202,8 @@ const ENTRIES: u32 = 128;
 const SLC: u8 = 2;
 
 /// How the payload of a block is kept.
-const NONE: u8 = 0;
-const ZEROS: u8 = 1;
-const DATA: u8 = 2;
+const DERIVED: u8 = 0;
+const DATA: u8 = 1;
 
 impl<S: Sector> Media<S> {
     /// Writes the array's state. What is going to fail is not part of it.
@@ -221,8 +234,7 @@ impl<S: Sector> Media<S> {
         let mut bytes = Vec::new();
         for block in &self.payload {
             match block {
-                None => sink.put(&[NONE])?,
-                Some(data) if data.iter().all(|sector| *sector == S::default()) => sink.put(&[ZEROS])?,
+                None => sink.put(&[DERIVED])?,
                 Some(data) => {
                     sink.put(&[DATA])?;
                     bytes.clear();
@@ -243,7 +255,7 @@ impl<S: Sector> Media<S> {
     }
 
     /// Reads an array of this shape; the rest is as for [`Media::new`]. A payload that is there and not
-    /// wanted is passed over; one that is wanted and not there is zeros.
+    /// wanted is passed over; one that is wanted and not there is what preconditioning writes.
     ///
     /// # Errors
     /// If it cannot be read, is none of this version, was cut short or changed, or is of another array.
@@ -289,10 +301,9 @@ impl<S: Sector> Media<S> {
         for _ in 0..tap.word()? {
             unreadable.insert(tap.small()?);
         }
-        let payload = payload(&mut tap, &geometry, held, &blocks)?;
+        let payload = payload(&mut tap, &geometry, held, blocks.len())?;
         let images = images(&mut tap, &geometry)?;
-        let sum = tap.sum();
-        if tap.word()? != sum || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
+        if !tap.is_whole()? || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
             return Err(SnapshotError::Damaged);
         }
         let bad = blocks.iter().filter(|block| block.bad).count() as u64;
@@ -320,17 +331,15 @@ fn payload<S: Sector, R: Read>(
     tap: &mut Tap<'_, R>,
     geometry: &Geometry,
     held: u32,
-    blocks: &[Block],
+    blocks: usize,
 ) -> Result<Vec<Option<Box<[S]>>>, SnapshotError> {
     let size = (geometry.pages * geometry.slots * geometry.sectors) as usize;
-    let zeros = || vec![S::default(); size].into_boxed_slice();
     if held == 0 {
-        let block = |block: &Block| (block.next_page > 0).then(zeros);
-        return Ok(if S::PRESENT { blocks.iter().map(block).collect() } else { Vec::new() });
+        return Ok(if S::PRESENT { vec![None; blocks] } else { Vec::new() });
     }
-    let mut all = Vec::with_capacity(if S::PRESENT { blocks.len() } else { 0 });
+    let mut all = Vec::with_capacity(if S::PRESENT { blocks } else { 0 });
     let mut bytes = vec![0; size * held as usize];
-    for _ in blocks {
+    for _ in 0..blocks {
         let mut kind = [0];
         tap.get(&mut kind)?;
         if kind[0] == DATA {
@@ -338,8 +347,7 @@ fn payload<S: Sector, R: Read>(
         }
         if S::PRESENT {
             all.push(match kind[0] {
-                NONE => None,
-                ZEROS => Some(zeros()),
+                DERIVED => None,
                 DATA => Some(bytes.chunks_exact(held as usize).map(S::decode).collect()),
                 _ => return Err(SnapshotError::Damaged),
             });
@@ -370,7 +378,7 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
 mod tests {
     use super::*;
     use crate::nand::{FaultSpec, Spare, Stamp, Target};
-    use crate::units::{Lpn, SuperblockId};
+    use crate::units::{Lba, Lpn, Psn, SuperblockId};
 
     fn geometry(blocks: u32) -> Geometry {
         Geometry::new(1, 1, 1, 2, 2, blocks, 6, 2, 2).expect("a small array")
@@ -380,11 +388,12 @@ mod tests {
         Faults::new(&FaultSpec::default(), 1)
     }
 
-    /// An array with data, zeros, a torn page, wear and a bad block.
+    /// An array with data, what is derived from spare areas, a torn page, wear and a bad block.
     fn used<S: Sector>(stamp: impl Fn(u64) -> S) -> Media<S> {
         let mut media = Media::new(geometry(4), 10, 1, faults());
         for (superblock, stamped) in [(0, true), (1, false), (2, true)] {
-            let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { S::default() }).collect();
+            let derived = |i| S::preconditioned(Lba::new(14 + i), 3);
+            let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { derived(i) }).collect();
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
             let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
             let mode = if stamped { Mode::Full } else { Mode::Slc };
@@ -418,16 +427,21 @@ mod tests {
         assert_eq!((loaded.births, loaded.bad), (media.births, media.bad));
         assert!(loaded.images.iter().eq(media.images.iter()), "translation pages");
         assert_eq!(saved(&loaded), saved(&media));
+        let two = [saved(&media), saved(&media)].concat();
+        let mut from = &two[..];
+        let first = Media::<Stamp>::load(geometry(4), 10, 1, faults(), &mut from).expect("the first");
+        assert_eq!((saved(&first), from), (saved(&media), &two[two.len() / 2..]), "nothing behind it is read");
     }
 
     #[test]
-    fn a_payload_is_zeros_where_there_is_none_and_passed_over_where_none_is_wanted() {
-        let timing = load::<()>(&saved(&used(Stamp))).expect("a snapshot");
+    fn a_payload_is_derived_where_there_is_none_and_passed_over_where_none_is_wanted() {
+        let stamped = saved(&used(Stamp));
+        let timing = load::<()>(&stamped).expect("a snapshot");
         assert_eq!((&timing.spares, timing.payload.len()), (&used(|_| ()).spares, 0));
         let stamps = load::<Stamp>(&saved(&used(|_| ()))).expect("a snapshot");
-        let held: Vec<bool> = stamps.payload.iter().map(Option::is_some).collect();
-        assert_eq!(held, [true, true, true, true, false, false, true, true]);
-        let bytes = load::<crate::nand::Bytes512>(&saved(&used(Stamp))).expect_err("other sectors");
+        assert!(stamps.payload.iter().all(Option::is_none));
+        assert_eq!(stamps.content(Psn::new(1), 1), Stamp::preconditioned(Lba::new(17), 3));
+        let bytes = load::<crate::nand::Bytes512>(&stamped).expect_err("other sectors");
         assert!(bytes.to_string().contains("hold 8 bytes, where 512 are wanted"), "{bytes}");
     }
 
@@ -437,16 +451,16 @@ mod tests {
         for len in 0..bytes.len() {
             assert!(load::<Stamp>(&bytes[..len]).is_err(), "cut to {len} bytes");
         }
-        for at in 0..bytes.len() {
+        for bit in 0..bytes.len() * 8 {
             let mut changed = bytes.clone();
-            changed[at] ^= 0x10;
-            assert!(load::<Stamp>(&changed).is_err(), "byte {at} changed");
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert!(load::<Stamp>(&changed).is_err(), "bit {bit} changed");
         }
     }
 
     #[test]
     fn a_stranger_is_refused() {
-        let foreign = load::<()>(b"PK\x03\x04 and so on, long enough").expect_err("no snapshot");
+        let foreign = load::<()>(b"\x10\0\0\0PK\x03\x04 and so on, long enough").expect_err("no snapshot");
         assert!(matches!(foreign, SnapshotError::Foreign));
         let other = Media::<()>::load(geometry(5), 10, 1, faults(), &mut &saved(&used(|_| ()))[..]);
         let text = other.expect_err("another array").to_string();

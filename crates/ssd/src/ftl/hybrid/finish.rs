@@ -91,7 +91,7 @@ impl HybridFtl {
     }
 
     /// A program failed: nothing more is written to its block, and it is retired when it has been merged.
-    fn fail(&mut self, superblock: flash::units::SuperblockId) {
+    pub(super) fn fail(&mut self, superblock: flash::units::SuperblockId) {
         let pages = self.pages;
         let block = self.block(superblock);
         block.failing = true;

@@ -10,7 +10,7 @@ use flash::nand::{Sector, Spare, Stream, Target};
 use flash::units::{DieId, Psn, SuperblockId};
 
 use super::blocks::State;
-use super::merge::Phase;
+use super::merge::{Job, Phase};
 use super::{EraseWhen, HybridFtl, Kind, Use};
 use crate::ftl::Flash;
 
@@ -153,6 +153,9 @@ impl HybridFtl {
         let last = !fold.converts && here == log.valid as usize;
         // A block that somebody else reads is erased when nobody does: those reads may be anywhere in their queues.
         let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
+        // A destination may fail, and then what is in the buffer must find another: one is left for that.
+        let another = self.allocator.count() > 0;
+        let free = |block: &SuperblockId| another && free(block);
         let old = old.filter(free);
         let log = Some(log.superblock).filter(|block| last && free(block));
         self.jobs[i].fold.erased_early = old.is_some();
@@ -214,7 +217,16 @@ impl HybridFtl {
         let broken = self.jobs[i].fold.destination.expect("it has been programmed");
         self.allocator.begin();
         self.allocator.avoid(self.geometry.die_of(broken), false);
-        let superblock = self.take_block(flash, Use::Merge, None)?;
+        let superblock = match self.take_block(flash, Use::Merge, None) {
+            Some(superblock) => superblock,
+            None => {
+                // What this very merge has erased.
+                for (superblock, failed) in std::mem::take(&mut self.jobs[i].fold.emptied) {
+                    self.erased(flash, superblock, failed);
+                }
+                self.take_block(flash, Use::Merge, None)?
+            }
+        };
         self.block(broken).failing = true;
         let tag = Kind::Merge.tag(self.jobs[i].log);
         let buffer = self.jobs[i].fold.programs.take().expect("its programs have been kept");
@@ -254,6 +266,36 @@ impl HybridFtl {
         job.fold.broken.push(broken);
         self.send_fold(flash, i);
         Some(buffer)
+    }
+
+    /// Nothing is under way that could free a block for what failed programs have left in the buffer: the drive has lost
+    /// too many. The pages still are where they were copied from, unless that is erased, so the copies are given up. A
+    /// merge that has blocks to copy to later begins again.
+    pub(super) fn abandon_folds<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        for i in 0..self.jobs.len() {
+            let Job { log, emptied, fold, .. } = &mut self.jobs[i];
+            if fold.phase != Phase::Failed || fold.erased_early || *emptied {
+                continue;
+            }
+            let id = *log;
+            fold.phase = Phase::Idle;
+            let destination = fold.destination.take().expect("it has been programmed");
+            let mut broken = std::mem::take(&mut fold.broken);
+            broken.push(destination);
+            if let Some(programs) = fold.programs.take() {
+                flash.backend.release(programs);
+            }
+            for superblock in broken {
+                if self.blocks[superblock.index()].log.is_some() {
+                    // It was to become the data block, and goes on as a log block of which no page is free.
+                    debug_assert_eq!(self.blocks[superblock.index()].log, Some(id));
+                    self.fail(superblock);
+                } else {
+                    self.block(superblock).failing = true;
+                    self.doom(flash, superblock, Cause::Merge);
+                }
+            }
+        }
     }
 
     /// All pages are where they belong: the map changes, and the old blocks are given up.

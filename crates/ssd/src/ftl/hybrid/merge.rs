@@ -140,6 +140,7 @@ impl HybridFtl {
             self.resume(flash, owners);
         }
         if self.under_way == 0 {
+            self.abandon_folds(flash);
             for unit in std::mem::take(&mut self.waiting) {
                 owners.write_refused(unit.owner);
             }

@@ -10,7 +10,7 @@ use flash::units::SuperblockId;
 use super::blocks::State;
 use super::pool::{Assembly, Open};
 use super::{Kind, PageFtl};
-use crate::ftl::{Flash, Owners, Unit, full_mask};
+use crate::ftl::{Flash, Owners, Service, Unit, full_mask};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -29,6 +29,9 @@ impl PageFtl {
         let set = self.set_of(owners, &unit);
         if set != self.set_of_pages() && self.is_out_of_pages() {
             return owners.write_refused(unit.owner);
+        }
+        if self.planted.is(Sabotage::UntimedDropped) && !flash.backend.is_timed() && unit.version % 3 == 2 {
+            return owners.write_done(unit.owner, Service::NONE);
         }
         if self.asks_rest(flash, &unit) {
             return;

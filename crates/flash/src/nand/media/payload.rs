@@ -1,0 +1,94 @@
+//! What sectors hold, where anything is kept of it.
+//!
+//! Preconditioning writes what the spare areas say already: the sector and the version of the write. A block in which
+//! nobody else has written keeps nothing, so a drive that is only preconditioned takes no memory for its content, and
+//! a snapshot of it holds none.
+
+use crate::nand::{Geometry, Sector, Spare};
+use crate::units::{BlockId, Lba, Psn, SuperblockId};
+
+use super::Media;
+
+impl<S: Sector> Media<S> {
+    /// Where the payload of a slot lies: the block and the range in it.
+    pub(super) fn place(&self, psn: Psn) -> (BlockId, std::ops::Range<usize>) {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (page, plane) = self.geometry.page_and_plane(offset);
+        let first = (page * self.geometry.slots + offset % self.geometry.slots) * self.geometry.sectors;
+        (self.geometry.block(superblock, plane), first as usize..(first + self.geometry.sectors) as usize)
+    }
+
+    /// What a sector of a slot holds; the default if there is no payload. Like the spare area it takes no simulated time
+    /// by itself.
+    #[must_use]
+    pub fn content(&self, psn: Psn, sector: u32) -> S {
+        let (block, range) = self.place(psn);
+        match self.payload.get(block.index()) {
+            None => S::default(),
+            Some(Some(data)) => data[range][sector as usize],
+            Some(None) => self.preconditioned(psn, sector),
+        }
+    }
+
+    /// What a sector of a slot holds if nobody but preconditioning has written it.
+    #[inline]
+    pub(super) fn preconditioned(&self, psn: Psn, sector: u32) -> S {
+        match self.spare(psn) {
+            Spare::Data { lpn, version } => {
+                let first = u64::from(lpn.get()) * u64::from(self.geometry.sectors);
+                S::preconditioned(Lba::new(first + u64::from(sector)), version)
+            }
+            Spare::Empty | Spare::Torn => S::default(),
+        }
+    }
+
+    /// The payload of a block whose last programmed page is `page`, kept from now on.
+    pub(super) fn keep_payload(&mut self, superblock: SuperblockId, plane: u32, page: u32) -> &mut [S] {
+        let block = self.geometry.block(superblock, plane).index();
+        if self.payload[block].is_none() {
+            let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
+            let mut data = vec![S::default(); (pages * slots * sectors) as usize];
+            // The page itself as well: some of its slots may have been left out before this one.
+            for (i, into) in (0..).zip(data.chunks_exact_mut(sectors as usize)).take(((page + 1) * slots) as usize) {
+                let offset = (i / slots * stripe + plane) * slots + i % slots;
+                let psn = self.geometry.slot(superblock, offset);
+                (0..).zip(into).for_each(|(sector, into)| *into = self.preconditioned(psn, sector));
+            }
+            self.payload[block] = Some(data.into());
+        }
+        self.payload[block].as_deref_mut().expect("it has just been made")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::{FaultSpec, Faults, Mode, Stamp, Stream, Target};
+    use crate::units::Lpn;
+
+    #[test]
+    fn what_preconditioning_writes_takes_no_memory_and_other_content_does() {
+        let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
+        let mut m = Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1));
+        let sector = |lpn: u32, version, i| Stamp::preconditioned(Lba::new(u64::from(lpn * 2 + i)), version);
+        let mut write = |offset: u32, host: Option<u32>| {
+            let target = Target { superblock: SuperblockId::new(1), offset };
+            let mut stamps: Vec<Stamp> = (0..8).map(|i| sector(30 + offset + i / 2, 5, i % 2)).collect();
+            host.into_iter().for_each(|slot| stamps[slot as usize * 2 + 1] = Stamp(99));
+            let spare = |i: usize| (Spare::Data { lpn: Lpn::new(30 + offset + i as u32), version: 5 }, false);
+            assert!(m.program(target, 4, (Stream::Host, Mode::Full), spare, &stamps));
+            m.payload.iter().flatten().count()
+        };
+        assert_eq!((write(0, None), write(4, None)), (0, 0), "nothing that the spare areas do not say");
+        assert_eq!(write(8, Some(3)), 1, "the host has written to one plane");
+        assert_eq!(write(12, Some(0)), 2);
+        for offset in 0..16 {
+            let psn = m.geometry.slot(SuperblockId::new(1), offset);
+            let mut data = [Stamp(0); 2];
+            m.read(psn, &mut data);
+            let host = offset == 11 || offset == 12;
+            let wanted = [sector(30 + offset, 5, 0), if host { Stamp(99) } else { sector(30 + offset, 5, 1) }];
+            assert_eq!((data, [m.content(psn, 0), m.content(psn, 1)]), (wanted, wanted), "slot {offset}");
+        }
+    }
+}

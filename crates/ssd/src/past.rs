@@ -1,0 +1,80 @@
+//! What preconditioning has written: the newest write of every mapping unit.
+//!
+//! It is noted as the writes are handed to the FTL, so it owes nothing to what the FTL makes of them. An oracle begins
+//! with it, and a snapshot carries it along.
+
+use std::sync::Arc;
+
+use flash::nand::Sector;
+use flash::units::{Lba, Lpn};
+
+/// The version of the newest write of each mapping unit; 0 if there was none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Past {
+    sectors: u32,
+    versions: Arc<Vec<u32>>,
+}
+
+/// A unit whose last write was refused: it may hold that or the one before. No write has this version.
+const UNKNOWN: u32 = u32::MAX;
+
+impl Past {
+    /// That of a drive whose mapping units have so many sectors: the versions of the first of them, from which on
+    /// nothing is written.
+    #[must_use]
+    pub fn new(sectors: u32, versions: Vec<u32>) -> Self {
+        Self { sectors, versions: Arc::new(versions) }
+    }
+
+    /// What a sector must hold; `None` if that is not known.
+    #[must_use]
+    #[inline]
+    pub fn content<S: Sector>(&self, sector: Lba) -> Option<S> {
+        match self.versions.get((sector.get() / u64::from(self.sectors)) as usize) {
+            None | Some(0) => Some(S::default()),
+            Some(&UNKNOWN) => None,
+            Some(version) => Some(S::preconditioned(sector, *version)),
+        }
+    }
+
+    /// The version of each unit, as [`Past::new`] takes them.
+    #[must_use]
+    pub fn versions(&self) -> &[u32] {
+        &self.versions
+    }
+
+    /// Notes that each of a batch has been written, on a drive with so many units.
+    pub(crate) fn note(&mut self, units: u32, batch: &[Lpn], version: u32) {
+        let versions = Arc::make_mut(&mut self.versions);
+        if versions.is_empty() {
+            versions.resize(units as usize, 0);
+        }
+        batch.iter().for_each(|lpn| versions[lpn.index()] = version);
+    }
+
+    /// Notes that some of a batch have been refused.
+    pub(crate) fn doubt(&mut self, units: u32, batch: &[Lpn]) {
+        self.note(units, batch, UNKNOWN);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flash::nand::Stamp;
+
+    #[test]
+    fn the_newest_write_of_a_unit_counts() {
+        let mut past = Past::new(4, Vec::new());
+        let held = |past: &Past, sector| past.content::<Stamp>(Lba::new(sector));
+        assert_eq!(held(&past, 9), Some(Stamp(0)), "nothing has been written");
+        past.note(3, &[Lpn::new(0), Lpn::new(2)], 1);
+        past.note(3, &[Lpn::new(2)], 5);
+        assert_eq!(held(&past, 3), Some(Stamp::preconditioned(Lba::new(3), 1)));
+        assert_eq!(held(&past, 4), Some(Stamp(0)));
+        assert_eq!(held(&past, 8), Some(Stamp::preconditioned(Lba::new(8), 5)));
+        past.doubt(3, &[Lpn::new(2)]);
+        assert_eq!(held(&past, 8), None, "refused");
+        assert_eq!(Past::new(4, past.versions().to_vec()), past);
+    }
+}

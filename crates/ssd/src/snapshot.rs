@@ -1,0 +1,61 @@
+//! A drive as a stream of bytes, and back: the flash of its arrays, and what preconditioning has written to them.
+
+use std::io::{self, Read, Write};
+
+use flash::backend::Observer;
+use flash::nand::{Faults, Media, Sector, SnapshotError};
+
+use crate::device::second_seed;
+use crate::{Past, Resolved, Ssd};
+
+impl<S: Sector, O: Observer> Ssd<S, O> {
+    /// Writes what the drive keeps without power. What is going to fail is not part of it.
+    ///
+    /// # Errors
+    /// If `to` cannot be written.
+    pub fn save(&self, to: &mut impl Write) -> io::Result<()> {
+        let versions = self.past.as_ref().map_or(&[][..], Past::versions);
+        to.write_all(&(versions.len() as u32).to_le_bytes())?;
+        let mut before = 0;
+        for version in versions {
+            // Neighbours are mostly of one write, or of two in a row.
+            to.write_all(&version.wrapping_sub(before).to_le_bytes())?;
+            before = *version;
+        }
+        self.media().save(to)?;
+        self.second_media().map_or(Ok(()), |second| second.save(to))
+    }
+
+    /// Reads such a drive, which is described by `resolved`. It starts as after a power cycle: its FTL finds everything
+    /// in the flash. It notes what preconditioning writes.
+    ///
+    /// # Errors
+    /// If it cannot be read, was cut short or changed, or is of an array of another shape.
+    pub fn load(resolved: &Resolved, seed: u64, from: &mut impl Read, observer: O) -> Result<Self, SnapshotError> {
+        let mut before: u32 = 0;
+        let units = small(from)?;
+        if units != 0 && units != resolved.units {
+            return Err(SnapshotError::Damaged);
+        }
+        let mut versions = Vec::with_capacity(units as usize);
+        for _ in 0..units {
+            before = before.wrapping_add(small(from)?);
+            versions.push(before);
+        }
+        let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
+        let one_shot = resolved.backend.timing.one_shot;
+        let media = Media::load(resolved.geometry.clone(), resolved.part.endurance, one_shot, faults(seed), from)?;
+        let second = resolved.second.as_ref().map(|part| {
+            let faults = faults(second_seed(seed));
+            Media::load(part.geometry.clone(), part.part.endurance, 1, faults, from)
+        });
+        let past = Past::new(resolved.geometry.sectors, versions);
+        Ok(Self::with_media(resolved, seed, media, second.transpose()?, observer).noting(Some(past)))
+    }
+}
+
+fn small(from: &mut impl Read) -> Result<u32, SnapshotError> {
+    let mut bytes = [0; 4];
+    from.read_exact(&mut bytes)?;
+    Ok(u32::from_le_bytes(bytes))
+}

@@ -1,0 +1,175 @@
+//! What is saved is loaded, by the disk that it is of and by no other; and nothing that was changed is.
+
+use std::io::Cursor;
+
+use flash::nand::Stamp;
+use flash::units::{Lba, Sectors};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec};
+
+use super::*;
+use crate::oracle::{Oracle, Payload};
+
+/// Small disks, one of each family and of each kind of map.
+const DISKS: [(&str, &str); 9] = [
+    ("page", "map-unit = \"2KiB\""),
+    ("table", "map-unit = \"2KiB\"\nmap = { kind = \"table\" }"),
+    ("dftl", "map-unit = \"2KiB\"\nmap = { kind = \"dftl\" }"),
+    ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
+    ("bast", "kind = \"bast\""),
+    ("fast", "kind = \"fast\""),
+    ("hydra", "kind = \"hydra\""),
+    ("chang", "kind = \"chang\""),
+    ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
+];
+
+fn disk((name, ftl): (&str, &str)) -> Resolved {
+    let text = format!(
+        "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
+         pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"))
+}
+
+fn prepared<S: Sector>(resolved: &Resolved) -> Ssd<S> {
+    let mut drive = Ssd::new(resolved, 5).noting(None);
+    for step in [Precondition::Fill, Precondition::RandomOverwrite(0.5)] {
+        assert_eq!(drive.precondition(step, &mut |_, _| {}).refused, 0);
+    }
+    drive
+}
+
+fn saved<S: Sector>(drive: &Ssd<S>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(drive, &mut bytes).expect("memory can be written");
+    bytes
+}
+
+fn loaded<S: Sector>(bytes: &[u8], resolved: &Resolved) -> Result<Ssd<S>, LoadError> {
+    let read = read(&mut Cursor::new(bytes), resolved, 5, ());
+    read.map_err(|reason| LoadError { path: "s".into(), reason })
+}
+
+/// Reads the whole disk before the oracle's eyes.
+fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
+    let mut oracle = Oracle::blank(Sectors::new(1));
+    Payload::<Stamp>::begin(&mut oracle, drive.past());
+    for start in (0..drive.capacity().get()).step_by(4) {
+        let io = flash::io::Io { kind: flash::io::IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
+        drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
+        let mut completions: Vec<Completion<Stamp>> = Vec::new();
+        drive.drain(&mut completions);
+        completions.iter().try_for_each(|completion| oracle.completed(completion))?;
+    }
+    Ok(oracle.verified().sectors)
+}
+
+#[test]
+fn what_was_saved_without_a_payload_is_verified() {
+    for of in DISKS {
+        let resolved = disk(of);
+        let plain = saved(&prepared::<()>(&resolved));
+        let stamped = saved(&prepared::<Stamp>(&resolved));
+        for bytes in [&plain, &stamped] {
+            let mut drive = loaded::<Stamp>(bytes, &resolved).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(verify(&mut drive), Ok(drive.capacity().get()), "{}", of.0);
+            let timed = loaded::<()>(bytes, &resolved).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(saved(&timed), plain, "{}: what is loaded is what was saved", of.0);
+        }
+    }
+}
+
+#[test]
+fn a_lost_unit_is_found() {
+    let resolved = disk(DISKS[0]);
+    let drive = prepared::<Stamp>(&resolved);
+    // The same flash under a past in which one unit was written once more.
+    let mut versions = drive.past().expect("it is noted").versions().to_vec();
+    versions[7] += 1;
+    let past = ssd::Past::new(resolved.geometry.sectors, versions);
+    let mut drive = drive.noting(Some(past));
+    let mismatch = verify(&mut drive).expect_err("an older write of unit 7");
+    assert_eq!(mismatch.sector, Lba::new(28), "{mismatch}");
+}
+
+#[test]
+fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
+    // They keep the same things in the same places.
+    let alike = |a: &str, b: &str| {
+        a == b || [["page", "table"], ["dftl", "fmmu"]].iter().any(|pair| pair.contains(&a) && pair.contains(&b))
+    };
+    for of in DISKS {
+        let bytes = saved(&prepared::<()>(&disk(of)));
+        for on in DISKS {
+            match loaded::<Stamp>(&bytes, &disk(on)) {
+                Ok(mut drive) => {
+                    assert!(alike(of.0, on.0), "{} was loaded into {}", of.0, on.0);
+                    drive.check();
+                    assert_eq!(verify(&mut drive), Ok(drive.capacity().get()), "{} in {}", of.0, on.0);
+                }
+                Err(error) => {
+                    assert!(!alike(of.0, on.0), "{} is not loaded into {}: {error}", of.0, on.0);
+                    let text = error.to_string();
+                    assert!(text.contains(&format!("s: is a snapshot of another device, {}: ", of.0)), "{text}");
+                    assert!(text.contains("use the device it was made with"), "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
+    let of = |change: &dyn Fn(&mut Spec)| {
+        let mut spec = disk(DISKS[4]).spec;
+        change(&mut spec);
+        spec.resolve().expect("sound")
+    };
+    let bytes = saved(&prepared::<()>(&of(&|_| {})));
+    let fast = loaded::<()>(&bytes, &of(&|spec| spec.ftl.kind = ssd::FtlKind::Fast)).expect_err("another family");
+    assert!(fast.to_string().contains("ftl.kind is bast in the snapshot and fast in this device"), "{fast}");
+    let log = loaded::<()>(&bytes, &of(&|spec| spec.ftl.log.blocks = 7)).expect_err("other log blocks");
+    assert!(log.to_string().contains("ftl.log.blocks is 8 in the snapshot and 7 in this device"), "{log}");
+    let fewer = of(&|spec| spec.ftl.over_provisioning = flash::units::Ratio::new(0.7));
+    let fewer = loaded::<()>(&bytes, &fewer).expect_err("another capacity").to_string();
+    assert!(fewer.contains("sectors the host sees is ") && fewer.matches(" in the snapshot").count() == 1, "{fewer}");
+    let other = of(&|spec| {
+        (spec.name, spec.host.queue_depth, spec.ftl.wear.dynamic) = ("other".into(), 3, false);
+        spec.ftl.log.allocation = ssd::Allocation::Any;
+    });
+    loaded::<()>(&bytes, &other).expect("what is where is the same");
+}
+
+#[test]
+fn any_changed_missing_or_added_byte_is_noticed() {
+    let resolved = disk(DISKS[8]);
+    let bytes = saved(&Ssd::<Stamp>::new(&resolved, 5));
+    assert!(loaded::<Stamp>(&bytes, &resolved).is_ok());
+    for len in 0..bytes.len() {
+        assert!(loaded::<Stamp>(&bytes[..len], &resolved).is_err(), "cut to {len} bytes");
+    }
+    for bit in 0..bytes.len() * 8 {
+        let mut changed = bytes.clone();
+        changed[bit / 8] ^= 1 << (bit % 8);
+        assert!(loaded::<Stamp>(&changed, &resolved).is_err(), "bit {bit} changed");
+    }
+    for more in [&b"\0"[..], &[0; 8], &bytes] {
+        let longer = [&bytes, more].concat();
+        let error = loaded::<Stamp>(&longer, &resolved).expect_err("longer").to_string();
+        assert!(error.contains("s: is damaged: it was cut short or changed; make it again"), "{error}");
+    }
+}
+
+#[test]
+fn other_versions_are_refused() {
+    let resolved = disk(DISKS[0]);
+    let mut bytes = saved(&Ssd::<()>::new(&resolved, 5));
+    bytes[MAGIC.len()] = 9;
+    let newer = loaded::<()>(&bytes, &resolved).expect_err("a later format").to_string();
+    assert_eq!(
+        newer,
+        "s: is a snapshot of format 9, and this version of Flashloom reads format 3; make it again with --save-snapshot"
+    );
+    let older = loaded::<()>(&zstd::encode_all(&b"flashloom media"[..], 1).expect("memory"), &resolved);
+    assert!(older.expect_err("an earlier format").to_string().contains("is a snapshot of format 2"));
+}

@@ -1,0 +1,37 @@
+//! A disk that preconditioning has worn out.
+
+use std::fmt;
+
+use ssd::{Precondition, Preconditioned, Resolved};
+
+/// A disk that refused a write of preconditioning.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WornOut {
+    step: Precondition,
+    written: u64,
+    units: u32,
+}
+
+impl WornOut {
+    /// Looks at what a step of preconditioning came to.
+    ///
+    /// # Errors
+    /// If the disk refused some of it.
+    pub fn check(step: Precondition, done: &Preconditioned, disk: &Resolved) -> Result<(), Self> {
+        let written = done.units.saturating_sub(done.refused);
+        if done.refused == 0 { Ok(()) } else { Err(Self { step, written, units: disk.units }) }
+    }
+}
+
+impl fmt::Display for WornOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { step, written, units } = self;
+        write!(
+            f,
+            "precondition {step}: so many blocks failed that the disk is read-only after {written} writes to its \
+             {units} mapping units; lower the shares in flash.faults, raise ftl.over-provisioning, or write less"
+        )
+    }
+}
+
+impl std::error::Error for WornOut {}

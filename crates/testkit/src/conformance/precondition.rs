@@ -1,0 +1,112 @@
+//! Preconditioning, with everything that can fail, failing: what each step has written is there, stamp for stamp, when the
+//! drive comes back, after a power cut as well, and the drive goes on from there. One that has lost too many blocks says
+//! so, and still has all that it had taken.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use flash::engine::Rng;
+use flash::nand::{FaultSpec, Stamp};
+use flash::units::{Bytes, Ratio, SECTOR};
+use ssd::{Precondition, Resolved, Ssd};
+
+use super::{Trial, Work, message_of, script};
+use crate::Host;
+
+/// Every kind of fault, as often as a small drive stands it and more often than that.
+fn kinds() -> Vec<(&'static str, FaultSpec)> {
+    // A new kind of fault does not compile before it has a line below.
+    let FaultSpec {
+        program_failures: _,
+        erase_failures: _,
+        uncorrectable_reads: _,
+        initial_bad_blocks: _,
+        wear_out: _,
+    } = FaultSpec::default();
+    let none = FaultSpec::default;
+    let share = Ratio::new;
+    vec![
+        ("no faults", none()),
+        ("program failures", FaultSpec { program_failures: share(0.01), ..none() }),
+        ("many program failures", FaultSpec { program_failures: share(0.08), ..none() }),
+        ("erase failures", FaultSpec { erase_failures: share(0.03), ..none() }),
+        ("many erase failures", FaultSpec { erase_failures: share(0.3), ..none() }),
+        ("uncorrectable reads", FaultSpec { uncorrectable_reads: share(0.03), ..none() }),
+        ("bad blocks", FaultSpec { initial_bad_blocks: share(0.05), ..none() }),
+        ("wear", FaultSpec { wear_out: true, ..none() }),
+        (
+            "all faults",
+            FaultSpec {
+                program_failures: share(0.03),
+                erase_failures: share(0.1),
+                uncorrectable_reads: share(0.01),
+                initial_bad_blocks: share(0.03),
+                wear_out: false,
+            },
+        ),
+    ]
+}
+
+/// Every step, alone or behind those that it makes sense behind.
+fn ways(drive: &Resolved) -> [Vec<Precondition>; 5] {
+    let preload = Precondition::Preload {
+        piece: Bytes::new(3 * SECTOR.get() * u64::from(drive.geometry.sectors)),
+        extent: Bytes::new(drive.capacity().bytes().get() / 2),
+    };
+    let (fill, random) = (Precondition::Fill, Precondition::RandomOverwrite);
+    [
+        vec![fill],
+        vec![fill, random(0.5)],
+        vec![random(1.0), fill],
+        vec![preload, random(0.3), preload],
+        vec![fill, Precondition::Steady],
+    ]
+}
+
+pub(super) fn precondition(trial: &Trial<'_>) -> Work {
+    let mut work = Work::default();
+    for (i, (name, faults)) in kinds().into_iter().enumerate() {
+        let mut resolved = trial.resolved.clone();
+        resolved.spec.flash.faults = faults.clone();
+        if faults.wear_out {
+            resolved.part.endurance = 4;
+        }
+        let ways = ways(&resolved);
+        for turn in 0..trial.effort.ways {
+            let way = &ways[(trial.seed as usize + i + turn as usize) % ways.len()];
+            let seed = trial.seed ^ (i as u64) << 32 ^ u64::from(turn) << 40;
+            let done = catch_unwind(AssertUnwindSafe(|| one(&resolved, seed, way)));
+            work += done.unwrap_or_else(|panic| panic!("{name}, {way:?}: {}", message_of(&*panic)));
+        }
+    }
+    work
+}
+
+fn one(resolved: &Resolved, seed: u64, way: &[Precondition]) -> Work {
+    let mut ssd = Ssd::<Stamp>::new(resolved, seed);
+    let worn_out = way.iter().any(|step| {
+        let refused = ssd.precondition(*step, &mut |_, _| {}).refused;
+        ssd.check();
+        refused > 0
+    });
+    let faults = &resolved.spec.flash.faults;
+    let fails = *faults != FaultSpec::default();
+    assert!(fails || !worn_out, "a drive without faults became read-only");
+    let mut host = Host::new(ssd).that_may_wear_out(fails).that_may_lose(faults.uncorrectable_reads.get() > 0.0);
+    host.audit();
+    let mut host = host.crashed(seed);
+    let mut work = Work { cuts: 1, ..Work::default() };
+    if !worn_out {
+        let capacity = resolved.capacity().get();
+        script::play(&mut host, &script::random(seed, capacity, 12));
+        if Rng::stream(seed, "conformance.precondition").chance(0.5) && !host.worn_out() {
+            host.cut();
+            work.cuts += 1;
+        }
+        host.rest();
+        work.requests = Work::of(&host).requests;
+    }
+    if !host.worn_out() {
+        host.audit();
+    }
+    work
+}
