@@ -2,14 +2,12 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flash::backend::Observer;
 use flash::nand::{Faults, Media, Sector, SnapshotError};
 use ssd::{Resolved, Ssd};
-
-use crate::report::{StageError, StagedFile};
 
 /// How every zstd file begins.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
@@ -41,37 +39,15 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// A file that will hold the state of a disk; it gets its name when it is complete.
-pub struct SnapshotFile {
-    path: PathBuf,
-    staged: StagedFile,
-    file: File,
-}
-
-impl SnapshotFile {
-    /// Starts the file that will be `path`.
-    ///
-    /// # Errors
-    /// If it cannot be created there.
-    pub fn create(path: &Path) -> Result<Self, StageError> {
-        let (staged, file) = StagedFile::create(path)?;
-        Ok(Self { path: path.to_owned(), staged, file })
-    }
-
-    /// Writes the state and gives the file its name.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn finish<S: Sector>(self, media: &Media<S>) -> Result<(), StageError> {
-        let write = || -> std::io::Result<()> {
-            let mut compressed = zstd::Encoder::new(BufWriter::new(self.file), LEVEL)?;
-            compressed.include_checksum(true)?;
-            media.save(&mut compressed)?;
-            compressed.finish()?.flush()
-        };
-        write().map_err(|error| StageError::io(&self.path, &error))?;
-        self.staged.finish()
-    }
+/// Writes the state of a disk.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn save<S: Sector>(media: &Media<S>, into: impl Write) -> std::io::Result<()> {
+    let mut compressed = zstd::Encoder::new(into, LEVEL)?;
+    compressed.include_checksum(true)?;
+    media.save(&mut compressed)?;
+    compressed.finish()?.flush()
 }
 
 /// A disk in the state that is kept in a file, whose flash is watched. It starts as after a power cycle: its FTL finds

@@ -67,7 +67,8 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use convert::convert;
+pub use blktrace::files;
+pub use convert::{CREATOR, convert};
 pub use extent::ExtentRule;
 pub use format::Format;
 pub use info::{Footprint, KindInfo, TraceInfo, info};
