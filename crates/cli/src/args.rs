@@ -272,13 +272,18 @@ pub(crate) struct LabArgs {
     pub(crate) json: bool,
 
     /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
-    /// as Parquet
+    /// as Parquet. They replace an earlier result; other files in it stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
     /// Write one page to look at: the claims and the points of each study as charts
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
+
+    /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
+    /// command are never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
 
     /// Show no progress
     #[arg(long)]
@@ -447,6 +452,10 @@ pub(crate) enum TraceCommand {
         to: PathBuf,
         #[command(flatten)]
         part: PartArgs,
+        /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
+        /// command are never replaced
+        #[arg(long)]
+        force: bool,
     },
     /// List the formats that are understood
     Formats,
@@ -492,7 +501,8 @@ pub(crate) struct OutputArgs {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html
+    /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. They replace an
+    /// earlier result; other files in it stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -512,6 +522,11 @@ pub(crate) struct OutputArgs {
     /// The window of the timeline, in simulated time since the start of the run [default: 0s..10ms]
     #[arg(long, value_name = "FROM..UNTIL", requires = "timeline")]
     pub(crate) window: Option<Window>,
+
+    /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
+    /// command are never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
 
     /// Show no progress
     #[arg(long)]

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
 use study::lab::{self, Program};
+use study::output::{Kind, Outputs, publish};
 use study::plan::RunSpec;
-use study::report::{OutDir, PageFile};
+use workload::trace::files;
 
 use crate::args::CompareArgs;
-use crate::exit::{Failure, apart, print};
+use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
 
 /// Does what `flashloom compare` is asked.
@@ -21,26 +22,30 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     };
     let mut plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    apart(&[("--out", &args.lab.out), ("--report", &args.lab.report)])?;
-    let dir = args.lab.out.as_deref().map(OutDir::create).transpose()?;
-    let file = args.lab.report.as_deref().map(PageFile::create).transpose()?;
+    let names = lab::names(std::slice::from_ref(&plan));
+    let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.force);
+    let mut dir = args.lab.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
+    let mut file = args.lab.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
     lab::keep_pipes(&mut plan).map_err(|error| Failure::lab(&error))?;
     let doubts = lab::doubts(&plan).map_err(|error| Failure::lab(&error))?;
-    doubts.iter().for_each(|note| eprintln!("note: {note}"));
+    doubts.iter().for_each(note);
     let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.lab.quiet);
     let outcome = lab::run(plan, &program, args.lab.jobs, &|done, all| bar.step(done, all));
     let outcomes = [outcome.map_err(|error| Failure::lab(&error))?];
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);
-    if let Some(dir) = dir {
+    if let Some(dir) = &mut dir {
         lab::write_all(dir, &program, &outcomes, &[], &shown)?;
     }
-    let alone = file.map(|file| file.finish(&shown)).transpose()?;
+    if let Some(file) = &mut file {
+        file.fill(|out| out.write_all(shown.html().as_bytes()))?;
+    }
+    publish(file.into_iter().collect(), dir)?.iter().for_each(note);
     print(results, &if args.lab.json { comparison.json() } else { comparison.table() })?;
     let in_dir = args.lab.out.as_ref().map(|dir| dir.join("report.html"));
-    for report in in_dir.iter().chain(&alone) {
-        eprintln!("report: {}", report.display());
+    for report in in_dir.iter().chain(&args.lab.report) {
+        say(format_args!("report: {}", report.display()));
     }
     Ok(())
 }

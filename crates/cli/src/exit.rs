@@ -1,15 +1,14 @@
 //! How the command ends: with one clear message and the code that says whose fault it is.
 
 use std::fmt;
-use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use study::catalogue::WorkloadError;
 use study::config::Faults;
 use study::lab::LabError;
+use study::output::{OutputError, sweep, sweep_for_good};
 use study::reconcile::Unreconciled;
-use study::report::{StageError, sweep};
 use study::run::RunError;
 use study::snapshot::LoadError;
 use workload::SourceError;
@@ -81,8 +80,8 @@ impl From<LoadError> for Failure {
     }
 }
 
-impl From<StageError> for Failure {
-    fn from(error: StageError) -> Self {
+impl From<OutputError> for Failure {
+    fn from(error: OutputError) -> Self {
         Self::Input(error.to_string())
     }
 }
@@ -122,24 +121,41 @@ impl Failure {
     }
 }
 
-/// Refuses to write two results to one place: the options, and where each writes to.
-pub(crate) fn apart(outputs: &[(&str, &Option<PathBuf>)]) -> Result<(), Failure> {
-    for (i, (name, path)) in outputs.iter().enumerate() {
-        if let (Some(path), Some((other, _))) = (path, outputs[..i].iter().find(|(_, earlier)| earlier == path)) {
-            let path = path.display();
-            return Err(Failure::Input(format!("{path}: {other} and {name} write to one place; give each its own")));
-        }
-    }
-    Ok(())
+/// Says something on the standard error. Nobody may be listening, and that is nobody's fault.
+pub(crate) fn say(text: impl fmt::Display) {
+    // In one piece, so that nothing comes in between.
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+/// Says what is to be known about something that went well.
+pub(crate) fn note(text: impl fmt::Display) {
+    say(format_args!("note: {text}"));
 }
 
 /// Prints a result.
 pub(crate) fn print(results: &mut dyn Write, text: &str) -> Result<(), Failure> {
-    match results.write_all(text.as_bytes()).and_then(|()| results.flush()) {
+    printed(results.write_all(text.as_bytes()).and_then(|()| results.flush()))
+}
+
+fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
+    match outcome {
         // Whoever read it has seen enough, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        outcome => outcome.map_err(|error| Failure::Input(format!("the result cannot be printed: {error}"))),
+        outcome => outcome.map_err(|error| {
+            let remedy = "send the standard output to a place with room";
+            Failure::Input(format!("the result cannot be printed: {error}; {remedy}"))
+        }),
     }
+}
+
+/// What becomes of a command line that asks for help or the version, or cannot be understood.
+pub(crate) fn no_command(answer: &clap::Error) -> ExitCode {
+    let shown = answer.print();
+    if answer.use_stderr() {
+        // The code says enough if nobody reads the message.
+        return ExitCode::from(INPUT);
+    }
+    code(printed(shown.and_then(|()| io::stdout().flush())))
 }
 
 /// Prints why it failed, if it did, and gives the code to end with.
@@ -147,7 +163,7 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{failure}");
+            say(&failure);
             ExitCode::from(failure.code())
         }
     }
@@ -156,12 +172,12 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
 /// Makes an interruption (Ctrl-C, SIGTERM, SIGHUP) remove what is half written before it ends the program.
 pub(crate) fn sweep_on_interrupt() {
     let set = ctrlc::set_handler(|| {
-        sweep();
+        sweep_for_good();
         std::process::exit(i32::from(INTERRUPTED));
     });
-    // Without a handler an interruption leaves hidden `.part` files behind, and nothing worse.
+    // Without a handler an interruption may leave hidden `.part` files behind, which the next run clears away.
     if let Err(error) = set {
-        eprintln!("note: interruptions cannot be handled: {error}");
+        note(format_args!("interruptions cannot be handled: {error}"));
     }
 }
 
@@ -171,8 +187,11 @@ pub(crate) fn sweep_on_panic() {
     std::panic::set_hook(Box::new(move |panic| {
         report(panic);
         sweep();
-        let command: Vec<_> = std::env::args().collect();
-        eprintln!("This is a fault of Flashloom. Please report it, with what replays it: {}", command.join(" "));
+        let command: Vec<_> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        say(format_args!(
+            "This is a fault of Flashloom. Please report it, with what replays it: {}",
+            command.join(" ")
+        ));
         std::process::exit(i32::from(BUG));
     }));
 }

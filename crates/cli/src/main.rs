@@ -27,7 +27,11 @@ use args::{Cli, Command};
 fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
     exit::sweep_on_interrupt();
-    let outcome = match Cli::parse().command {
+    let asked = match Cli::try_parse() {
+        Ok(asked) => asked,
+        Err(answer) => return exit::no_command(&answer),
+    };
+    let outcome = match asked.command {
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut script);

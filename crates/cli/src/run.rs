@@ -1,7 +1,7 @@
 //! `flashloom run`, from a disk and a workload to what came of it.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flash::nand::{Sector, Stamp};
 use flash::units::{Energy, Sectors, Span};
@@ -9,19 +9,20 @@ use ssd::{Drive, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
+use study::output::{self, Kind, OutFile, OutFolder, publish};
 use study::reconcile::reconcile;
-use study::report::{About, OutDir, PageFile, Report, RequestFile, Summary, page, table};
+use study::report::{self, About, Report, RequestFile, Summary, page, table};
 use study::run::{Flow, RunResult, Runner};
-use study::snapshot::SnapshotFile;
+use study::snapshot::save;
 use study::watch::explain::Explained;
-use study::watch::timeline::{Timeline, TimelineFile};
+use study::watch::timeline::Timeline;
 use study::watch::{Watch, Watcher};
 use workload::Pacing;
-use workload::trace::TraceOptions;
+use workload::trace::{TraceOptions, files};
 
 use crate::args::RunArgs;
 use crate::device::device;
-use crate::exit::{Failure, apart, print};
+use crate::exit::{Failure, note, print, say};
 use crate::options::FlowArg;
 use crate::prepare::prepare;
 use crate::progress::Bar;
@@ -42,22 +43,20 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
             watched(args, (), |()| Ok(()), results)
         };
     };
-    // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    let file = TimelineFile::create(path)?;
     let watch = watch.timeline(Timeline::new(output.window.unwrap_or_default()));
     let finish = |watch: &Watch| {
         let timeline = watch.seen().expect("a timeline was asked for");
         if timeline.slices().is_empty() {
-            eprintln!("note: nothing happened in flash in the window of the timeline; choose another with --window");
+            note("nothing happened in flash in the window of the timeline; choose another with --window");
         }
         if timeline.dropped() > 0 {
             let (dropped, kept) = (timeline.dropped(), timeline.slices().len());
-            eprintln!("note: the timeline has the first {kept} slices of its window, {dropped} are left out");
+            note(format_args!("the timeline has the first {kept} slices of its window, {dropped} are left out"));
         }
-        Ok(file.finish(timeline)?)
+        Ok(())
     };
     watched(args, watch, finish, results)?;
-    eprintln!("timeline: {} (open it in https://ui.perfetto.dev)", path.display());
+    say(format_args!("timeline: {} (open it in https://ui.perfetto.dev)", path.display()));
     Ok(())
 }
 
@@ -95,14 +94,15 @@ fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
     observer: O,
     results: &mut dyn Write,
 ) -> Result<Ssd<S, O>, Failure> {
-    workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
+    workload.notes.iter().for_each(note);
     let about = about(args, device, &workload, &tenants);
     // Places to write to come first: nobody should wait for a result that cannot be kept.
-    let outputs = Outputs::create(args, &about)?;
-    let snapshot = args.state.save_snapshot.as_deref().map(SnapshotFile::create).transpose()?;
+    let mut outputs = Outputs::create(args, &about, workload.stages.len())?;
     let mut drive: Ssd<S, O> = prepare(device, args, observer)?;
-    if let Some(snapshot) = snapshot {
-        snapshot.finish(&drive)?;
+    if let Some(mut snapshot) = outputs.snapshot.take() {
+        // It is whole, and took its time: it is kept whatever becomes of the run.
+        snapshot.fill(|out| save(&drive, out))?;
+        publish(vec![snapshot], None)?.iter().for_each(note);
     }
     payload.begin(drive.past());
     let start = drive.now();
@@ -114,20 +114,52 @@ fn on_disk<S: Sector, P: Payload<S>, O: Watcher>(
 
 /// Where results go besides the terminal.
 pub(crate) struct Outputs {
-    dir: Option<OutDir>,
-    page: Option<PageFile>,
+    dir: Option<OutFolder>,
+    page: Option<OutFile>,
     log: Option<RequestFile>,
+    timeline: Option<OutFile>,
+    snapshot: Option<OutFile>,
 }
 
 impl Outputs {
-    /// Prepares them.
-    pub(crate) fn create(args: &RunArgs, about: &About) -> Result<Self, Failure> {
-        let output = &args.output;
-        apart(&[("--out", &output.out), ("--report", &output.report), ("--requests", &output.requests)])?;
-        let dir = output.out.as_deref().map(OutDir::create).transpose()?;
-        let page = output.report.as_deref().map(PageFile::create).transpose()?;
-        let log = output.requests.as_deref().map(|path| RequestFile::create(path, about)).transpose()?;
-        Ok(Self { dir, page, log })
+    /// Prepares them for a run of so many stages.
+    pub(crate) fn create(args: &RunArgs, about: &About, stages: usize) -> Result<Self, Failure> {
+        let RunArgs { output, state, .. } = args;
+        let flows = args.issue.flow.iter().map(|flow| &flow.workload);
+        let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));
+        let inputs = workloads.chain([args.device.clone()]).chain(state.load_snapshot.clone());
+        let mut all = output::Outputs::new(inputs, output.force);
+        let dir = output.out.as_deref().map(|path| all.folder("--out", path, &report::names(stages))).transpose()?;
+        let mut file = |option: &str, path: &Option<PathBuf>, kind: Kind| {
+            path.as_deref().map(|path| all.file(option, path, kind)).transpose()
+        };
+        let page = file("--report", &output.report, Kind::Page)?;
+        let timeline = file("--timeline", &output.timeline, Kind::Timeline)?;
+        let snapshot = file("--save-snapshot", &state.save_snapshot, Kind::Snapshot)?;
+        let log = file("--requests", &output.requests, Kind::Requests)?;
+        let log = log.map(|log| RequestFile::create(log, about)).transpose()?;
+        Ok(Self { dir, page, log, timeline, snapshot })
+    }
+
+    /// Writes everything, and then gives all of it its name. Returns the pages to look at.
+    fn finish(self, reports: &[(Report<'_>, &Summary)], timeline: Option<&Timeline>) -> Result<Vec<PathBuf>, Failure> {
+        let Self { mut dir, page: alone, log, timeline: file, snapshot } = self;
+        let (mut whole, mut pages) = (Vec::from_iter(snapshot), Vec::new());
+        whole.extend(log.map(RequestFile::finish).transpose()?);
+        if let Some(dir) = &mut dir {
+            pages.push(report::fill(dir, reports)?);
+        }
+        if let Some(mut file) = alone {
+            file.fill(|out| out.write_all(page(reports).html().as_bytes()))?;
+            pages.push(file.path().to_owned());
+            whole.push(file);
+        }
+        if let (Some(mut file), Some(timeline)) = (file, timeline) {
+            file.fill(|out| timeline.write_perfetto(out))?;
+            whole.push(file);
+        }
+        publish(whole, dir)?.iter().for_each(note);
+        Ok(pages)
     }
 }
 
@@ -165,7 +197,7 @@ fn tenants(
         // Two flows that read alike must not draw alike.
         let seed = args.seed.wrapping_add(number << 32);
         let workload = catalogue::workload(&flow.workload)?.open(options, capacity, seed)?;
-        workload.notes.iter().for_each(|note| eprintln!("note: {note}"));
+        workload.notes.iter().for_each(note);
         let config = workload.config;
         let [stage] = <[Stage; 1]>::try_from(workload.stages).map_err(|_| several(&flow.workload))?;
         let plain = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
@@ -237,19 +269,15 @@ where
         outcomes.push(Outcome { about, result, explained, erase_counts, energy, verified, notes });
     }
     let summaries: Vec<Summary> = outcomes.iter().map(|outcome| Summary::new(&outcome.report(None))).collect();
-    if let Some(log) = outputs.log {
-        log.finish().map_err(|error| Failure::Input(format!("the request log cannot be written: {error}")))?;
-    }
     // The window counts from the start of the run, where the first stage is.
     let timelines = std::iter::once(drive.timeline()).chain(std::iter::repeat(None));
     let reports = outcomes.iter().zip(timelines).map(|(outcome, timeline)| outcome.report(timeline));
     let reports: Vec<_> = reports.zip(&summaries).collect();
-    let in_dir = outputs.dir.map(|dir| dir.finish(&reports)).transpose()?;
-    let alone = outputs.page.map(|file| file.finish(&page(&reports))).transpose()?;
+    let pages = outputs.finish(&reports, drive.timeline())?;
     let text = if args.output.json { Summary::json(&summaries) } else { tables(&summaries) };
     print(results, &text)?;
-    for page in in_dir.iter().chain(&alone) {
-        eprintln!("report: {}", page.display());
+    for page in pages {
+        say(format_args!("report: {}", page.display()));
     }
     Ok(())
 }

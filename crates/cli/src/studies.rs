@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use study::config::{Document, Fault, Faults};
 use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
+use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
-use study::report::{OutDir, PageFile};
+use workload::trace::files;
 
 use crate::args::{LabArgs, ReadingArgs};
-use crate::exit::{Failure, apart, print};
+use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
 
 /// Runs some studies, one after another, and prints their points and claims.
@@ -26,7 +27,7 @@ pub(crate) fn study(
     };
     let mut plans = paths.iter().map(plan).collect::<Result<Vec<_>, Faults>>()?;
     plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
-    perform(plans, args, true, results)
+    perform(plans, paths, args, true, results)
 }
 
 /// Runs all studies of a paper and prints its claims.
@@ -41,7 +42,7 @@ pub(crate) fn reproduce(paper: &str, args: &LabArgs, results: &mut dyn Write) ->
     }
     let document = |(name, text): &&(&str, &str)| Document::parse(Path::new(name), (*text).to_owned());
     let plans = found.iter().map(|study| Plan::new(&document(study)?)).collect::<Result<Vec<_>, Faults>>()?;
-    perform(plans, args, false, results)
+    perform(plans, &[], args, false, results)
 }
 
 fn find(path: &Path) -> Result<Document, Faults> {
@@ -59,20 +60,28 @@ fn find(path: &Path) -> Result<Document, Faults> {
     }
 }
 
-fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn Write) -> Result<(), Failure> {
+fn perform(
+    mut plans: Vec<Plan>,
+    paths: &[PathBuf],
+    args: &LabArgs,
+    points: bool,
+    results: &mut dyn Write,
+) -> Result<(), Failure> {
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;
     }
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    apart(&[("--out", &args.out), ("--report", &args.report)])?;
-    let dir = args.out.as_deref().map(OutDir::create).transpose()?;
-    let page = args.report.as_deref().map(PageFile::create).transpose()?;
+    let names = lab::names(&plans);
+    let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
+    let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.force);
+    let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
+    let mut page = args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
     let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
     let outcomes = plans
         .into_iter()
         .map(|mut plan| {
             lab::keep_pipes(&mut plan)?;
-            lab::doubts(&plan)?.iter().for_each(|note| eprintln!("note: {note}"));
+            lab::doubts(&plan)?.iter().for_each(note);
             let bar = Bar::steps(&format!("study {}", plan.spec.name), args.quiet);
             lab::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
         })
@@ -80,14 +89,17 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
         .map_err(|error| Failure::lab(&error))?;
     let claims = lab::claims(&outcomes);
     let shown = lab::page(&program, &outcomes, &claims);
-    if let Some(dir) = dir {
+    if let Some(dir) = &mut dir {
         lab::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }
-    let page = page.map(|file| file.finish(&shown)).transpose()?;
+    if let Some(page) = &mut page {
+        page.fill(|out| out.write_all(shown.html().as_bytes()))?;
+    }
+    publish(page.into_iter().collect(), dir)?.iter().for_each(note);
     let text = if args.json { lab::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
     print(results, &text)?;
-    if let Some(page) = page {
-        eprintln!("report: {}", page.display());
+    if let Some(page) = &args.report {
+        say(format_args!("report: {}", page.display()));
     }
     let failed: Vec<&str> =
         claims.iter().filter(|claim| claim.verdict() == Verdict::Fails).map(|claim| claim.id.as_str()).collect();

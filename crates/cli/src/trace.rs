@@ -4,10 +4,11 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flash::units::{Bytes, Span};
-use workload::trace::{Format, TraceInfo, convert, info};
+use study::output::{Kind, Outputs, publish};
+use workload::trace::{Format, TraceInfo, convert, files, info};
 
 use crate::args::TraceCommand;
-use crate::exit::{Failure, print};
+use crate::exit::{Failure, note, print, say};
 
 /// Does what is asked of a trace.
 pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(), Failure> {
@@ -21,10 +22,12 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
             };
             print(results, &text)
         }
-        TraceCommand::Convert { from, to, part } => {
-            let converted = convert(from, to, &part.options())?;
-            converted.notes.iter().for_each(|note| eprintln!("note: {note}"));
-            eprintln!("{}: {} requests", to.display(), converted.stats.requests);
+        TraceCommand::Convert { from, to, part, force } => {
+            let out = Outputs::new(files(from), *force).file("TO", to, Kind::Trace)?;
+            let converted = convert(from, out.file(), to, &part.options())?;
+            converted.notes.iter().for_each(note);
+            publish(vec![out], None)?.iter().for_each(note);
+            say(format_args!("{}: {} requests", to.display(), converted.stats.requests));
             Ok(())
         }
         TraceCommand::Formats => {
@@ -140,7 +143,7 @@ mod tests {
 
         let dir = tempfile::tempdir().expect("a directory");
         let to = dir.path().join("some.parquet");
-        let asked = TraceCommand::Convert { from: recorded(), to: to.clone(), part: part() };
+        let asked = TraceCommand::Convert { from: recorded(), to: to.clone(), part: part(), force: false };
         trace(&asked, &mut Vec::new()).expect("converted");
         assert!(to.is_file());
     }

@@ -30,7 +30,7 @@ use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 
 pub use claims::{Claim, Finding, Verdict, claims, natural};
-pub use files::{claims_table, json, points_table, write_all, write_points};
+pub use files::{claims_table, json, names, points_table, write_all, write_points};
 pub use page::page;
 
 /// How long background work may go on after the last request, so that the books can be balanced.
@@ -355,13 +355,16 @@ mod tests {
 
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("out");
-        let out = crate::report::OutDir::create(&path).expect("writable");
+        let plans = [outcomes[0].plan.clone()];
+        let mut outputs = crate::output::Outputs::new([""; 0], false);
+        let mut out = outputs.folder("--out", &path, &names(&plans)).expect("writable");
         let page = page(&Program::default(), &outcomes, &claims);
-        write_all(out, &Program::default(), &outcomes, &claims, &page).expect("written");
-        let mut names: Vec<_> =
+        write_all(&mut out, &Program::default(), &outcomes, &claims, &page).expect("written");
+        crate::output::publish(Vec::new(), Some(out)).expect("named");
+        let mut there: Vec<_> =
             std::fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
-        names.sort();
-        assert_eq!(names, ["claims.txt", "report.html", "s.parquet", "s.toml", "study.json"]);
+        there.sort();
+        assert_eq!(there, ["claims.txt", "report.html", "s.parquet", "s.toml", "study.json"]);
         let text = std::fs::read_to_string(path.join("study.json")).expect("there");
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(json["studies"][0]["points"][2]["labels"][0], "4");

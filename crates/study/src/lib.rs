@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod lab;
 pub mod metric;
 pub mod oracle;
+pub mod output;
 pub mod plan;
 pub mod reconcile;
 pub mod report;

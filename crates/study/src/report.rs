@@ -11,7 +11,6 @@ mod out;
 mod page;
 mod requests;
 mod run_page;
-mod stage;
 mod summary;
 mod table;
 
@@ -24,12 +23,10 @@ pub use figure::{
 pub use hybrid::HybridSummary;
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
-pub(crate) use out::STUDY_MARK;
-pub use out::{OutDir, PageFile};
+pub use out::{fill, names};
 pub use page::{Block, Cell, Page, Row, Section, Table, Tile};
 pub use requests::RequestFile;
 pub use run_page::page;
-pub use stage::{StageError, StagedFile, sweep};
 pub use summary::{
     Delayed, Energies, Erases, FlashRow, FlowSummary, KindSummary, Latencies, MergeSummary, Summary, Utilisation,
 };

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use flash::backend::Observer;
@@ -14,9 +14,8 @@ use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
 use ssd::{Resolved, Ssd};
 
-use crate::report::{StageError, StagedFile};
-
-const MAGIC: [u8; 16] = *b"flashloom state\n";
+/// How every snapshot begins.
+pub(crate) const MAGIC: [u8; 16] = *b"flashloom state\n";
 /// Raised whenever the meaning of a byte changes. Files of version 1 and 2 had neither magic nor header.
 const VERSION: u32 = 3;
 /// How every zstd file begins, and with it every snapshot of version 1 and 2.
@@ -181,34 +180,11 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// A file that will hold the state of a disk; it gets its name when it is complete.
-pub struct SnapshotFile {
-    path: PathBuf,
-    staged: StagedFile,
-    file: File,
-}
-
-impl SnapshotFile {
-    /// Starts the file that will be `path`.
-    ///
-    /// # Errors
-    /// If it cannot be created there.
-    pub fn create(path: &Path) -> Result<Self, StageError> {
-        let (staged, file) = StagedFile::create(path)?;
-        Ok(Self { path: path.to_owned(), staged, file })
-    }
-
-    /// Writes the state and gives the file its name.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn finish<S: Sector, O: Observer>(self, drive: &Ssd<S, O>) -> Result<(), StageError> {
-        write(drive, BufWriter::new(self.file)).map_err(|error| StageError::io(&self.path, &error))?;
-        self.staged.finish()
-    }
-}
-
-fn write<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Result<()> {
+/// Writes the state of a disk.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Result<()> {
     let mut file = Summed { to, checksum: Checksum::default() };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;

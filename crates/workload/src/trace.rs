@@ -76,8 +76,9 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use blktrace::files;
 pub use columns::Columns;
-pub use convert::{Converted, convert};
+pub use convert::{CREATOR, Converted, convert};
 pub use extent::ExtentRule;
 pub use format::Format;
 pub use guess::{ABSURD_RATE, Doubt, SizeReading, SizeSign, TimeReading};

@@ -73,9 +73,9 @@ where
 {
     let (args, mut results) = (args(arguments), Vec::new());
     let about = named(&args, "disk".into(), toml::Table::new());
-    let stages = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
-    let outputs = Outputs::create(&args, &about)?;
-    let load = Load { stages, tenants: Vec::new() };
+    let all = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
+    let outputs = Outputs::create(&args, &about, stages)?;
+    let load = Load { stages: all, tenants: Vec::new() };
     execute(&mut disk, load, payload, check, (&args, &about), outputs, &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
 }

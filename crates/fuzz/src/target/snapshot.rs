@@ -5,7 +5,7 @@ use std::path::Path;
 use flash::nand::Stamp;
 use ssd::{Precondition, Ssd};
 use study::catalogue::{Device, device, device_from};
-use study::snapshot::{SnapshotFile, load};
+use study::snapshot::{load, save};
 
 use crate::{Damage, Scratch, Target, Verdict, verdict};
 
@@ -19,12 +19,11 @@ fn small() -> Device {
 }
 
 fn saved(device: &Device) -> Vec<u8> {
-    let dir = tempfile::tempdir().expect("a place");
-    let path = dir.path().join("full.snapshot");
     let mut ssd = Ssd::<Stamp>::new(&device.resolved, 1);
     ssd.precondition(Precondition::Fill, &mut |_, _| {});
-    SnapshotFile::create(&path).expect("writable").finish(ssd.media()).expect("written");
-    std::fs::read(&path).expect("there")
+    let mut bytes = Vec::new();
+    save(&ssd, &mut bytes).expect("memory");
+    bytes
 }
 
 pub(super) fn target() -> Target {

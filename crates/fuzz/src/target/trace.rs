@@ -93,7 +93,8 @@ fn parquet() -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a place");
     let [from, to] = ["t.csv", "t.parquet"].map(|name| dir.path().join(name));
     std::fs::write(&from, sample(Format::Msr).expect("written above")).expect("written");
-    workload::trace::convert(&from, &to, &TraceOptions::default()).expect("converted");
+    let file = std::fs::File::create(&to).expect("created");
+    workload::trace::convert(&from, &file, &to, &TraceOptions::default()).expect("converted");
     std::fs::read(to).expect("there")
 }
 

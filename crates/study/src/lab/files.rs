@@ -1,16 +1,15 @@
 //! The outcome of studies, for people and for programs.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
 use parquet::errors::Result;
 use serde::Serialize;
 
 use super::{Claim, Outcome, Program, Verdict};
 use crate::metric::Metric;
-use crate::plan::Label;
-use crate::report::{About, Column, OutDir, Page, STUDY_MARK, StageError, Summary, WIDTH, grid, whole, wrapped};
+use crate::output::{OutFolder, OutputError, STUDY_MARK, TEXT};
+use crate::plan::{Label, Plan, StudySpec};
+use crate::report::{About, Column, Page, Summary, WIDTH, grid, whole, wrapped};
 
 /// Version of the keys: raised when one changes its meaning or disappears.
 pub(super) const SCHEMA: &str = "flashloom-study-1";
@@ -128,42 +127,52 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
     serde_json::to_string_pretty(&everything).expect("numbers, texts and tables") + "\n"
 }
 
-/// Writes a directory with everything about some studies: `study.json`, `claims.txt`, the page as `report.html`, and
+const CLAIMS: &str = "claims.txt";
+const PAGE: &str = "report.html";
+
+/// A file about one study.
+fn name(spec: &StudySpec, extension: &str) -> String {
+    format!("{}.{extension}", spec.name.replace('/', "-"))
+}
+
+/// The names that the files about some studies have.
+#[must_use]
+pub fn names(plans: &[Plan]) -> Vec<String> {
+    let each = plans.iter().flat_map(|plan| ["toml", "parquet"].map(|extension| name(&plan.spec, extension)));
+    [STUDY_MARK, CLAIMS, PAGE].map(ToOwned::to_owned).into_iter().chain(each).collect()
+}
+
+/// Fills a directory with everything about some studies: `study.json`, `claims.txt`, the page as `report.html`, and
 /// for each study its points as Parquet and the study itself as TOML.
 ///
 /// # Errors
-/// If something cannot be written; then nothing is left behind.
+/// If something cannot be written.
 pub fn write_all(
-    dir: OutDir,
+    dir: &mut OutFolder,
     program: &Program,
     outcomes: &[Outcome],
     claims: &[Claim],
     page: &Page,
-) -> std::result::Result<(), StageError> {
-    let fill = |folder: &Path| -> io::Result<()> {
-        fs::write(folder.join(STUDY_MARK), json(program, outcomes, claims))?;
-        fs::write(folder.join("claims.txt"), claims_table(claims))?;
-        fs::write(folder.join("report.html"), page.html())?;
-        for outcome in outcomes {
-            let spec = &outcome.plan.spec;
-            let name: String = spec.name.chars().map(|c| if c == '/' { '-' } else { c }).collect();
-            let config = toml::Table::try_from(spec).map_err(io::Error::other)?;
-            fs::write(folder.join(format!("{name}.toml")), config.to_string())?;
-            let about = About {
-                version: program.version.clone(),
-                commit: program.commit.clone(),
-                seed: spec.seeds.first().copied().unwrap_or_default(),
-                device: spec.device.display().to_string(),
-                workload: spec.workload.display().to_string(),
-                cost: None,
-                config,
-            };
-            let file = BufWriter::new(File::create(folder.join(format!("{name}.parquet")))?);
-            write_points(file, &about, outcome).map_err(io::Error::other)?;
-        }
-        Ok(())
-    };
-    dir.finish_with(fill)
+) -> std::result::Result<(), OutputError> {
+    dir.add(STUDY_MARK, |out| out.write_all(json(program, outcomes, claims).as_bytes()))?;
+    dir.add(CLAIMS, |out| write!(out, "{TEXT}{}", claims_table(claims)))?;
+    dir.add(PAGE, |out| out.write_all(page.html().as_bytes()))?;
+    for outcome in outcomes {
+        let spec = &outcome.plan.spec;
+        let config = toml::Table::try_from(spec).expect("a study can be written");
+        dir.add(&name(spec, "toml"), |out| write!(out, "{TEXT}{config}"))?;
+        let about = About {
+            version: program.version.clone(),
+            commit: program.commit.clone(),
+            seed: spec.seeds.first().copied().unwrap_or_default(),
+            device: spec.device.display().to_string(),
+            workload: spec.workload.display().to_string(),
+            cost: None,
+            config,
+        };
+        dir.add(&name(spec, "parquet"), |out| write_points(out, &about, outcome).map_err(io::Error::other))?;
+    }
+    Ok(())
 }
 
 /// The claims as a table: what the paper says beside what was measured, and below it whatever has to be

@@ -33,6 +33,8 @@ pub struct Plan {
     pub axes: Vec<(String, Vec<Label>)>,
     /// All points.
     pub points: Vec<Point>,
+    /// The devices and workloads that it names, as paths of files or names of what comes with Flashloom.
+    pub named: Vec<PathBuf>,
 }
 
 /// What one point of an axis changes.
@@ -129,7 +131,10 @@ impl Plan {
         if points.is_empty() {
             return Err(document.fault("only", "matches no combination of the axes", "check its labels").into());
         }
-        Ok(Self { spec, axes: named, points })
+        let others = axes.iter().flatten().flat_map(|step| step.device.iter().chain(&step.workload));
+        let files =
+            [&spec.device, &spec.workload].into_iter().chain(others).map(|path| beside(document, path)).collect();
+        Ok(Self { spec, axes: named, points, named: files })
     }
 }
 

@@ -16,6 +16,7 @@ use parquet::schema::parser::parse_message_type;
 
 use super::About;
 use super::summary::{mean, share, shares};
+use crate::output::COLUMNS;
 use crate::run::{RunResult, rate, since, write_amplification};
 
 /// The values of one column.
@@ -34,8 +35,9 @@ pub(super) struct Rows<W: Write + Send> {
 }
 
 impl<W: Write + Send> Rows<W> {
-    /// A file with these columns, given by name and an empty column of their type.
-    pub(super) fn create(out: W, about: &About, columns: &[(&str, Column)]) -> Result<Self> {
+    /// A file with these columns, given by name and an empty column of their type; `creator` is what it says it was made
+    /// by.
+    pub(super) fn create(out: W, creator: &str, about: &About, columns: &[(&str, Column)]) -> Result<Self> {
         let fields: String = columns
             .iter()
             .map(|(name, column)| match column {
@@ -48,6 +50,7 @@ impl<W: Write + Send> Rows<W> {
         let entry = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
         let properties = WriterProperties::builder()
             .set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?))
+            .set_created_by(creator.to_owned())
             .set_key_value_metadata(Some(vec![
                 entry("flashloom.version", about.version.clone()),
                 entry("flashloom.commit", about.commit.clone()),
@@ -92,7 +95,7 @@ impl<W: Write + Send> Rows<W> {
 }
 
 pub(crate) fn whole(out: impl Write + Send, about: &About, columns: &[(&str, Column)]) -> Result<()> {
-    let mut rows = Rows::create(out, about, columns)?;
+    let mut rows = Rows::create(out, COLUMNS, about, columns)?;
     rows.write(columns.iter().map(|(_, column)| column))?;
     rows.finish()
 }
@@ -193,7 +196,7 @@ pub fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -
     let named: Vec<_> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let mut rows = {
         let schema: Vec<_> = named.iter().zip(&columns).map(|(name, (_, column))| (*name, column.empty())).collect();
-        Rows::create(out, about, &schema)?
+        Rows::create(out, COLUMNS, about, &schema)?
     };
     rows.write(columns.iter().map(|(_, column)| column))?;
     rows.finish()

@@ -1,166 +1,72 @@
-//! A directory with everything about a run, and the page alone.
+//! The folder with everything about a run.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::stage::{Stage, StageError, StagedFile};
-use super::{Page, Report, Summary, page, table, write_erases, write_histograms, write_series};
-
-/// The file by which a directory is known to hold the result of a run.
-const MARK: &str = "summary.json";
-
-/// The same for studies.
-pub(crate) const STUDY_MARK: &str = "study.json";
+use super::{Report, Summary, page, table, write_erases, write_histograms, write_series};
+use crate::output::{MARK, OutFolder, OutputError, TEXT};
 
 /// The page to look at.
 const PAGE: &str = "report.html";
 
-/// The directory of `--out`: prepared before the run, so that a place that cannot be written is known
-/// at once, and named when everything is in it.
-#[derive(Debug)]
-pub struct OutDir {
-    stage: Stage,
+/// Everything that there may be about one stage.
+const NAMES: [&str; 7] =
+    ["config.toml", "erases.parquet", "latencies.parquet", PAGE, "series.parquet", "table.txt", MARK];
+
+fn stage(number: usize) -> String {
+    format!("stage-{number}/")
 }
 
-impl OutDir {
-    /// Prepares the directory that will be `path`.
-    ///
-    /// # Errors
-    /// If it cannot be created, or if something is there that is not an earlier result.
-    pub fn create(path: &Path) -> Result<Self, StageError> {
-        let taken = |reason: &str| StageError {
-            path: path.to_owned(),
-            reason: reason.to_owned(),
-            remedy: "choose another name, or remove it",
-        };
-        if path.is_file() {
-            return Err(taken("is a file"));
-        }
-        if let Ok(mut entries) = fs::read_dir(path)
-            && entries.next().is_some()
-            && ![MARK, STUDY_MARK].iter().any(|mark| path.join(mark).is_file())
-        {
-            return Err(taken("holds something that is not a result"));
-        }
-        // A trailing slash leaves no name to put a temporary one beside.
-        let plain: std::path::PathBuf = path.components().collect();
-        let stage = Stage::new(&plain)?;
-        fs::create_dir(stage.temporary()).map_err(|error| StageError::io(path, &error))?;
-        Ok(Self { stage })
+/// The names that the files of a run of so many stages may have.
+#[must_use]
+pub fn names(stages: usize) -> Vec<String> {
+    let inside = |folder: String| NAMES.map(|name| format!("{folder}{name}"));
+    if stages == 1 {
+        return inside(String::new()).to_vec();
     }
-
-    fn fill(&self, stages: &[(Report<'_>, &Summary)]) -> io::Result<PathBuf> {
-        let top = Folder(self.stage.temporary().to_owned());
-        if let [(report, summary)] = stages {
-            top.fill(report, summary)?;
-            return Ok(PathBuf::from(PAGE));
-        }
-        for (number, (report, summary)) in (1..).zip(stages) {
-            let folder = Folder(top.0.join(format!("stage-{number}")));
-            fs::create_dir(&folder.0)?;
-            folder.fill(report, summary)?;
-        }
-        let summaries: Vec<Summary> = stages.iter().map(|(_, summary)| (*summary).clone()).collect();
-        top.text(MARK, &Summary::json(&summaries))?;
-        Ok(Path::new("stage-1").join(PAGE))
-    }
-
-    /// Writes all files and gives the directory its name; an earlier result of that name is replaced. Each
-    /// of several stages gets a folder of its own. Returns the page to look at first.
-    ///
-    /// # Errors
-    /// If something cannot be written; then nothing is left behind.
-    pub fn finish(self, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, StageError> {
-        let path = self.stage.path().to_owned();
-        let page = self.fill(stages).map_err(|error| StageError::io(&path, &error))?;
-        self.rename()?;
-        Ok(path.join(page))
-    }
-
-    /// The same for whatever `fill` writes into the folder it is given.
-    ///
-    /// # Errors
-    /// If something cannot be written; then nothing is left behind.
-    pub(crate) fn finish_with(self, fill: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), StageError> {
-        fill(self.stage.temporary()).map_err(|error| StageError::io(self.stage.path(), &error))?;
-        self.rename()
-    }
-
-    fn rename(self) -> Result<(), StageError> {
-        let path = self.stage.path().to_owned();
-        if path.is_dir() {
-            // Aside first: between the two names there is at most an instant without a result.
-            let old = Stage::new(&path.with_extension("old"))?;
-            fs::rename(&path, old.temporary()).map_err(|error| StageError::io(&path, &error))?;
-        }
-        self.stage.finish()
-    }
+    (1..=stages).flat_map(|number| inside(stage(number))).chain([MARK.to_owned()]).collect()
 }
 
-/// The file of `--report`: prepared before the run like [`OutDir`], and named when it is whole.
-#[derive(Debug)]
-pub struct PageFile {
-    staged: StagedFile,
-    file: File,
-    path: PathBuf,
+/// Writes all files about a run into its folder. Each of several stages has a folder of its own inside. Returns the page
+/// to look at first.
+///
+/// # Errors
+/// If something cannot be written.
+pub fn fill(folder: &mut OutFolder, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, OutputError> {
+    if let [(report, summary)] = stages {
+        fill_stage(folder, "", report, summary)?;
+        return Ok(folder.path().join(PAGE));
+    }
+    for (number, (report, summary)) in (1..).zip(stages) {
+        fill_stage(folder, &stage(number), report, summary)?;
+    }
+    let summaries: Vec<Summary> = stages.iter().map(|(_, summary)| (*summary).clone()).collect();
+    folder.add(MARK, |out| out.write_all(Summary::json(&summaries).as_bytes()))?;
+    Ok(folder.path().join(Path::new("stage-1")).join(PAGE))
 }
 
-impl PageFile {
-    /// Prepares the page that will be `path`.
-    ///
-    /// # Errors
-    /// If it cannot be created there.
-    pub fn create(path: &Path) -> Result<Self, StageError> {
-        let (staged, file) = StagedFile::create(path)?;
-        Ok(Self { staged, file, path: path.to_owned() })
+fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary: &Summary) -> Result<(), OutputError> {
+    let Report { about, result, erase_counts, .. } = report;
+    let name = |name: &str| format!("{inside}{name}");
+    folder.add(&name("latencies.parquet"), |out| write_histograms(out, about, result).map_err(io::Error::other))?;
+    folder.add(&name("series.parquet"), |out| write_series(out, about, result).map_err(io::Error::other))?;
+    if !erase_counts.is_empty() {
+        folder.add(&name("erases.parquet"), |out| write_erases(out, about, erase_counts).map_err(io::Error::other))?;
     }
-
-    /// Writes the page and gives it its name; what was there before is replaced. Returns where it is.
-    ///
-    /// # Errors
-    /// If it cannot be written; then nothing is left behind.
-    pub fn finish(mut self, page: &Page) -> Result<PathBuf, StageError> {
-        let written = self.file.write_all(page.html().as_bytes());
-        written.map_err(|error| StageError::io(&self.path, &error))?;
-        self.staged.finish()?;
-        Ok(self.path)
-    }
-}
-
-/// A folder with everything about one stage.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn file(&self, name: &str) -> io::Result<BufWriter<File>> {
-        File::create(self.0.join(name)).map(BufWriter::new)
-    }
-
-    fn text(&self, name: &str, text: &str) -> io::Result<()> {
-        let mut file = self.file(name)?;
-        file.write_all(text.as_bytes())?;
-        file.flush()
-    }
-
-    fn fill(&self, report: &Report<'_>, summary: &Summary) -> io::Result<()> {
-        let Report { about, result, erase_counts, .. } = report;
-        write_histograms(self.file("latencies.parquet")?, about, result).map_err(io::Error::other)?;
-        write_series(self.file("series.parquet")?, about, result).map_err(io::Error::other)?;
-        if !erase_counts.is_empty() {
-            write_erases(self.file("erases.parquet")?, about, erase_counts).map_err(io::Error::other)?;
-        }
-        self.text("config.toml", &about.config.to_string())?;
-        self.text(PAGE, &page(&[(*report, summary)]).html())?;
-        self.text("table.txt", &table(summary))?;
-        self.text(MARK, &Summary::json(std::slice::from_ref(summary)))
-    }
+    folder.add(&name("config.toml"), |out| write!(out, "{TEXT}{}", about.config))?;
+    folder.add(&name(PAGE), |out| out.write_all(page(&[(*report, summary)]).html().as_bytes()))?;
+    folder.add(&name("table.txt"), |out| write!(out, "{TEXT}{}", table(summary)))?;
+    folder.add(&name(MARK), |out| out.write_all(Summary::json(std::slice::from_ref(summary)).as_bytes()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::output::{Outputs, publish};
     use crate::report::About;
     use crate::testing::a_result;
+    use std::fs::{self, File};
+
     use parquet::file::reader::{FileReader, SerializedFileReader};
 
     fn names(dir: &Path) -> Vec<String> {
@@ -172,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_holds_everything_and_replaces_only_results() {
+    fn a_directory_holds_everything() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("result");
         let about = About { seed: 7, ..About::default() };
@@ -188,8 +94,12 @@ mod tests {
             notes: &[],
         };
         let summary = Summary::new(&report);
-        for _ in 0..2 {
-            OutDir::create(&path).expect("writable").finish(&[(report, &summary)]).expect("written");
+        for round in 0..2 {
+            let mut outputs = Outputs::new([""; 0], false);
+            let mut folder = outputs.folder("--out", &path, &super::names(1)).expect("writable");
+            assert_eq!(fill(&mut folder, &[(report, &summary)]).expect("written"), path.join(PAGE));
+            let notes = publish(Vec::new(), Some(folder)).expect("named");
+            assert_eq!(notes.len(), round, "{notes:?}");
         }
         assert_eq!(names(dir.path()), ["result"]);
         let wanted = [
@@ -215,19 +125,5 @@ mod tests {
             (json["seed"].as_u64(), json["kinds"]["read"]["latency_us"]["p50"].as_f64()),
             (Some(7), Some(200.0))
         );
-
-        let foreign = dir.path().join("foreign");
-        fs::create_dir(&foreign).expect("created");
-        fs::write(foreign.join("diary"), "dear").expect("written");
-        let error = OutDir::create(&foreign).expect_err("not ours").to_string();
-        assert!(error.contains("holds something that is not a result; choose another name"), "{error}");
-        assert!(OutDir::create(Path::new("no/such/place/out")).is_err());
-    }
-
-    #[test]
-    fn a_directory_that_is_not_finished_leaves_nothing() {
-        let dir = tempfile::tempdir().expect("a directory");
-        drop(OutDir::create(&dir.path().join("result")).expect("writable"));
-        assert!(names(dir.path()).is_empty());
     }
 }

@@ -8,6 +8,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::figure::Figure;
+use crate::output::PAGE;
 
 const STYLE: &str = include_str!("../../assets/report.css");
 const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
@@ -141,7 +142,7 @@ impl Page {
         let figures = Figures(self.sections.iter().flat_map(|section| &section.figures).collect());
         let figures = serde_json::to_string(&figures).expect("numbers and texts");
         let mut html = format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n{PAGE}\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <meta name=\"color-scheme\" content=\"light dark\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \

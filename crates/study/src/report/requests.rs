@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::Path;
 
 use ssd::Status;
 
 use super::About;
 use super::columns::{Column, Rows};
-use super::stage::{StageError, StagedFile};
+use crate::output::{OutFile, OutputError, REQUESTS};
 use crate::run::{Record, RequestLog};
 
 /// Rows that are gathered before they are written.
@@ -19,23 +18,22 @@ const GROUP: usize = 1 << 16;
 /// `waited_for_mask`, `flow` and `queue`, in the order of completion. The mask has bit n set if the request waited behind
 /// commands of the n-th cause: host, gc, merge, wear, map, flush, pad, recovery.
 ///
-/// It gets its name when it is finished.
+/// It can be named when it is finished.
 pub struct RequestFile {
-    staged: StagedFile,
+    out: OutFile,
     rows: Rows<BufWriter<File>>,
     pending: Vec<Record>,
 }
 
 impl RequestFile {
-    /// Starts the file that will be `path`.
+    /// Starts the log that `out` will be.
     ///
     /// # Errors
-    /// If it cannot be created there.
-    pub fn create(path: &Path, about: &About) -> Result<Self, StageError> {
-        let (staged, file) = StagedFile::create(path)?;
-        let failed = |error: parquet::errors::ParquetError| StageError::io(path, &io::Error::other(error));
-        let rows = Rows::create(BufWriter::new(file), about, &columns(&[])).map_err(failed)?;
-        Ok(Self { staged, rows, pending: Vec::with_capacity(GROUP) })
+    /// If it cannot be written.
+    pub fn create(out: OutFile, about: &About) -> Result<Self, OutputError> {
+        let rows = Rows::create(BufWriter::new(out.duplicate()?), REQUESTS, about, &columns(&[]));
+        let rows = rows.map_err(|error| out.failed(&io::Error::other(error)))?;
+        Ok(Self { out, rows, pending: Vec::with_capacity(GROUP) })
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -44,16 +42,15 @@ impl RequestFile {
         self.rows.write(columns.iter().map(|(_, column)| column)).map_err(io::Error::other)
     }
 
-    /// Writes the rest and gives the file its name.
+    /// Writes the rest; now it can be named.
     ///
     /// # Errors
     /// If it cannot be written.
-    pub fn finish(mut self) -> io::Result<()> {
-        if !self.pending.is_empty() {
-            self.flush()?;
-        }
-        self.rows.finish().map_err(io::Error::other)?;
-        self.staged.finish().map_err(io::Error::other)
+    pub fn finish(mut self) -> Result<OutFile, OutputError> {
+        let written = if self.pending.is_empty() { Ok(()) } else { self.flush() };
+        let written = written.and_then(|()| self.rows.finish().map_err(io::Error::other));
+        written.map_err(|error| self.out.failed(&error))?;
+        Ok(self.out)
     }
 }
 
@@ -100,6 +97,7 @@ fn columns(records: &[Record]) -> [(&'static str, Column); 14] {
 mod tests {
     use super::*;
     use crate::oracle::Blank;
+    use crate::output::{Kind, Outputs, publish};
     use crate::run::Runner;
     use crate::testing::drive;
     use flash::io::IoKind;
@@ -112,12 +110,13 @@ mod tests {
     fn every_request_has_its_row() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("requests.parquet");
-        let mut file = RequestFile::create(&path, &About::default()).expect("writable");
+        let out = Outputs::new([""; 0], false).file("--requests", &path, Kind::Requests).expect("writable");
+        let mut file = RequestFile::create(out, &About::default()).expect("writable");
         let count = GROUP as u64 + 10;
         let mut source = List::cycle(&[IoKind::Read], count, 8, 256, 0, Pacing::Closed { depth: 8 });
         Runner::new().log(&mut file).run(&mut drive(), &mut source, &mut Blank).expect("it runs");
         assert!(!path.exists());
-        file.finish().expect("written");
+        publish(vec![file.finish().expect("written")], None).expect("named");
 
         let reader = SerializedFileReader::new(File::open(&path).expect("there")).expect("Parquet");
         assert_eq!(reader.num_row_groups(), 2);

@@ -11,6 +11,7 @@ use flash::units::{Span, Time};
 use serde_json::{Value, json};
 
 use super::timeline::{Slice, Timeline};
+use crate::output::TIMELINE;
 
 const DIES: u32 = 1;
 const CHANNELS: u32 = 2;
@@ -59,7 +60,8 @@ const fn level_name(level: Level) -> &'static str {
 }
 
 pub(super) fn write(timeline: &Timeline, into: &mut impl Write) -> io::Result<()> {
-    into.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    into.write_all(TIMELINE.as_bytes())?;
+    into.write_all(b"\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let mut events = Events { into, first: true };
     names(timeline, &mut events)?;
     let since = |time: Time| us(time.saturating_since(timeline.start()));

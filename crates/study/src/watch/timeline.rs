@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
 
 use flash::backend::{Cause, Level, Moment, Op, Phase, Primitive, Resource};
 use flash::units::{Lpn, Psn, Span, SuperblockId, Time};
@@ -10,7 +9,6 @@ use ssd::Tag;
 
 use super::perfetto;
 use super::track::{Began, Requests};
-use crate::report::{StageError, StagedFile};
 
 /// Slices that are kept at most: more than that no viewer shows fluently.
 const MOST: usize = 1_000_000;
@@ -244,37 +242,5 @@ impl Timeline {
     /// If it cannot be written.
     pub fn write_perfetto(&self, into: &mut impl Write) -> io::Result<()> {
         perfetto::write(self, into)
-    }
-}
-
-/// A file for a timeline; it gets its name when it is complete.
-pub struct TimelineFile {
-    staged: StagedFile,
-    file: std::fs::File,
-    path: std::path::PathBuf,
-}
-
-impl TimelineFile {
-    /// Starts the file that will be `path`.
-    ///
-    /// # Errors
-    /// If it cannot be created there.
-    pub fn create(path: &Path) -> Result<Self, StageError> {
-        let (staged, file) = StagedFile::create(path)?;
-        Ok(Self { staged, file, path: path.to_owned() })
-    }
-
-    /// Writes the timeline and gives the file its name.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn finish(self, timeline: &Timeline) -> Result<(), StageError> {
-        let write = || -> io::Result<()> {
-            let mut out = io::BufWriter::new(&self.file);
-            timeline.write_perfetto(&mut out)?;
-            out.flush()
-        };
-        write().map_err(|error| StageError::io(&self.path, &error))?;
-        self.staged.finish()
     }
 }

@@ -199,7 +199,13 @@ mod tests {
         assert_eq!(read(&gzip(&tar), &twice).unwrap().0.len(), 8);
         let (dir, from) = (tempfile::tempdir().unwrap(), file(&gzip(&tar)));
         let to = dir.path().join("t.parquet");
-        assert_eq!(convert(from.path(), &to, &TraceOptions::default()).unwrap().stats.requests, 4);
+        assert_eq!(
+            convert(from.path(), &std::fs::File::create(&to).unwrap(), &to, &TraceOptions::default())
+                .unwrap()
+                .stats
+                .requests,
+            4
+        );
         // What was converted can be a member, too.
         let again = read(&tar_of(&[("t.parquet", &std::fs::read(&to).unwrap())]), &overlaid()).unwrap();
         assert_eq!(starts(&again.0), [(0, 0), (10, 2), (30, 1), (40, 3)]);

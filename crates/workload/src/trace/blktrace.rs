@@ -139,6 +139,13 @@ pub(crate) fn cpus_of(path: &Path) -> Vec<PathBuf> {
     (0..).map(file).take_while(|file| file.is_file()).collect()
 }
 
+/// The files that a trace is made of: those of all CPUs of a recording, or the one of this name.
+#[must_use]
+pub fn files(path: &Path) -> Vec<PathBuf> {
+    let cpus = cpus_of(path);
+    if cpus.is_empty() { vec![path.to_owned()] } else { cpus }
+}
+
 /// Opens the files of all CPUs of a recording. A CPU that did nothing left an empty file.
 pub(crate) fn open_all(
     inputs: Vec<Input>,

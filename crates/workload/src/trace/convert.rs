@@ -1,9 +1,8 @@
 //! Any trace to Parquet.
 
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::BufWriter;
-use std::path::{Path, PathBuf};
+use std::io::{BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use parquet::basic::{Compression, ZstdLevel};
@@ -25,6 +24,9 @@ use crate::SourceError;
 /// Rows of a row group: what is held in memory, some 100 bytes each.
 const ROWS: usize = 131_072;
 
+/// What a file of ours says it was created by.
+pub const CREATOR: &str = "flashloom trace";
+
 /// What was converted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converted {
@@ -34,57 +36,25 @@ pub struct Converted {
     pub notes: Vec<String>,
 }
 
-/// Writes a trace as Parquet and returns what was read.
+/// Writes a trace into an empty file as Parquet and returns what was read. Errors of the file name `to`.
 ///
 /// Its columns are `at_ps` (unsigned INT64, picoseconds from the first request), `kind` (string: `read`,
 /// `write`, `flush`, `discard`), `lba` and `sectors` (unsigned INT64, sectors of 512 bytes) and `volume`
 /// (string); rows are in the order of time, and groups of 131,072 rows bound the memory.
 ///
 /// Skip, limit, volume, tolerance and gap limit of the options apply; volumes and addresses stay as they
-/// are, so that nothing is decided here that a reader could decide later. The file takes its name only
-/// when it is whole: until then it is called `NAME.part`, and an error removes it.
+/// are, so that nothing is decided here that a reader could decide later.
 ///
 /// # Errors
 /// If the trace cannot be read or the file cannot be written.
-pub fn convert(from: &Path, to: &Path, options: &TraceOptions) -> Result<Converted, SourceError> {
+pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> Result<Converted, SourceError> {
     let mut context = Context::new(options);
     let pass = Pass::open(&TraceFile::at(from), options, &mut context)?;
-    let part = Part::of(to);
-    write(pass, &mut context, options, &part.path, to)?;
-    part.keep(to)?;
+    write(pass, &mut context, options, into, to)?;
     Ok(Converted {
         notes: context.doubts.iter().map(ToString::to_string).chain(context.stats.notes()).collect(),
         stats: context.stats,
     })
-}
-
-/// A file that is removed unless it is kept.
-struct Part {
-    path: PathBuf,
-    kept: bool,
-}
-
-impl Part {
-    fn of(to: &Path) -> Self {
-        let mut name = OsString::from(to);
-        name.push(".part");
-        Self { path: PathBuf::from(name), kept: false }
-    }
-
-    fn keep(mut self, to: &Path) -> Result<(), SourceError> {
-        std::fs::rename(&self.path, to).map_err(|e| unwritable(to, &e.to_string()))?;
-        self.kept = true;
-        Ok(())
-    }
-}
-
-impl Drop for Part {
-    fn drop(&mut self) {
-        if !self.kept {
-            // Nothing is left to be done if even this fails.
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
 }
 
 fn unwritable(to: &Path, why: &str) -> SourceError {
@@ -96,20 +66,19 @@ fn write(
     mut pass: Pass,
     context: &mut Context,
     options: &TraceOptions,
-    part: &Path,
+    into: &File,
     to: &Path,
 ) -> Result<(), SourceError> {
     let failed = |e: ParquetError| unwritable(to, &e.to_string());
-    let file = File::create(part).map_err(|e| unwritable(to, &e.to_string()))?;
     let pacing = pacing_text(options.pacing.unwrap_or_else(|| pass.pacing()));
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by("flashloom".to_owned())
+        .set_created_by(CREATOR.to_owned())
         .set_key_value_metadata(Some(vec![KeyValue::new(PACING.to_owned(), pacing)]))
         .build();
     let schema = parse_message_type(SCHEMA).map_err(failed)?;
     let mut writer =
-        SerializedFileWriter::new(Sealer::new(BufWriter::new(file)), Arc::new(schema), Arc::new(properties))
+        SerializedFileWriter::new(Sealer::new(BufWriter::new(into)), Arc::new(schema), Arc::new(properties))
             .map_err(failed)?;
     let mut rows = Vec::with_capacity(ROWS);
     loop {
@@ -132,15 +101,14 @@ fn write(
     writer.flush().map_err(|e| unwritable(to, &e.to_string()))?;
     writer.inner_mut().hold();
     let sealer = writer.into_inner().map_err(failed)?;
-    let file = sealer.seal().map_err(|e| unwritable(to, &e.to_string()))?;
-    let file = file.into_inner().map_err(|e| unwritable(to, &e.to_string()))?;
-    file.sync_all().map_err(|e| unwritable(to, &e.to_string()))
+    let mut buffered = sealer.seal().map_err(|e| unwritable(to, &e.to_string()))?;
+    buffered.flush().map_err(|e| unwritable(to, &e.to_string()))
 }
 
-type Group<'a> = SerializedRowGroupWriter<'a, Sealer<BufWriter<File>>>;
+type Group<'a, 'f> = SerializedRowGroupWriter<'a, Sealer<BufWriter<&'f File>>>;
 
 /// Writes the columns in the order of the schema.
-fn write_group(group: &mut Group<'_>, rows: &[Timed], names: &[ByteArray]) -> Result<(), ParquetError> {
+fn write_group(group: &mut Group<'_, '_>, rows: &[Timed], names: &[ByteArray]) -> Result<(), ParquetError> {
     let kinds = flash::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
     numbers(group, rows.iter().map(|row| row.at.as_ps()).collect())?;
     texts(group, rows.iter().map(|row| kinds[row.io.kind as usize].clone()).collect())?;
@@ -149,7 +117,7 @@ fn write_group(group: &mut Group<'_>, rows: &[Timed], names: &[ByteArray]) -> Re
     texts(group, rows.iter().map(|row| names[row.volume as usize].clone()).collect())
 }
 
-fn numbers(group: &mut Group<'_>, values: Vec<u64>) -> Result<(), ParquetError> {
+fn numbers(group: &mut Group<'_, '_>, values: Vec<u64>) -> Result<(), ParquetError> {
     // Parquet keeps unsigned numbers in the bits of signed ones.
     let values: Vec<i64> = values.into_iter().map(u64::cast_signed).collect();
     let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
@@ -157,7 +125,7 @@ fn numbers(group: &mut Group<'_>, values: Vec<u64>) -> Result<(), ParquetError> 
     column.close()
 }
 
-fn texts(group: &mut Group<'_>, values: Vec<ByteArray>) -> Result<(), ParquetError> {
+fn texts(group: &mut Group<'_, '_>, values: Vec<ByteArray>) -> Result<(), ParquetError> {
     let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
     column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
     column.close()
@@ -170,6 +138,10 @@ mod tests {
     use super::*;
     use crate::{Arrival, Pacing, Source};
     use proptest::prelude::*;
+
+    fn converted(from: &Path, to: &Path, options: &TraceOptions) -> Result<TraceStats, SourceError> {
+        convert(from, &File::create(to).unwrap(), to, options).map(|converted| converted.stats)
+    }
 
     fn all(path: &Path, options: &TraceOptions) -> Vec<Arrival> {
         let mut source = open(path, options).unwrap();
@@ -198,7 +170,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let to = dir.path().join("t.parquet");
             let options = TraceOptions { volumes: VolumeRule::Overlay, ..TraceOptions::default() };
-            convert(from.path(), &to, &options).unwrap();
+            converted(from.path(), &to, &options).unwrap();
             prop_assert_eq!(all(from.path(), &options), all(&to, &options));
             let (before, after) = (info(from.path(), &options).unwrap(), info(&to, &options).unwrap());
             prop_assert_eq!(before.volumes, after.volumes);
@@ -215,7 +187,7 @@ mod tests {
             let from = file(b"0,0,512,w,1.0\n1,8,4096,r,1.5\n0,16,512,w,1.75\n");
             let dir = tempfile::tempdir().unwrap();
             let to = dir.path().join("t.parquet");
-            convert(from.path(), &to, &TraceOptions::default()).unwrap();
+            converted(from.path(), &to, &TraceOptions::default()).unwrap();
             let mut bytes = std::fs::read(&to).unwrap();
             let at = at.index(bytes.len());
             bytes[at] ^= change;
@@ -228,23 +200,22 @@ mod tests {
         let from = file(b"fio version 2 iolog\nf write 0 4096\nf sync 0 0\nf trim 4096 512\n");
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("t.parquet");
-        convert(from.path(), &to, &TraceOptions::default()).unwrap();
+        converted(from.path(), &to, &TraceOptions::default()).unwrap();
         let options = TraceOptions::default();
         assert_eq!(open(&to, &options).unwrap().pacing(), Pacing::Closed { depth: 1 });
         assert_eq!(all(from.path(), &options), all(&to, &options));
     }
 
     #[test]
-    fn an_error_leaves_nothing_behind() {
+    fn what_cannot_be_read_or_written_is_an_error() {
         let from = file(b"0,0,512,w,1.0\n0,0,512");
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("t.parquet");
         let options = TraceOptions { format: Some(Format::Spc), ..TraceOptions::default() };
-        assert!(convert(from.path(), &to, &options).is_err());
-        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
-        let error =
-            convert(from.path(), &dir.path().join("no/such/folder"), &TraceOptions { limit: Some(1), ..options });
-        assert!(error.unwrap_err().message.contains("cannot be written"));
+        assert!(converted(from.path(), &to, &options).is_err());
+        let unwritable = File::open(&to).unwrap();
+        let error = convert(from.path(), &unwritable, &to, &TraceOptions { limit: Some(1), ..options }).unwrap_err();
+        assert!(error.to_string().contains("t.parquet: cannot be written"), "{error}");
     }
 
     #[test]
@@ -252,7 +223,7 @@ mod tests {
         let from = file(b"0,0,512,w,1.0\n");
         let dir = tempfile::tempdir().unwrap();
         let to = dir.path().join("t.parquet");
-        convert(from.path(), &to, &TraceOptions::default()).unwrap();
+        converted(from.path(), &to, &TraceOptions::default()).unwrap();
         let bytes = std::fs::read(&to).unwrap();
         let cut = file(&bytes[..bytes.len() - 5]);
         let error = open(cut.path(), &TraceOptions::default()).err().unwrap();

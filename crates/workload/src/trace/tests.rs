@@ -259,7 +259,7 @@ fn units_can_be_named_where_they_are_a_convention() {
 fn parquet_is_read_through_another_compression() {
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("t.parquet");
-    convert(file(FIVE.as_bytes()).path(), &to, &defaults()).unwrap();
+    convert(file(FIVE.as_bytes()).path(), &std::fs::File::create(&to).unwrap(), &to, &defaults()).unwrap();
     let bytes = std::fs::read(&to).unwrap();
     let packed = zstd::encode_all(&bytes[..], 1).unwrap();
     assert_eq!(read(&packed, &defaults()).unwrap().0, arrivals(FIVE, &defaults()));
@@ -303,7 +303,9 @@ fn a_pipe_is_read_once_or_kept() {
     }
     let dir = tempfile::tempdir().unwrap();
     let to = dir.path().join("t.parquet");
-    let stats = piped(FIVE.as_bytes(), |path| convert(path, &to, &defaults()).unwrap().stats);
+    let stats = piped(FIVE.as_bytes(), |path| {
+        convert(path, &std::fs::File::create(&to).unwrap(), &to, &defaults()).unwrap().stats
+    });
     assert_eq!(stats.requests, 5);
     let parquet = std::fs::read(&to).unwrap();
     assert_eq!(piped(&parquet, |path| all(path, &defaults())), arrivals(FIVE, &defaults()));

@@ -1,0 +1,384 @@
+//! Every output of every command: no input is overwritten, no file of somebody else is replaced unasked, devices and pipes are
+//! written through, and whatever ends the command leaves nothing half written.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, symlink};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const DEVICE: &str = r#"name = "small"
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 2
+blocks = 64
+[ftl]
+over-provisioning = "20%"
+"#;
+
+const WORKLOAD: &str = r#"name = "w"
+requests = 100
+arrivals = { kind = "closed", depth = 4 }
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
+
+const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n";
+
+const REQUEST: &str = "128166372003061629,hm,0,Read,0,4096,100\n";
+
+/// A command that writes, how its output is asked for, and the files that it reads.
+#[derive(Clone, Copy)]
+struct Writer {
+    command: &'static [&'static str],
+    option: &'static str,
+    inputs: &'static [&'static str],
+}
+
+const fn writer(command: &'static [&'static str], option: &'static str, inputs: &'static [&'static str]) -> Writer {
+    Writer { command, option, inputs }
+}
+
+const RUN: &[&str] = &["run", "d.toml", "w.toml", "--flow", "t.csv,open", "--extent", "wrap", "--quiet"];
+const LOAD: &[&str] = &["run", "d.toml", "t.csv", "--load-snapshot", "state", "--quiet"];
+const EXPLAIN: &[&str] = &["explain", "d.toml", "w.toml", "--quiet"];
+const COMPARE: &[&str] = &["compare", "w.toml", "d.toml", "--quiet"];
+const STUDIES: &[&str] = &["study", "s.toml", "--quiet"];
+const RUN_READS: &[&str] = &["d.toml", "w.toml", "t.csv"];
+
+/// Each output that is a file.
+const FILES: [Writer; 13] = [
+    writer(RUN, "--report", RUN_READS),
+    writer(RUN, "--requests", RUN_READS),
+    writer(RUN, "--timeline", RUN_READS),
+    writer(RUN, "--save-snapshot", RUN_READS),
+    writer(LOAD, "--requests", &["state"]),
+    writer(LOAD, "--save-snapshot", &["state"]),
+    writer(EXPLAIN, "--report", &["d.toml", "w.toml"]),
+    writer(EXPLAIN, "--requests", &["d.toml", "w.toml"]),
+    writer(EXPLAIN, "--save-snapshot", &["d.toml", "w.toml"]),
+    writer(COMPARE, "--report", &["d.toml", "w.toml"]),
+    writer(STUDIES, "--report", &["s.toml", "d.toml", "w.toml"]),
+    writer(&["study", "s.toml", "--workload", "t.csv", "--quiet"], "--report", &["t.csv"]),
+    writer(&["trace", "convert", "t.csv"], "", &["t.csv"]),
+];
+
+/// Each output that is a folder, and a file of its results.
+const FOLDERS: [(Writer, &str); 4] = [
+    (writer(RUN, "--out", RUN_READS), "config.toml"),
+    (writer(EXPLAIN, "--out", &["d.toml", "w.toml"]), "config.toml"),
+    (writer(COMPARE, "--out", &["d.toml", "w.toml"]), "compare.toml"),
+    (writer(STUDIES, "--out", &["s.toml", "d.toml", "w.toml"]), "s.toml"),
+];
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().expect("a directory"));
+        for (name, text) in
+            [("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &REQUEST.repeat(20))]
+        {
+            fs::write(place.path(name), text).expect("written");
+        }
+        place.done(&["run", "d.toml", "w.toml", "--save-snapshot", "state"]);
+        place
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// All files, those in folders too, with their content.
+    fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let (mut found, mut folders) = (Vec::new(), vec![self.0.path().to_owned()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).expect("a directory") {
+                let (path, of) = entry.map(|entry| (entry.path(), entry.file_type())).expect("an entry");
+                let of = of.expect("a type");
+                match () {
+                    () if of.is_dir() => folders.push(path),
+                    () if of.is_file() => found.push((path.clone(), fs::read(path).expect("read"))),
+                    () => found.push((path, Vec::new())),
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    fn flashloom(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let Output { status, stderr, .. } = self.command(arguments).output().expect("it starts");
+        (status.code(), String::from_utf8_lossy(&stderr).into_owned())
+    }
+
+    /// Expects that it goes well, and returns what is said about it.
+    #[track_caller]
+    fn done(&self, arguments: &[&str]) -> String {
+        let (code, said) = self.flashloom(arguments);
+        assert_eq!(code, Some(0), "{arguments:?}: {said}");
+        said
+    }
+
+    /// Expects a refusal with these words that changes nothing.
+    #[track_caller]
+    fn refused(&self, arguments: &[&str], wanted: &str) {
+        let before = self.content();
+        let (code, said) = self.flashloom(arguments);
+        assert_eq!(code, Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(wanted), "{arguments:?}: `{wanted}` is not in: {said}");
+        assert!(self.content() == before, "{arguments:?} has changed a file");
+    }
+}
+
+impl Writer {
+    /// The command line that writes to `path`.
+    fn to<'a>(&self, path: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+        let option: &[&'static str] = if self.option.is_empty() { &[] } else { &[self.option] };
+        [self.command, option, &[path], more].concat()
+    }
+}
+
+#[test]
+fn an_input_is_never_overwritten_whatever_it_is_called() {
+    let place = Place::new();
+    for writer in FILES {
+        for input in writer.inputs {
+            let dotted = format!("./{input}");
+            let [hard, soft] = ["hard", "soft"].map(|name| place.path(name));
+            fs::hard_link(place.path(input), &hard).expect("linked");
+            symlink(input, &soft).expect("linked");
+            for path in [input, &*dotted, "hard", "soft"] {
+                place.refused(&writer.to(path, &["--force"]), "is an input of this command");
+            }
+            [hard, soft].map(|link| fs::remove_file(link).expect("removed"));
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_results_does_not_replace_an_input() {
+    let place = Place::new();
+    for (writer, name) in FOLDERS {
+        for input in writer.inputs {
+            fs::create_dir(place.path("out")).expect("created");
+            fs::hard_link(place.path(input), place.path("out").join(name)).expect("linked");
+            place.refused(&writer.to("out", &["--force"]), "is an input of this command");
+            fs::remove_dir_all(place.path("out")).expect("removed");
+        }
+    }
+}
+
+#[test]
+fn a_file_of_somebody_else_is_replaced_only_if_forced() {
+    let place = Place::new();
+    for writer in FILES {
+        fs::write(place.path("q"), "dear diary").expect("written");
+        place.refused(
+            &writer.to("q", &[]),
+            "q: exists, and Flashloom did not write it; choose another name, or replace it with --force",
+        );
+        let said = place.done(&writer.to("q", &["--force"]));
+        assert!(said.contains("note: q: replaced what was there"), "{said}");
+        let said = place.done(&writer.to("./q", &[]));
+        assert!(said.contains("note: ./q: replaced ") && said.contains("of an earlier run"), "{said}");
+        fs::remove_file(place.path("q")).expect("removed");
+    }
+    // Nor is a result of another kind.
+    place.refused(&FILES[0].to("state", &[]), "state: is a snapshot, and would be replaced by a report page");
+}
+
+#[test]
+fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
+    let place = Place::new();
+    for (writer, name) in FOLDERS {
+        place.done(&writer.to("out", &[]));
+        let first: Vec<_> = place.content();
+        fs::write(place.path("out/mine.md"), "dear diary").expect("written");
+        let said = place.done(&writer.to("out/", &[]));
+        assert!(said.contains("note: out/: replaced an earlier result (") && said.contains(name), "{said}");
+        assert_eq!(place.content().len(), first.len() + 1);
+        fs::write(place.path("out").join(name), "dear diary").expect("written");
+        place.refused(&writer.to("out", &[]), &format!("out/{name}: exists, and Flashloom did not write it"));
+        let said = place.done(&writer.to("out", &["--force"]));
+        assert!(said.contains(&format!("note: out/{name}: replaced what was there")), "{said}");
+        assert!(place.path("out/mine.md").is_file());
+        fs::remove_dir_all(place.path("out")).expect("removed");
+        place.refused(&writer.to(".", &[]), ".");
+    }
+}
+
+#[test]
+fn reproduce_keeps_to_the_rule() {
+    let place = Place::new();
+    fs::write(place.path("q"), "dear diary").expect("written");
+    place.refused(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
+    place.refused(&["reproduce", "mix", "--out", "."], ".: holds something that is not a result");
+    place.refused(&["reproduce", "mix", "--out", "q"], "q: is a file");
+}
+
+#[test]
+fn two_outputs_never_go_to_one_place() {
+    let place = Place::new();
+    fs::create_dir(place.path("out")).expect("created");
+    symlink("there.html", place.path("link")).expect("linked");
+    place.done(&["run", "d.toml", "w.toml", "--report", "there.html"]);
+    for (one, other, wanted) in [
+        (["--report", "q"], ["--requests", "./q"], "./q: --report and --requests write to one place"),
+        (["--report", "there.html"], ["--timeline", "link"], "link: --report and --timeline write to one place"),
+        (["--save-snapshot", "q"], ["--requests", "q"], "--save-snapshot and --requests write to one place"),
+        (["--out", "q"], ["--report", "q"], "q: --out and --report write to one place"),
+        (["--out", "out"], ["--report", "out/report.html"], "--report would write among the files of the result"),
+    ] {
+        place.refused(&[&["run", "d.toml", "w.toml"], &one[..], &other[..]].concat(), wanted);
+    }
+    let before = place.content();
+    let results = fs::File::create(place.path("results")).expect("created");
+    let mut run = place.command(&["run", "d.toml", "w.toml", "--report", "results"]);
+    let output = run.stdout(results).output().expect("it starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("results: the standard output and --report write to one place"), "{said}");
+    fs::remove_file(place.path("results")).expect("removed");
+    assert!(place.content() == before);
+}
+
+/// A device of this kind in the folder, if we may make one; or the one of the machine.
+fn device(place: &Place, name: &str, minor: &str) -> String {
+    let path = place.path(name);
+    let made = Command::new("mknod").arg(&path).args(["c", "1", minor]).stderr(Stdio::null()).status();
+    let usable = made.is_ok_and(|made| made.success()) && fs::OpenOptions::new().write(true).open(&path).is_ok();
+    if usable { name.to_owned() } else { format!("/dev/{name}") }
+}
+
+#[test]
+fn devices_are_written_through() {
+    let place = Place::new();
+    // Not those of the machine, where we could destroy them.
+    let (null, full) = (device(&place, "null", "3"), device(&place, "full", "7"));
+    for writer in FILES {
+        place.done(&writer.to(&null, &[]));
+        place.refused(&writer.to(&full, &[]), "full: cannot be written: ");
+        let of = |path: &str| fs::symlink_metadata(place.path(path)).expect("there").file_type();
+        assert!(of(&null).is_char_device() && of(&full).is_char_device(), "{:?} replaced a device", writer.option);
+    }
+    for (writer, _) in FOLDERS {
+        place.refused(&writer.to(&null, &["--force"]), "is a device or a pipe");
+    }
+}
+
+#[test]
+fn pipes_are_written_through() {
+    let place = Place::new();
+    let pipe = place.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
+    for writer in FILES {
+        let (read, output) = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| fs::read(&pipe).expect("read"));
+            let output = place.command(&writer.to("pipe", &[])).output().expect("it starts");
+            // Lets the reader end if nobody has written.
+            drop(fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("opened"));
+            (reader.join().expect("it reads"), output)
+        });
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(read.len() > 100, "{} bytes", read.len());
+        assert!(fs::symlink_metadata(&pipe).expect("there").file_type().is_fifo());
+    }
+}
+
+#[test]
+fn names_that_lead_nowhere_are_refused() {
+    let place = Place::new();
+    symlink("nowhere", place.path("link")).expect("linked");
+    for writer in FILES.into_iter().chain(FOLDERS.map(|(writer, _)| writer)) {
+        place.refused(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
+        place.refused(&writer.to("no/such/place", &[]), "no/such/place: cannot be written: ");
+        place.refused(&writer.to("/proc/result", &[]), "/proc/result: cannot be written: ");
+        place.refused(&writer.to("", &[]), "is given an empty name");
+    }
+    for writer in FILES {
+        place.refused(&writer.to(".", &[]), ".: is a directory");
+        place.refused(&writer.to("q/", &[]), "q/: ends like a directory");
+    }
+}
+
+/// Waits until the command has a file in the folder open for itself, whether that has a name or not.
+fn has_begun(child: &mut Child, folder: &Path) {
+    let folder = folder.canonicalize().expect("there");
+    let nameless = |link: PathBuf| link.starts_with(&folder) && link.to_string_lossy().ends_with(" (deleted)");
+    loop {
+        assert!(child.try_wait().expect("it runs").is_none(), "it has ended by itself");
+        let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
+        if open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(nameless) {
+            return;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Nothing is left after each signal, the last of which no program can handle.
+#[test]
+#[cfg(target_os = "linux")]
+fn whatever_ends_a_command_leaves_nothing() {
+    let place = Place::new();
+    fs::write(place.path("long.csv"), REQUEST.repeat(1_000_000)).expect("written");
+    let out = place.path("new");
+    fs::create_dir(&out).expect("created");
+    let run = "run demo random-write-4k --precondition random:x100 --quiet --out new/out --report new/r.html \
+               --timeline new/t.json --save-snapshot new/state --requests new/log";
+    let lab = "--quiet --out new/out --report new/r.html";
+    let commands = [
+        run.to_owned(),
+        run.replace("run", "explain").replace("--timeline new/t.json", ""),
+        format!("compare random-write-4k demo --precondition random:x100 {lab}"),
+        format!("study mix/traces {lab}"),
+        format!("reproduce sung {lab}"),
+        "trace convert long.csv new/long.parquet".to_owned(),
+    ];
+    for command in &commands {
+        for (signal, code) in
+            [("INT", Some(130)), ("TERM", Some(130)), ("HUP", Some(130)), ("QUIT", None), ("KILL", None)]
+        {
+            // Without a memory image, which SIGQUIT asks for.
+            let mut shell = Command::new("sh");
+            let shell = shell.args(["-c", "ulimit -c 0; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_flashloom")]);
+            let shell = shell.args(command.split_whitespace()).current_dir(place.0.path());
+            let mut child = shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+            has_begun(&mut child, &out);
+            let sent = Command::new("kill").args([format!("-{signal}"), child.id().to_string()]).status();
+            assert!(sent.expect("kill is there").success());
+            let status = child.wait().expect("it ends");
+            assert_eq!(status.code(), code, "{command}: {signal}");
+            assert_eq!(status.signal().is_none(), code.is_some(), "{command}: {signal}");
+            let left: Vec<_> = fs::read_dir(&out).expect("there").flatten().map(|entry| entry.file_name()).collect();
+            assert!(left.is_empty(), "{command}: {signal} has left {left:?}");
+        }
+    }
+}
+
+/// A folder of the file system that the project builds in, where files may have to have names, is cleared as well.
+#[test]
+fn what_a_killed_command_left_is_cleared_away() {
+    let place = Place::new();
+    fs::write(place.path(".flashloom-1-0.part"), "half a page").expect("written");
+    place.done(&["run", "d.toml", "w.toml", "--report", "r.html"]);
+    assert!(!place.path(".flashloom-1-0.part").exists());
+}
+
+#[test]
+fn a_failing_run_makes_no_folder() {
+    let place = Place::new();
+    fs::write(place.path("t.csv"), REQUEST.replace("0,4096", "81920000000,4096")).expect("written");
+    for outputs in [&["--out", "out"][..], &["--report", "r"], &["--requests", "q"], &["--timeline", "t"]] {
+        place.refused(&[&["run", "d.toml", "t.csv"], outputs].concat(), "t.csv:1: ");
+    }
+}

@@ -1,0 +1,140 @@
+//! Standard output and standard error that are full, closed, or read by nobody: the exit code stays that of the outcome.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::process::{Command, Stdio};
+
+const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nblocks = 64\n[ftl]\nover-provisioning = \"20%\"\n";
+
+/// Claims what does not hold.
+const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n\
+                     [[claim]]\nid = \"X\"\nsays = \"x\"\n[[claim.expect]]\nmetric = \"read.mean\"\nat-most = \"1ns\"\n";
+
+const WORKLOAD: &str = "name = \"w\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 4 }\n[[stream]]\n\
+                        reads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+
+const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n";
+
+/// Command lines that print a result.
+const PRINTING: [&str; 18] = [
+    "--help",
+    "--version",
+    "run --help",
+    "help trace",
+    "completions bash",
+    "schema device",
+    "devices",
+    "devices demo",
+    "workloads",
+    "workloads oltp",
+    "studies",
+    "check d.toml",
+    "trace formats",
+    "trace info t.csv",
+    "run d.toml w.toml --report r.html",
+    "explain d.toml w.toml",
+    "compare w.toml d.toml",
+    "study mine.toml --json",
+];
+
+/// Command lines that say something on the standard error, and the codes that they end with.
+const SAYING: [(&str, i32); 9] = [
+    ("run d.toml w.toml --report r.html --timeline t.json --window 0s..1ns", 0),
+    ("trace convert t.csv t.parquet", 0),
+    ("compare w.toml d.toml --out compared", 0),
+    ("study s.toml --report s.html", 1),
+    ("run none.toml w.toml", 2),
+    ("run d.toml w.toml --report d.toml", 2),
+    ("run d.toml w.toml --nonsense", 2),
+    ("devices none", 2),
+    ("", 2),
+];
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().expect("a directory"));
+        let mine = STUDY.split("[[claim]]").next().unwrap_or_default();
+        for (name, text) in
+            [("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("mine.toml", mine), ("t.csv", TRACE)]
+        {
+            fs::write(place.0.path().join(name), text).expect("written");
+        }
+        place
+    }
+
+    fn command(&self, line: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        command.current_dir(self.0.path()).args(line.split_whitespace());
+        command
+    }
+}
+
+fn full() -> Stdio {
+    File::options().write(true).open("/dev/full").expect("there").into()
+}
+
+/// A pipe that nobody reads.
+fn broken() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer.into()
+}
+
+#[test]
+fn a_full_standard_output_is_an_error_for_every_command() {
+    let place = Place::new();
+    for line in PRINTING {
+        let output = place.command(line).stdout(full()).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{line}: {said}");
+        assert!(said.contains("error: the result cannot be printed: ") && said.contains("; send "), "{line}: {said}");
+        let status = place.command(line).stdout(full()).stderr(full()).status().expect("it starts");
+        assert_eq!(status.code(), Some(2), "{line}, with nobody to hear why");
+    }
+}
+
+#[test]
+fn a_reader_who_has_seen_enough_is_no_error() {
+    let place = Place::new();
+    for line in PRINTING {
+        let output = place.command(line).stdout(broken()).output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{line}: {said}");
+        assert!(!said.contains("error"), "{line}: {said}");
+    }
+}
+
+#[test]
+fn a_standard_error_that_nobody_reads_changes_nothing() {
+    let place = Place::new();
+    for (line, code) in SAYING {
+        for stderr in [full, broken] {
+            let status = place.command(line).stdout(Stdio::null()).stderr(stderr()).status().expect("it starts");
+            assert_eq!(status.code(), Some(code), "{line}");
+        }
+        let both = place.command(line).stdout(broken()).stderr(broken()).status().expect("it starts");
+        assert_eq!(both.code(), Some(code), "{line}");
+    }
+}
+
+/// The file that is opened next must not become the standard error, and receive its messages.
+#[test]
+fn closed_streams_are_not_mistaken_for_files() {
+    let place = Place::new();
+    for (line, code) in SAYING {
+        for closed in ["2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"] {
+            let mut shell = Command::new("sh");
+            let script = format!("exec \"$0\" \"$@\" {closed}");
+            let shell = shell.args(["-c", &script, env!("CARGO_BIN_EXE_flashloom")]).args(line.split_whitespace());
+            let status = shell.current_dir(place.0.path()).status().expect("it starts");
+            assert_eq!(status.code(), Some(code), "{line} {closed}");
+        }
+    }
+    let read = |name: &str| fs::read(place.0.path().join(name)).expect("there");
+    assert!(read("r.html").starts_with(b"<!doctype html>") && read("r.html").ends_with(b"</html>\n"));
+    assert!(read("t.json").starts_with(b"{") && read("t.json").trim_ascii_end().ends_with(b"}"));
+    assert!(read("t.parquet").starts_with(b"PAR1") && read("t.parquet").ends_with(b"PAR1"));
+    assert_eq!((read("d.toml"), read("t.csv")), (DEVICE.as_bytes().to_vec(), TRACE.as_bytes().to_vec()));
+}

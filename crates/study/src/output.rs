@@ -1,0 +1,264 @@
+//! Everything that a command writes, under one rule.
+//!
+//! No input of the command is overwritten, whatever name it is given ([`Outputs`] compares files, not names), and no two
+//! outputs go to one file. A file that is there is replaced if Flashloom wrote it and it is of the same kind ([`Kind`]:
+//! every file says in itself what wrote it), or if `--force` is given; and what is replaced is said. A link stays, and what it
+//! leads to is replaced. A device or a pipe is written through.
+//!
+//! Nothing has its name before all of it is whole: [`OutFile`] and [`OutFolder`] are prepared before a run, filled
+//! after it and named by [`publish`].
+
+mod folder;
+mod kind;
+mod place;
+mod staged;
+mod system;
+
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+pub use folder::OutFolder;
+pub(crate) use folder::{MARK, STUDY_MARK};
+pub use kind::Kind;
+pub(crate) use kind::{COLUMNS, PAGE, REQUESTS, TEXT, TIMELINE};
+use place::{Before, Place, find, permit, unwritable};
+use staged::Staged;
+pub use staged::{sweep, sweep_for_good};
+use system::FileId;
+
+/// An output that cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutputError {
+    /// Which.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+impl fmt::Display for OutputError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.path.display(), self.reason, self.remedy)
+    }
+}
+
+impl std::error::Error for OutputError {}
+
+impl OutputError {
+    fn new(path: &Path, reason: impl Into<String>, remedy: &'static str) -> Self {
+        Self { path: path.to_owned(), reason: reason.into(), remedy }
+    }
+}
+
+/// The files that a command reads.
+#[derive(Clone, Debug, Default)]
+struct Inputs(Vec<(PathBuf, FileId)>);
+
+impl Inputs {
+    /// Refuses an output that is one of them.
+    fn spare(&self, path: &Path, shown: &Path) -> Result<(), OutputError> {
+        let Some(id) = system::identity(path).ok().filter(|_| !system::may_be_shared(path)) else { return Ok(()) };
+        let Some((input, _)) = self.0.iter().find(|(_, other)| *other == id) else { return Ok(()) };
+        let same = if input == shown { String::new() } else { format!(" ({})", input.display()) };
+        let reason = format!("is an input of this command{same}, and would be overwritten");
+        Err(OutputError::new(shown, reason, "choose another name"))
+    }
+}
+
+/// Where something goes: a file that is there, or the name of one that is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Target {
+    There(FileId),
+    New(PathBuf),
+}
+
+/// The outputs of a command, each of which is asked for before any is written.
+#[derive(Debug)]
+pub struct Outputs {
+    inputs: Inputs,
+    force: bool,
+    taken: Vec<(String, Target)>,
+    folder: Option<PathBuf>,
+}
+
+impl Outputs {
+    /// The outputs of a command that reads these files; names that are no files are passed over. With `force` files that
+    /// Flashloom did not write are replaced as well.
+    pub fn new<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>, force: bool) -> Self {
+        let known = |path: P| Some((path.as_ref().to_owned(), system::identity(path.as_ref()).ok()?));
+        let standard = system::stream(io::stdin()).map(|id| (PathBuf::from("the standard input"), id));
+        let inputs = Inputs(inputs.into_iter().filter_map(known).chain(standard).collect());
+        let streams = [
+            ("the standard output", system::stream(io::stdout())),
+            ("the standard error", system::stream(io::stderr())),
+        ];
+        let streams = streams.into_iter().filter_map(|(name, id)| Some((name.to_owned(), Target::There(id?))));
+        Self { inputs, force, taken: streams.collect(), folder: None }
+    }
+
+    /// Notes that an option writes to this place, and refuses it if another does.
+    fn take(&mut self, option: &str, path: &Path, target: Target) -> Result<(), OutputError> {
+        if let Some((other, _)) = self.taken.iter().find(|(_, taken)| *taken == target) {
+            let reason = format!("{other} and {option} write to one place");
+            return Err(OutputError::new(path, reason, "give each its own"));
+        }
+        self.taken.push((option.to_owned(), target));
+        Ok(())
+    }
+
+    /// Prepares the file that an option asks for, after the folder of the command.
+    ///
+    /// # Errors
+    /// If it cannot be created, is an input or another output, or is a file of somebody else.
+    pub fn file(&mut self, option: &str, path: &Path, kind: Kind) -> Result<OutFile, OutputError> {
+        let out = |to| Ok(OutFile { path: path.to_owned(), to });
+        let place = find(option, path)?;
+        let to = match place {
+            Place::Folder(_) => return Err(OutputError::new(path, "is a directory", "give the name of a file")),
+            Place::Stream(file) => {
+                if !system::may_be_shared(path) {
+                    self.inputs.spare(path, path)?;
+                    self.take(option, path, there(path)?)?;
+                }
+                return out(To::Stream(file));
+            }
+            Place::New(_) if path.as_os_str().as_encoded_bytes().ends_with(b"/") => {
+                return Err(OutputError::new(path, "ends like a directory", "give the name of a file"));
+            }
+            Place::New(to) => {
+                self.take(option, path, Target::New(to.clone()))?;
+                to
+            }
+            Place::File(to) => {
+                self.inputs.spare(&to, path)?;
+                self.take(option, path, there(path)?)?;
+                permit(&to, path, kind, self.force)?;
+                to
+            }
+        };
+        if self.folder.as_ref().is_some_and(|folder| folder::holds(folder, &to)) {
+            let reason = format!("{option} would write among the files of the result");
+            return Err(OutputError::new(path, reason, "give it a place outside of the result's directory"));
+        }
+        let folder = to.parent().unwrap_or(Path::new("."));
+        let staged = Staged::create(folder).map_err(|error| unwritable(path, &error))?;
+        out(To::File { staged, to, kind, force: self.force })
+    }
+
+    /// Prepares the folder that an option asks for, and that will have files of these names.
+    ///
+    /// # Errors
+    /// If it cannot be created, or holds inputs or files of somebody else that would be replaced.
+    pub fn folder(&mut self, option: &str, path: &Path, names: &[String]) -> Result<OutFolder, OutputError> {
+        for (i, name) in names.iter().enumerate() {
+            if names[..i].contains(name) {
+                let reason = "two of the studies are called the same, and would write one file".to_owned();
+                return Err(OutputError::new(&path.join(name), reason, "give each study its own name"));
+            }
+        }
+        let (to, target) = match find(option, path)? {
+            Place::File(_) => return Err(OutputError::new(path, "is a file", "choose another name, or remove it")),
+            Place::Stream(_) => return Err(OutputError::new(path, "is a device or a pipe", "choose another name")),
+            Place::Folder(to) => (to, there(path)?),
+            Place::New(to) => (to.clone(), Target::New(to)),
+        };
+        self.take(option, path, target)?;
+        self.folder = Some(to.clone());
+        OutFolder::create((path, to), self.force, &self.inputs, names)
+    }
+}
+
+fn there(path: &Path) -> Result<Target, OutputError> {
+    system::identity(path).map(Target::There).map_err(|error| unwritable(path, &error))
+}
+
+/// A file that gets its name when it is whole, or a stream.
+#[derive(Debug)]
+pub struct OutFile {
+    path: PathBuf,
+    to: To,
+}
+
+#[derive(Debug)]
+enum To {
+    Stream(File),
+    File { staged: Staged, to: PathBuf, kind: Kind, force: bool },
+}
+
+impl OutFile {
+    /// Where it is, as the user calls it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is written to it.
+    #[must_use]
+    pub const fn file(&self) -> &File {
+        match &self.to {
+            To::Stream(file) => file,
+            To::File { staged, .. } => staged.file(),
+        }
+    }
+
+    /// The same for somebody who keeps it.
+    ///
+    /// # Errors
+    /// If the system has no more files.
+    pub fn duplicate(&self) -> Result<File, OutputError> {
+        self.file().try_clone().map_err(|error| self.failed(&error))
+    }
+
+    /// An error on the way, with the name of the file.
+    #[must_use]
+    pub fn failed(&self, error: &io::Error) -> OutputError {
+        unwritable(&self.path, error)
+    }
+
+    /// Writes all of it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn fill(&mut self, fill: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<(), OutputError> {
+        let mut out = BufWriter::new(self.file());
+        let written = fill(&mut out).and_then(|()| out.flush());
+        drop(out);
+        written.map_err(|error| self.failed(&error))
+    }
+
+    fn check(&self) -> Result<Before, OutputError> {
+        match &self.to {
+            To::Stream(_) => Ok(Before::Nothing),
+            // What was there when the run began may have become something else.
+            To::File { to, kind, force, .. } => permit(to, &self.path, *kind, *force),
+        }
+    }
+
+    fn publish(self, before: Before) -> Result<Option<String>, OutputError> {
+        if let To::File { staged, to, .. } = self.to {
+            staged.publish(&to, before != Before::Nothing).map_err(|error| unwritable(&self.path, &error))?;
+        }
+        Ok(before.note(&self.path))
+    }
+}
+
+/// Gives everything its name, all of it whole. Returns what is to be said about what was replaced.
+///
+/// # Errors
+/// If something cannot be named. If that is known beforehand, nothing is.
+pub fn publish(files: Vec<OutFile>, folder: Option<OutFolder>) -> Result<Vec<String>, OutputError> {
+    let _until_all_are_named = staged::naming();
+    let before = files.iter().map(OutFile::check).collect::<Result<Vec<_>, _>>()?;
+    folder.as_ref().map(OutFolder::check).transpose()?;
+    let mut notes = folder.map(OutFolder::publish).transpose()?.unwrap_or_default();
+    for (file, before) in files.into_iter().zip(before) {
+        notes.extend(file.publish(before)?);
+    }
+    Ok(notes)
+}

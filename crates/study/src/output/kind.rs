@@ -1,0 +1,153 @@
+//! What Flashloom writes, and how a file says that Flashloom wrote it.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use crate::snapshot;
+
+/// A kind of file that Flashloom writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A page to look at.
+    Page,
+    /// Results as JSON.
+    Results,
+    /// A table or a configuration, as text.
+    Text,
+    /// Results as Parquet.
+    Columns,
+    /// One row for each request, as Parquet.
+    Requests,
+    /// A trace, as Parquet.
+    Trace,
+    /// What every resource did, as JSON.
+    Timeline,
+    /// The state of a drive.
+    Snapshot,
+}
+
+/// How every text begins.
+pub(crate) const TEXT: &str = "# Written by Flashloom\n";
+
+/// What the head of every page has.
+pub(crate) const PAGE: &str = "<meta name=\"generator\" content=\"Flashloom\">";
+
+/// How every timeline begins.
+pub(crate) const TIMELINE: &str = "{\"otherData\":{\"generator\":\"Flashloom\"},";
+
+/// How results in JSON begin, without white space and opening brackets.
+const RESULTS: &str = "\"schema\": \"flashloom-";
+
+/// Who created a Parquet file of results.
+pub(crate) const COLUMNS: &str = "flashloom results";
+
+/// Who created a Parquet file of requests.
+pub(crate) const REQUESTS: &str = "flashloom request log";
+
+/// A page says within this what made it.
+const HEAD: u64 = 1024;
+
+/// The length of the footer and the mark at the end of a Parquet file.
+const TAIL: u64 = 8;
+
+/// Longer footers are not of ours.
+const FOOTER: u64 = 64 << 20;
+
+impl Kind {
+    const ALL: [Self; 8] = [
+        Self::Page,
+        Self::Results,
+        Self::Text,
+        Self::Columns,
+        Self::Requests,
+        Self::Trace,
+        Self::Timeline,
+        Self::Snapshot,
+    ];
+
+    /// What it is, with its article.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "a report page",
+            Self::Results => "a result as JSON",
+            Self::Text => "a table or a configuration",
+            Self::Columns => "a result as Parquet",
+            Self::Requests => "a request log",
+            Self::Trace => "a converted trace",
+            Self::Timeline => "a timeline",
+            Self::Snapshot => "a snapshot",
+        }
+    }
+
+    /// What Flashloom wrote here; `None` if it was somebody else, or the file was changed beyond recognition.
+    pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
+        let mut file = File::open(path)?;
+        let mut head = Vec::new();
+        (&mut file).take(HEAD).read_to_end(&mut head)?;
+        let creator = if head.starts_with(b"PAR1") { footer(&mut file)? } else { Vec::new() };
+        let opening = |byte: &u8| byte.is_ascii_whitespace() || b"[{".contains(byte);
+        let inside = &head[head.iter().take_while(|byte| opening(byte)).count()..];
+        let says = |kind: &Self| match kind {
+            Self::Page => has(&head, PAGE),
+            Self::Results => inside.starts_with(RESULTS.as_bytes()),
+            Self::Text => head.starts_with(TEXT.as_bytes()),
+            Self::Columns => has(&creator, COLUMNS),
+            Self::Requests => has(&creator, REQUESTS),
+            Self::Trace => has(&creator, workload::trace::CREATOR),
+            Self::Timeline => head.starts_with(TIMELINE.as_bytes()),
+            Self::Snapshot => head.starts_with(&snapshot::MAGIC),
+        };
+        Ok(Self::ALL.into_iter().find(says))
+    }
+}
+
+fn has(bytes: &[u8], mark: &str) -> bool {
+    bytes.windows(mark.len()).any(|window| window == mark.as_bytes())
+}
+
+/// The footer of a Parquet file, undecoded; empty if it is none.
+fn footer(file: &mut File) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    let Some(end) = length.checked_sub(TAIL) else { return Ok(Vec::new()) };
+    let mut tail = [0; TAIL as usize];
+    file.seek(SeekFrom::Start(end))?;
+    file.read_exact(&mut tail)?;
+    let [a, b, c, d, ref mark @ ..] = tail;
+    let long = u64::from(u32::from_le_bytes([a, b, c, d]));
+    if mark != b"PAR1" || long > FOOTER.min(end) {
+        return Ok(Vec::new());
+    }
+    let mut footer = Vec::new();
+    file.seek(SeekFrom::Start(end - long))?;
+    file.take(long).read_to_end(&mut footer)?;
+    Ok(footer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_else_wrote_is_not_taken_for_ours() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("it");
+        let foreign: [&[u8]; 10] = [
+            b"",
+            b"dear diary, today I ran Flashloom",
+            b"{\"schema\": \"mine-1\"}",
+            b"# Written by me\n",
+            b"<!doctype html>\n<title>Flashloom</title>",
+            b"PAR1",
+            b"PAR1flashloom request logPAR1",
+            b"PAR1flashloom request log\xFF\xFF\xFF\xFFPAR1",
+            &ZSTD,
+            &zstd::encode_all(&b"dear diary"[..], 1).expect("compressed"),
+        ];
+        for text in foreign {
+            std::fs::write(&path, text).expect("written");
+            assert_eq!(Kind::of(&path).expect("read"), None, "{:?}", String::from_utf8_lossy(text));
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Where an output leads: to a new file, a file that is there, a folder, a device or a pipe.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::OutputError;
+use super::kind::Kind;
+use super::system::{self, Sort};
+
+/// Where a name leads, links followed.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// Nothing is there yet: the folder and the name in it.
+    New(PathBuf),
+    /// A file.
+    File(PathBuf),
+    /// A folder.
+    Folder(PathBuf),
+    /// A device or a pipe, opened.
+    Stream(File),
+}
+
+const WRITABLE: &str = "choose a place that exists and can be written";
+
+/// Something about `path` that the system reported.
+pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
+    let remedy = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there, or choose another place",
+        io::ErrorKind::BrokenPipe => "keep its reader until everything is written",
+        _ => WRITABLE,
+    };
+    OutputError::new(path, format!("cannot be written: {error}"), remedy)
+}
+
+/// Looks where the path of an option leads.
+pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
+    let fault = |reason: &str, remedy: &'static str| Err(OutputError::new(path, reason, remedy));
+    if path.as_os_str().is_empty() {
+        let reason = "is given an empty name";
+        return Err(OutputError::new(Path::new(option), reason, "write one behind it, e.g. result"));
+    }
+    let failed = |error: io::Error| unwritable(path, &error);
+    let meta = match fs::metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            if fs::symlink_metadata(path).is_ok() {
+                return fault("is a link to something that is not there", "remove the link, or choose another name");
+            }
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let name = path.file_name().ok_or(error).map_err(failed)?;
+            return Ok(Place::New(folder.canonicalize().map_err(failed)?.join(name)));
+        }
+        Err(error) => return Err(failed(error)),
+    };
+    Ok(match system::sort(meta.file_type()) {
+        Sort::File => Place::File(path.canonicalize().map_err(failed)?),
+        Sort::Folder => Place::Folder(path.canonicalize().map_err(failed)?),
+        Sort::Stream => Place::Stream(OpenOptions::new().write(true).open(path).map_err(failed)?),
+        Sort::Other(reason) => return fault(reason, "give the name of a file"),
+    })
+}
+
+/// What becomes of a file that is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Before {
+    /// There is none.
+    Nothing,
+    /// There is one without content.
+    Empty,
+    /// Flashloom wrote it, and it is of the same kind.
+    Ours(Kind),
+    /// It is replaced because the user says so.
+    Forced,
+}
+
+/// Decides whether `path`, shown as `shown`, may become a file of this kind.
+pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Result<Before, OutputError> {
+    let meta = match fs::symlink_metadata(path) {
+        Ok(meta) => meta,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Before::Nothing),
+        Err(error) => return Err(unwritable(shown, &error)),
+    };
+    if meta.is_dir() {
+        return Err(OutputError::new(shown, "is a directory", "give the name of a file"));
+    }
+    let reason = if !meta.is_file() {
+        "exists, and is no file that Flashloom wrote".to_owned()
+    } else if meta.permissions().readonly() {
+        "is protected against writing".to_owned()
+    } else if meta.len() == 0 {
+        return Ok(Before::Empty);
+    } else {
+        match Kind::of(path) {
+            Ok(Some(found)) if found == kind => return Ok(Before::Ours(kind)),
+            Ok(Some(found)) => format!("is {}, and would be replaced by {}", found.name(), kind.name()),
+            Ok(None) => "exists, and Flashloom did not write it".to_owned(),
+            Err(error) => format!("exists, and cannot be read: {error}"),
+        }
+    };
+    if force {
+        return Ok(Before::Forced);
+    }
+    Err(OutputError::new(shown, reason, "choose another name, or replace it with --force"))
+}
+
+impl Before {
+    /// What is said when it has been replaced.
+    pub(super) fn note(self, shown: &Path) -> Option<String> {
+        let shown = shown.display();
+        match self {
+            Self::Nothing | Self::Empty => None,
+            Self::Ours(kind) => Some(format!("{shown}: replaced {} of an earlier run", kind.name())),
+            Self::Forced => Some(format!("{shown}: replaced what was there, as --force asks")),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! A file without a name until it is whole.
+//!
+//! Where the file system can, it has no name at all before: whatever ends the program, nothing is left. Elsewhere it has
+//! a hidden name beside its place. A signal or a panic removes that ([`sweep`]), and what SIGKILL leaves is cleared away by the
+//! next run that writes there: a file that a living program still writes is locked by it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::system;
+
+/// Held while finished files get their names: an interruption waits for that.
+static NAMING: Mutex<()> = Mutex::new(());
+
+/// The hidden names that are in use.
+static HIDDEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+const FIRST: &str = ".flashloom-";
+const LAST: &str = ".part";
+
+fn locked<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
+    // A panic elsewhere does not make these wrong.
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets an interruption wait until whoever has this has named all that belongs together.
+pub(super) fn naming() -> MutexGuard<'static, ()> {
+    locked(&NAMING)
+}
+
+/// Removes everything that is half written. For a panic hook.
+pub fn sweep() {
+    // They are temporary files: if one cannot be removed, nothing can be done about it here.
+    locked(&HIDDEN).drain(..).for_each(|path| drop(fs::remove_file(path)));
+}
+
+/// The same for a signal that ends the program: what is just being named is named to its end, and nothing after it.
+pub fn sweep_for_good() {
+    std::mem::forget(naming());
+    sweep();
+}
+
+/// Removes hidden files whose programs are gone.
+fn clear(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with(FIRST) && name.ends_with(LAST));
+        if !ours || !entry.file_type().is_ok_and(|of| of.is_file()) {
+            continue;
+        }
+        if let Ok(file) = File::open(entry.path())
+            && system::lock(&file)
+        {
+            // If it is gone by now somebody else was quicker.
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// A hidden name, which nothing has any more when this is dropped.
+#[derive(Debug)]
+struct Hidden(PathBuf);
+
+impl Hidden {
+    fn new(folder: &Path) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        Self(folder.join(format!("{FIRST}{}-{number}{LAST}", std::process::id())))
+    }
+
+    fn create(&self) -> io::Result<File> {
+        let file = OpenOptions::new().create_new(true).read(true).write(true).open(&self.0)?;
+        locked(&HIDDEN).push(self.0.clone());
+        Ok(file)
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        let mut hidden = locked(&HIDDEN);
+        if let Some(at) = hidden.iter().position(|path| *path == self.0) {
+            hidden.swap_remove(at);
+            let _ = fs::remove_file(&self.0);
+        }
+    }
+}
+
+/// The file.
+#[derive(Debug)]
+pub(super) struct Staged {
+    file: File,
+    hidden: Option<Hidden>,
+}
+
+impl Staged {
+    /// Starts a file that will get a name in this folder.
+    pub(super) fn create(folder: &Path) -> io::Result<Self> {
+        clear(folder);
+        match system::anonymous(folder)? {
+            Some(file) => {
+                // It keeps the lock when it gets a hidden name on the way to its own.
+                system::lock(&file);
+                Ok(Self { file, hidden: None })
+            }
+            None => Self::named(folder),
+        }
+    }
+
+    /// The same where every file has a name.
+    fn named(folder: &Path) -> io::Result<Self> {
+        loop {
+            let hidden = Hidden::new(folder);
+            match hidden.create() {
+                Ok(file) => {
+                    system::lock(&file);
+                    // Another program may have taken it for abandoned before it was locked.
+                    if system::has_name(&file) {
+                        return Ok(Self { file, hidden: Some(hidden) });
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    pub(super) const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives it its name, in the folder that it was created in or in one on the same file system. If `replace` is not
+    /// set the name must be free.
+    pub(super) fn publish(mut self, to: &Path, replace: bool) -> io::Result<()> {
+        // Some file systems say only now that there is no room.
+        self.file.sync_all()?;
+        if let Some(before) = fs::symlink_metadata(to).ok().filter(|before| replace && before.is_file()) {
+            self.file.set_permissions(before.permissions())?;
+        }
+        let hidden = match self.hidden.take() {
+            Some(hidden) => hidden,
+            None => match system::link(&self.file, to) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !replace => return Err(error),
+                // A link replaces nothing, so it gets a hidden name first.
+                Err(_) => self.hide(to)?,
+            },
+        };
+        if !replace && fs::symlink_metadata(to).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        fs::rename(&hidden.0, to)
+    }
+
+    /// Gives it a hidden name beside `to`, or makes a copy of that name where files cannot be linked.
+    fn hide(&self, to: &Path) -> io::Result<Hidden> {
+        let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
+        locked(&HIDDEN).push(hidden.0.clone());
+        if system::link(&self.file, &hidden.0).is_err() {
+            let mut from = &self.file;
+            from.rewind()?;
+            let mut copy = OpenOptions::new().create_new(true).write(true).open(&hidden.0)?;
+            copy.set_permissions(self.file.metadata()?.permissions())?;
+            io::copy(&mut from, &mut copy)?;
+            copy.sync_all()?;
+        }
+        Ok(hidden)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn names(dir: &Path) -> Vec<String> {
+        let entries = fs::read_dir(dir).expect("a directory");
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+
+    /// With and without a name from the beginning.
+    const WAYS: [fn(&Path) -> io::Result<Staged>; 2] = [Staged::create, Staged::named];
+
+    #[test]
+    fn a_file_appears_whole_or_not_at_all() {
+        for create in WAYS {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("a.txt");
+            let staged = create(dir.path()).expect("writable");
+            staged.file().write_all(b"whole").expect("written");
+            assert!(!path.exists());
+            staged.publish(&path, false).expect("named");
+            assert_eq!(names(dir.path()), ["a.txt"]);
+
+            drop(create(dir.path()).expect("writable"));
+            assert_eq!(names(dir.path()), ["a.txt"]);
+
+            let second = create(dir.path()).expect("writable");
+            second.file().write_all(b"second").expect("written");
+            let taken = second.publish(&path, false).expect_err("the name is taken");
+            assert_eq!(taken.kind(), io::ErrorKind::AlreadyExists);
+            assert_eq!(fs::read(&path).expect("there"), b"whole");
+
+            let third = create(dir.path()).expect("writable");
+            third.file().write_all(b"third").expect("written");
+            third.publish(&path, true).expect("replaced");
+            assert_eq!((names(dir.path()), fs::read(&path).expect("there")), (vec!["a.txt".into()], b"third".into()));
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_has_no_name_before_it_is_whole() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let staged = Staged::create(dir.path()).expect("writable");
+        // File systems without nameless files are few; a hidden name is then what there is.
+        if staged.hidden.is_none() {
+            assert!(names(dir.path()).is_empty());
+        } else {
+            assert_eq!(names(dir.path()).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("a.txt");
+        fs::write(&path, "before").expect("written");
+        let mut alone = path.metadata().expect("there").permissions();
+        alone.set_readonly(true);
+        fs::set_permissions(&path, alone).expect("set");
+        Staged::create(dir.path()).expect("writable").publish(&path, true).expect("replaced");
+        assert!(path.metadata().expect("there").permissions().readonly());
+    }
+
+    #[test]
+    fn what_a_dead_program_left_is_cleared_and_what_a_living_one_writes_is_not() {
+        let dir = tempfile::tempdir().expect("a directory");
+        // Nobody holds a lock on it, as after SIGKILL.
+        fs::write(dir.path().join(".flashloom-1-0.part"), "half").expect("written");
+        fs::write(dir.path().join(".flashloom.part"), "somebody else's").expect("written");
+        let alive = Staged::named(dir.path()).expect("writable");
+        assert_eq!(names(dir.path()).len(), 3);
+        drop(Staged::create(dir.path()).expect("writable"));
+        assert_eq!(names(dir.path()).len(), 2, "{:?}", names(dir.path()));
+        alive.publish(&dir.path().join("a.txt"), false).expect("named");
+        assert_eq!(names(dir.path()), [".flashloom.part", "a.txt"]);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_file_that_cannot_be_linked_is_copied() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let Ok(elsewhere) = tempfile::tempdir_in("/dev/shm") else { return };
+        let there = elsewhere.path().join("a.txt");
+        let staged = Staged::create(dir.path()).expect("writable");
+        staged.file().write_all(b"whole").expect("written");
+        staged.publish(&there, false).expect("copied across file systems");
+        assert_eq!(fs::read(&there).expect("there"), b"whole");
+        assert!(names(dir.path()).is_empty() && names(elsewhere.path()) == ["a.txt"]);
+    }
+}

@@ -1,0 +1,144 @@
+//! What the operating system says about files: which two names are one file, and files without a name.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+/// What a name stands for, links followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    File,
+    Folder,
+    /// A character device or a pipe: what is written there goes on at once.
+    Stream,
+    /// A block device or a socket, in words.
+    Other(&'static str),
+}
+
+#[cfg(unix)]
+mod unix {
+    use super::{File, Path, Sort, io};
+    use std::fs::{FileType, Metadata};
+    use std::os::fd::AsFd;
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    use rustix::fs::{FlockOperation, flock};
+
+    /// Device and inode: equal for all names of one file.
+    pub(crate) type FileId = (u64, u64);
+
+    pub(crate) fn sort(of: FileType) -> Sort {
+        match of {
+            of if of.is_dir() => Sort::Folder,
+            of if of.is_char_device() || of.is_fifo() => Sort::Stream,
+            of if of.is_block_device() => Sort::Other("is a block device"),
+            of if of.is_socket() => Sort::Other("is a socket"),
+            _ => Sort::File,
+        }
+    }
+
+    fn id(meta: &Metadata) -> FileId {
+        (meta.dev(), meta.ino())
+    }
+
+    pub(crate) fn identity(path: &Path) -> io::Result<FileId> {
+        path.metadata().map(|meta| id(&meta))
+    }
+
+    /// The file or pipe that a stream of this program leads to; a device may be shared, and is left out.
+    pub(crate) fn stream(stream: impl AsFd) -> Option<FileId> {
+        let meta = File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
+        (!meta.file_type().is_char_device()).then(|| id(&meta))
+    }
+
+    pub(crate) fn may_be_shared(path: &Path) -> bool {
+        path.metadata().is_ok_and(|meta| meta.file_type().is_char_device())
+    }
+
+    /// Whether this file has become this program's alone. Its end, however it comes, gives it back.
+    pub(crate) fn lock(file: &File) -> bool {
+        flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
+    }
+
+    /// Whether a file that is open still has a name.
+    pub(crate) fn has_name(file: &File) -> bool {
+        file.metadata().is_ok_and(|meta| meta.nlink() > 0)
+    }
+}
+
+#[cfg(not(unix))]
+mod unix {
+    use super::{File, Path, Sort, io};
+    use std::fs::FileType;
+    use std::path::PathBuf;
+
+    /// The whole path, links followed.
+    pub(crate) type FileId = PathBuf;
+
+    pub(crate) fn sort(of: FileType) -> Sort {
+        if of.is_dir() { Sort::Folder } else { Sort::File }
+    }
+
+    pub(crate) fn identity(path: &Path) -> io::Result<FileId> {
+        path.canonicalize()
+    }
+
+    pub(crate) fn stream<T>(_: T) -> Option<FileId> {
+        None
+    }
+
+    pub(crate) fn may_be_shared(_: &Path) -> bool {
+        false
+    }
+
+    /// Nothing tells whether another program still works on a file, so none is taken for abandoned.
+    pub(crate) fn lock(_: &File) -> bool {
+        false
+    }
+
+    pub(crate) fn has_name(_: &File) -> bool {
+        true
+    }
+}
+
+pub(super) use unix::{FileId, has_name, identity, lock, may_be_shared, sort, stream};
+
+/// A file in this folder that has no name and is gone when this program is; `None` where there are no such files.
+#[cfg(target_os = "linux")]
+pub(super) fn anonymous(folder: &Path) -> io::Result<Option<File>> {
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::io::Errno;
+    let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+    match open(folder, flags, Mode::from_raw_mode(0o666)) {
+        Ok(file) => {
+            let file = File::from(file);
+            // Without /proc it could not be given a name.
+            Ok(way(&file).exists().then_some(file))
+        }
+        Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn way(file: &File) -> std::path::PathBuf {
+    use std::os::fd::AsRawFd;
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
+
+/// Gives a file without a name this one, which must be free.
+#[cfg(target_os = "linux")]
+pub(super) fn link(file: &File, to: &Path) -> io::Result<()> {
+    use rustix::fs::{AtFlags, CWD, linkat};
+    Ok(linkat(CWD, way(file), CWD, to, AtFlags::SYMLINK_FOLLOW)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn anonymous(_: &Path) -> io::Result<Option<File>> {
+    Ok(None)
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
