@@ -267,13 +267,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         for die in &self.dies {
             if let Some(handle) = die.array.filter(|_| die.until > now) {
                 let command = &self.commands[handle];
-                account.at(command.op, command.cause).array -= die.until - now;
+                let array = &mut account.at(command.op, command.cause).array;
+                *array = array.saturating_sub(die.until - now);
             }
         }
         for channel in &self.channels {
             if let Some(handle) = channel.current.filter(|_| channel.until > now) {
                 let command = &self.commands[handle];
-                account.at(command.op, command.cause).bus -= channel.until - now;
+                let bus = &mut account.at(command.op, command.cause).bus;
+                *bus = bus.saturating_sub(channel.until - now);
             }
         }
         account

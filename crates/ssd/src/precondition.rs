@@ -6,7 +6,7 @@ use flash::backend::{Observer, Op};
 use flash::engine::Rng;
 use flash::fault::Fault;
 use flash::nand::Sector;
-use flash::units::{Bytes, Lpn, Sectors};
+use flash::units::{Bytes, Lpn, Sectors, Time};
 
 use crate::device::{Counts, second_seed};
 use crate::ftl::{Rest, Unit, full_mask};
@@ -78,6 +78,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
+        let before = self.now;
         self.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());
@@ -102,6 +103,16 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
         self.set_timed(true);
         self.power_off();
+        if self.now == Time::MAX {
+            // With time off a map unit has a clock of its own, which the device takes over at power-off; that of a very slow
+            // one has come to the end of time.
+            self.now = before;
+            self.link.reset(before);
+            self.backend.cut_power(before);
+            if let Some(second) = &mut self.second {
+                second.cut_power(before);
+            }
+        }
         self.power_on(self.now);
         self.events.clear();
         self.set_timed(false);

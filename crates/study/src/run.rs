@@ -31,8 +31,10 @@ const SERIES_INTERVAL: Span = Span::from_us(10);
 /// Requests that complete between two calls of a progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// No command of any flash takes an hour: a request that waits longer has been lost.
-const LOST_AFTER: Span = Span::from_secs(3600);
+/// Events for each mapping unit of a drive after which a request has been lost, if none was submitted or completed
+/// meanwhile. The longest request is about every unit, each of them takes some dozens of events, and garbage collection
+/// copies some hundred units for each that is written; simulated time says nothing, because a drive may be slow.
+const LOST_AFTER: u64 = 1 << 14;
 
 /// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
@@ -116,6 +118,15 @@ pub enum RunError {
         /// What the device offers.
         capacity: Sectors,
     },
+    /// Simulated time is over, and the device has not finished.
+    EndOfTime {
+        /// Requests under way.
+        outstanding: u64,
+        /// When a request was last submitted or completed.
+        last_sign: Time,
+    },
+    /// The busy times of its parts add up to more than can be told.
+    BusyTime,
     /// The request log cannot be written.
     Log(io::Error),
     /// The device returned wrong data: a bug of the device.
@@ -142,6 +153,16 @@ impl fmt::Display for RunError {
                 io.start,
                 capacity,
                 capacity.bytes()
+            ),
+            Self::EndOfTime { outstanding, last_sign } => write!(
+                f,
+                "simulated time ends after 213 days, and the device still works on {outstanding} requests and its own \
+                 tasks (the last request came or was completed at {last_sign}); make the device faster (its data rates, array \
+                 times, software-units or the map's service), or run fewer requests with --limit"
+            ),
+            Self::BusyTime => f.write_str(
+                "the busy times of all dies or channels add up to more than the 213 days that can be told; run fewer \
+                 requests with --limit, or on fewer dies",
             ),
             Self::Log(error) => write!(f, "the request log cannot be written: {error}"),
             Self::Mismatch(mismatch) => mismatch.fmt(f),
