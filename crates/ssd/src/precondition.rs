@@ -14,6 +14,9 @@ use crate::{Resolved, Ssd};
 
 pub use text::ParsePreconditionError;
 
+/// Capacities that a step overwrites at most: a drive is in its steady state after a few.
+const MOST_TIMES: f64 = 1000.0;
+
 /// One step of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Precondition {
@@ -50,8 +53,8 @@ impl Precondition {
                     "write less, or use a larger drive",
                 )
             }
-            Self::RandomOverwrite(times) if !(times.is_finite() && *times > 0.0) => {
-                fault(format!("{times} capacities are to be overwritten"), "give a number above zero")
+            Self::RandomOverwrite(times) if !(*times > 0.0 && *times <= MOST_TIMES) => {
+                fault(format!("{times} capacities are to be overwritten"), "give a number above 0, at most 1000")
             }
             _ => None,
         }
@@ -185,14 +188,18 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         progress: &mut dyn FnMut(u64),
     ) {
         let mask = full_mask(self.resolved.geometry.sectors);
+        let request = request.min(count as usize);
         let mut batch: Vec<Lpn> = Vec::with_capacity(request);
         let mut left = count;
         while left > 0 {
             batch.clear();
+            let mut highest = None;
             // A unit occurs once in a batch: all of a batch have one version.
             while batch.len() < request && left > 0 {
                 let lpn = source();
-                if !batch.contains(&lpn) {
+                // Units in order need no look at all that are there.
+                if highest < Some(lpn) || !batch.contains(&lpn) {
+                    highest = highest.max(Some(lpn));
                     batch.push(lpn);
                 }
                 left -= 1;

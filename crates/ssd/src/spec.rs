@@ -4,6 +4,7 @@ mod buffer;
 mod builtin;
 mod cost;
 mod hydra;
+mod limits;
 mod link;
 mod log;
 mod queue;

@@ -139,7 +139,10 @@ impl PageFtl {
             blocks: Blocks::new(&geometry),
             sets: sets
                 .iter()
-                .map(|set| (0..groups).filter(|pool| set.contains(&DieId::new(pool / geometry.groups()))).collect())
+                .map(|set| {
+                    let of_die = |die: &DieId| (die.get() * geometry.groups())..((die.get() + 1) * geometry.groups());
+                    set.iter().flat_map(of_die).collect()
+                })
                 .chain([(groups..pools.len() as u32).collect()])
                 .collect(),
             homeless: vec![VecDeque::new(); sets.len() + 1],

@@ -100,6 +100,16 @@ impl Spec {
         let most =
             u64::from(geometry.superblock_count().saturating_sub(spare)) * u64::from(geometry.superblock_slots());
         let sectors = u64::from(geometry.sectors);
+        if most == 0 {
+            let message = format!(
+                "{} blocks in all, of which {spare} are kept to write and to copy to: nothing is left for the host",
+                geometry.superblock_count()
+            );
+            let density = self.ftl.chang.as_ref().is_some_and(|chang| chang.density.is_some());
+            let path = if density { "ftl.chang.density.extra" } else { self.blocks_key() };
+            faults.add(path, message, format!("give the array more than {spare} blocks"));
+            return None;
+        }
         if units == 0 || units > most || units * sectors >= 1 << 31 {
             let unit = sectors * SECTOR.get();
             let message = format!(
