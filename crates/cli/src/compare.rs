@@ -11,6 +11,7 @@ use study::report::{OutDir, PageFile};
 use crate::args::CompareArgs;
 use crate::exit::{Failure, apart, print};
 use crate::progress::Bar;
+use crate::studies::fits;
 
 /// Does what `flashloom compare` is asked.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
@@ -20,6 +21,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         named => named.to_vec(),
     };
     let plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    fits(std::slice::from_ref(&plan), &args.lab)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     apart(&[("--out", &args.lab.out), ("--report", &args.lab.report)])?;
     let dir = args.lab.out.as_deref().map(OutDir::create).transpose()?;

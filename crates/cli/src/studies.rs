@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 
 use study::config::{Document, Fault, Faults};
 use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
-use study::plan::{Plan, builtin};
+use ssd::Purpose;
+use study::plan::{Plan, Point, builtin};
 use study::report::{OutDir, PageFile};
 
 use crate::args::{LabArgs, ReadingArgs};
 use crate::exit::{Failure, apart, print};
+use crate::machine::{self, Need};
 use crate::progress::Bar;
 
 /// Runs some studies, one after another, and prints their points and claims.
@@ -63,6 +65,7 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;
     }
+    fits(&plans, args)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     apart(&[("--out", &args.out), ("--report", &args.report)])?;
     let dir = args.out.as_deref().map(OutDir::create).transpose()?;
@@ -93,6 +96,23 @@ fn perform(mut plans: Vec<Plan>, args: &LabArgs, points: bool, results: &mut dyn
         return Ok(());
     }
     Err(Failure::Unexpected(format!("not as expected: {}", failed.join(", "))))
+}
+
+/// Refuses studies of which as many points as run at once need more memory than there is.
+pub(crate) fn fits(plans: &[Plan], args: &LabArgs) -> Result<(), Failure> {
+    for plan in plans {
+        let need = |point: &Point| {
+            let purpose = Purpose { verify: point.run.verify, precondition: !point.run.precondition.is_empty() };
+            let labels: Vec<String> = point.labels.iter().map(ToString::to_string).collect();
+            let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
+            Need { name, memory: study::run::memory(&point.device.resolved, purpose) }
+        };
+        // Each seed is a run of its own.
+        let seeds = plan.spec.seeds.len().max(1);
+        let needs = plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect();
+        machine::check(needs, lab::at_once(args.jobs), args.memory)?;
+    }
+    Ok(())
 }
 
 fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {

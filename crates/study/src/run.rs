@@ -6,10 +6,10 @@ use std::io;
 use flash::backend::CauseSet;
 use flash::io::{Io, IoKind};
 use flash::units::{Sectors, Span, Time};
-use ssd::{Drive, QueueId, Status, Tag};
+use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Status, Tag};
 use workload::{Pacing, Source, SourceError};
 
-use crate::oracle::{Mismatch, Payload};
+use crate::oracle::{Mismatch, Oracle, Payload};
 
 mod flight;
 mod flows;
@@ -35,6 +35,20 @@ const PROGRESS_EVERY: u64 = 1 << 14;
 /// meanwhile. The longest request is about every unit, each of them takes some dozens of events, and garbage collection
 /// copies some hundred units for each that is written; simulated time says nothing, because a drive may be slow.
 const LOST_AFTER: u64 = 1 << 14;
+
+/// The memory that a run on this drive takes: that of the drive, and of what is kept of it.
+#[must_use]
+pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
+    let mut memory = drive.memory(purpose);
+    let geometry = &drive.geometry;
+    let parts = 2 * u64::from(geometry.die_count()) + u64::from(geometry.channels);
+    let point = size_of::<Counters>() as u64 + parts * size_of::<Span>() as u64;
+    memory.add("the time series", (SERIES_POINTS as u64 + 3) * point);
+    if purpose.verify {
+        memory.add("what reads must return", Oracle::memory(drive.capacity()));
+    }
+    memory
+}
 
 /// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {

@@ -17,6 +17,7 @@ mod dftl;
 mod dtl;
 mod fmmu;
 mod layout;
+mod memory;
 mod mshrs;
 mod software;
 mod spec;
@@ -28,6 +29,7 @@ mod write_buffers;
 
 use flash::units::{Lpn, Psn, Time};
 
+pub(crate) use memory::memory;
 pub use any::AnyMapUnit;
 pub use choice::MapSpec;
 pub use costs::{CostSpec, Costs};

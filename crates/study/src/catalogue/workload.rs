@@ -1,7 +1,6 @@
 //! From the name of a workload to requests that can be run.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use flash::units::Sectors;
@@ -10,7 +9,7 @@ use workload::script::{Script, ScriptSpec};
 use workload::trace::TraceOptions;
 use workload::{Source, SourceError, fio, trace};
 
-use crate::config::{Document, Fault, Faults};
+use crate::config::{Document, Fault, Faults, limited};
 
 /// A part of a workload that begins when all requests of the one before it have completed.
 pub struct Stage {
@@ -91,7 +90,7 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
     Ok(match (kind, inside) {
         (Some("fio"), Some((_, text))) => WorkloadFile::Jobs(path.to_owned(), (*text).to_owned()),
         (Some("fio"), None) => {
-            let text = fs::read_to_string(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
+            let text = limited::read_text(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
             WorkloadFile::Jobs(path.to_owned(), text)
         }
         (_, Some((_, text))) => WorkloadFile::Described(Document::parse(path, (*text).to_owned())?),
