@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resolve::Faults;
-use super::{ResolvedHydra, Spec};
+use super::{FtlKind, ResolvedHydra, Spec};
 
 /// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -178,6 +178,8 @@ impl Spec {
             }
             (Some(size), None) => size.get() / unit,
             (None, Some(hydra)) => u64::from(hydra.rows()),
+            // What is wrong with the FTL is said there.
+            (None, None) if self.ftl.kind == FtlKind::Hydra => return None,
             (None, None) => {
                 faults.add("buffer.superblock", "is missing", "say what leaves the buffer together, e.g. \"1MiB\"");
                 return None;

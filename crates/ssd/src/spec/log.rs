@@ -41,8 +41,12 @@ impl Spec {
                 "of {all} blocks in all {blocks} are log blocks and {} are kept for merges: nothing is left for the host",
                 self.ftl.log.reserve()
             );
-            let path = if self.ftl.log == LogSpec::default() { self.blocks_key() } else { "ftl.log.blocks" };
-            faults.add(path, message, "give the array more blocks, or the log fewer");
+            let path = match &self.ftl.log {
+                log if *log == LogSpec::default() => self.blocks_key(),
+                log if log.parallel > log.blocks => "ftl.log.parallel",
+                _ => "ftl.log.blocks",
+            };
+            faults.add(path, message, "give the array more blocks, or the log fewer blocks or merges");
             return None;
         }
         if units == 0 || units > most {

@@ -231,7 +231,7 @@ impl Spec {
         }
         if self.ftl.gc.stop <= self.ftl.gc.start {
             let message =
-                format!("{} free superblocks, where collection starts at {}", self.ftl.gc.stop, self.ftl.gc.start);
+                format!("{} free superblocks, where ftl.gc.start is {}", self.ftl.gc.stop, self.ftl.gc.start);
             faults.add("ftl.gc.stop", message, format!("use at least {}", self.ftl.gc.start.saturating_add(1)));
         }
         let faulty = &self.flash.faults;
