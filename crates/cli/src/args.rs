@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use clap_complete::Shell;
-use flash::units::{Sectors, Span};
+use flash::units::{Bytes, Sectors, Span};
 use ssd::Precondition;
 use study::plan::RunSpec;
 use study::watch::timeline::Window;
@@ -70,6 +70,9 @@ pub(crate) enum Command {
         /// Override a key of the device files, e.g. flash.channels=8
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
+        /// Print JSON instead of tables
+        #[arg(long)]
+        json: bool,
     },
     /// Look into traces and convert them
     #[command(subcommand)]
@@ -130,6 +133,10 @@ pub(crate) struct RunArgs {
     /// Override a key of the device file, e.g. flash.channels=8
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+
+    /// Take this for the memory that there is, instead of what the machine says, e.g. 12GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
 }
 
 /// Everything `compare` can be told.
@@ -266,6 +273,10 @@ pub(crate) struct LabArgs {
     /// Run so many points at once; as many as there are cores by default. The results do not depend on it
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<NonZeroUsize>,
+
+    /// Take this for the memory that there is, instead of what the machine says, e.g. 12GiB
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<Bytes>,
 
     /// Print JSON instead of tables
     #[arg(long)]

@@ -6,18 +6,20 @@ use std::path::PathBuf;
 
 use flash::backend::Units;
 use flash::units::{Bytes, Rate, SECTOR, Span};
-use ssd::{FtlKind, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
+use serde_json::json;
+use ssd::{FtlKind, Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
 use study::catalogue::Device;
 
 use crate::device::device;
 use crate::exit::{Failure, print};
 
 /// Looks at every file, and prints what each comes to; the faults of all that have some come last.
-pub(crate) fn check(paths: &[PathBuf], set: &[String], results: &mut dyn Write) -> Result<(), Failure> {
-    let mut text = String::new();
+pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut dyn Write) -> Result<(), Failure> {
+    let (mut text, mut all) = (String::new(), Vec::new());
     let mut faults = Vec::new();
     for path in paths {
         match device(path, set) {
+            Ok(device) if json => all.push(described(&device)),
             Ok(device) => {
                 let gap = if text.is_empty() { "" } else { "\n" };
                 let _ = write!(text, "{gap}{}", sheet(&device));
@@ -26,8 +28,29 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], results: &mut dyn Write) 
             Err(bug) => return Err(bug),
         }
     }
+    if json {
+        text = format!("{:#}\n", serde_json::Value::Array(all));
+    }
     print(results, &text)?;
     if faults.is_empty() { Ok(()) } else { Err(Failure::Input(faults.join("\n"))) }
+}
+
+/// What a device comes to, for programs.
+fn described(device: &Device) -> serde_json::Value {
+    let resolved = &device.resolved;
+    let memory = |verify| {
+        let memory = study::run::memory(resolved, Purpose { verify, precondition: true });
+        let parts: serde_json::Map<_, _> =
+            memory.parts.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.get().into())).collect();
+        json!({ "bytes": memory.total().get(), "parts": parts })
+    };
+    json!({
+        "name": device.name,
+        "capacity_bytes": resolved.capacity().bytes().get(),
+        "raw_bytes": resolved.raw_capacity().get(),
+        "mapping_units": resolved.units,
+        "memory": { "plain": memory(false), "verify": memory(true) },
+    })
 }
 
 /// A number of things, with their name in the singular or the plural.
@@ -193,6 +216,11 @@ fn sheet(device: &Device) -> String {
         };
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
     }
+    let [plain, verify] =
+        [false, true].map(|verify| study::run::memory(resolved, Purpose { verify, precondition: true }));
+    let parts: Vec<String> = plain.largest(2).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
+    line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
+    line("", parts.join(", "));
     let cost = resolved.cost();
     let small = if cost.second > 0.0 { format!(", of which {:.2} in front", cost.second) } else { String::new() };
     line("cost", format!("{:.2} GiB of MLC flash for the flash{small}; RAM and all else not counted", cost.total()));
@@ -255,7 +283,7 @@ mod tests {
 
     fn checked(names: &[&str]) -> (Result<(), Failure>, String) {
         let (paths, mut results) = (names.iter().map(PathBuf::from).collect::<Vec<_>>(), Vec::new());
-        let outcome = check(&paths, &[], &mut results);
+        let outcome = check(&paths, &[], false, &mut results);
         (outcome, String::from_utf8(results).expect("text"))
     }
 

@@ -12,6 +12,7 @@ use workload::trace::files;
 use crate::args::CompareArgs;
 use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
+use crate::studies::fits;
 
 /// Does what `flashloom compare` is asked.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
@@ -21,6 +22,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         named => named.to_vec(),
     };
     let mut plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    fits(std::slice::from_ref(&plan), &args.lab)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let names = lab::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.force);

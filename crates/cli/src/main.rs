@@ -11,6 +11,7 @@ mod device;
 mod exit;
 mod explain;
 mod lists;
+mod machine;
 mod options;
 mod prepare;
 mod progress;
@@ -47,7 +48,7 @@ fn main() -> std::process::ExitCode {
         Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),
         Command::Workloads { name } => lists::workloads(name.as_deref(), &mut io::stdout()),
-        Command::Check { devices, set } => check::check(&devices, &set, &mut io::stdout()),
+        Command::Check { devices, set, json } => check::check(&devices, &set, json, &mut io::stdout()),
         Command::Devices { name } => lists::devices(name.as_deref(), &mut io::stdout()),
         Command::Schema { of } => lists::schema(of, &mut io::stdout()),
     };

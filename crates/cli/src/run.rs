@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flash::nand::{Sector, Stamp};
 use flash::units::{Energy, Sectors, Span};
-use ssd::{Drive, QueueId, Ssd};
+use ssd::{Drive, Purpose, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
@@ -23,6 +23,7 @@ use workload::trace::{TraceOptions, files};
 use crate::args::RunArgs;
 use crate::device::device;
 use crate::exit::{Failure, note, print, say};
+use crate::machine::{self, Need};
 use crate::options::FlowArg;
 use crate::prepare::prepare;
 use crate::progress::Bar;
@@ -68,6 +69,9 @@ pub(crate) fn watched<O: Watcher>(
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let device = device(&args.device, &args.set)?;
+    let purpose = Purpose { verify: args.verify, precondition: !args.state.precondition.is_empty() };
+    let memory = study::run::memory(&device.resolved, purpose);
+    machine::check(vec![Need { name: device.name.clone(), memory }], 1, args.memory)?;
     let capacity = device.capacity();
     let options = args.trace.options(Some(capacity));
     let workload = catalogue::workload(&args.workload)?.open(&options, capacity, args.seed)?;

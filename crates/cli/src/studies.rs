@@ -3,14 +3,16 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ssd::Purpose;
 use study::config::{Document, Fault, Faults};
 use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Plan, builtin};
+use study::plan::{Plan, Point, builtin};
 use workload::trace::files;
 
 use crate::args::{LabArgs, ReadingArgs};
 use crate::exit::{Failure, note, print, say};
+use crate::machine::{self, Need};
 use crate::progress::Bar;
 
 /// Runs some studies, one after another, and prints their points and claims.
@@ -70,6 +72,7 @@ fn perform(
     for point in plans.iter_mut().flat_map(|plan| &mut plan.points) {
         point.run.verify |= args.verify;
     }
+    fits(&plans, args)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let names = lab::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
@@ -107,6 +110,23 @@ fn perform(
         return Ok(());
     }
     Err(Failure::Unexpected(format!("not as expected: {}", failed.join(", "))))
+}
+
+/// Refuses studies of which as many points as run at once need more memory than there is.
+pub(crate) fn fits(plans: &[Plan], args: &LabArgs) -> Result<(), Failure> {
+    for plan in plans {
+        let need = |point: &Point| {
+            let purpose = Purpose { verify: point.run.verify, precondition: !point.run.precondition.is_empty() };
+            let labels: Vec<String> = point.labels.iter().map(ToString::to_string).collect();
+            let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
+            Need { name, memory: study::run::memory(&point.device.resolved, purpose) }
+        };
+        // Each seed is a run of its own.
+        let seeds = plan.spec.seeds.len().max(1);
+        let needs = plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect();
+        machine::check(needs, lab::at_once(args.jobs), args.memory)?;
+    }
+    Ok(())
 }
 
 fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {

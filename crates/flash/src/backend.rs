@@ -182,6 +182,30 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
+    /// Bytes that a backend over such an array takes, besides those of the media.
+    #[must_use]
+    pub fn memory(geometry: &Geometry, config: &Config) -> u64 {
+        let (dies, channels) = (u64::from(geometry.die_count()), u64::from(geometry.channels));
+        let units = match config.units {
+            Units::None => 0,
+            Units::PerDie => dies,
+            Units::PerChannel => channels,
+            Units::Shared(count) => u64::from(count),
+            Units::Background(count) => 1 + u64::from(count),
+        };
+        let buses = if config.transfer == Transfer::Unit { units } else { channels };
+        let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
+        let slot = size_of::<Slot>() as u64 + u64::from(geometry.sectors) * size_of::<S>() as u64;
+        // A command for each die is under way, or those of some requests.
+        let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
+        // The tables of times are in the description too.
+        dies * size_of::<Die>() as u64
+            + buses * size_of::<Channel>() as u64
+            + units * size_of::<Unit>() as u64
+            + commands
+            + 2 * config.timing.memory()
+    }
+
     /// The array's shape.
     #[must_use]
     #[inline]
@@ -267,13 +291,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         for die in &self.dies {
             if let Some(handle) = die.array.filter(|_| die.until > now) {
                 let command = &self.commands[handle];
-                account.at(command.op, command.cause).array -= die.until - now;
+                let array = &mut account.at(command.op, command.cause).array;
+                *array = array.saturating_sub(die.until - now);
             }
         }
         for channel in &self.channels {
             if let Some(handle) = channel.current.filter(|_| channel.until > now) {
                 let command = &self.commands[handle];
-                account.at(command.op, command.cause).bus -= channel.until - now;
+                let bus = &mut account.at(command.op, command.cause).bus;
+                *bus = bus.saturating_sub(channel.until - now);
             }
         }
         account

@@ -9,6 +9,7 @@
 //! what goes to flash together belongs together. Or all units of a superblock go together ([`superblocks`]).
 
 mod flush;
+mod memory;
 mod superblocks;
 
 use std::collections::{HashMap, VecDeque};
@@ -22,6 +23,7 @@ use crate::ftl::full_mask;
 use crate::spec::ResolvedBuffer;
 
 use flush::Batch;
+pub(crate) use memory::memory;
 use superblocks::Superblocks;
 
 /// Multiplies; the keys are small numbers that nobody chooses to do harm.

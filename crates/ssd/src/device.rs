@@ -383,6 +383,11 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
         self.now
     }
 
+    #[inline]
+    fn events(&self) -> u64 {
+        self.hash.events()
+    }
+
     fn counters(&self) -> Counters {
         Counters {
             at: self.now,

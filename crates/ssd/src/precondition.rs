@@ -6,7 +6,7 @@ use flash::backend::{Observer, Op};
 use flash::engine::Rng;
 use flash::fault::Fault;
 use flash::nand::Sector;
-use flash::units::{Bytes, Lpn, Sectors};
+use flash::units::{Bytes, Lpn, Sectors, Time};
 
 use crate::clients::Before;
 use crate::device::{Counts, second_seed};
@@ -14,6 +14,9 @@ use crate::ftl::{Rest, Unit, full_mask};
 use crate::{Resolved, Ssd};
 
 pub use text::ParsePreconditionError;
+
+/// Capacities that a step overwrites at most: a drive is in its steady state after a few.
+const MOST_TIMES: f64 = 1000.0;
 
 /// One step of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,8 +54,8 @@ impl Precondition {
                     "write less, or use a larger drive",
                 )
             }
-            Self::RandomOverwrite(times) if !(times.is_finite() && *times > 0.0) => {
-                fault(format!("{times} capacities are to be overwritten"), "give a number above zero")
+            Self::RandomOverwrite(times) if !(*times > 0.0 && *times <= MOST_TIMES) => {
+                fault(format!("{times} capacities are to be overwritten"), "give a number above 0, at most 1000")
             }
             _ => None,
         }
@@ -82,6 +85,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         assert!(self.outstanding() == 0, "a drive is preconditioned while nobody uses it");
         assert!(step.fault(&self.resolved).is_none(), "{step:?} on a drive for which it is wrong");
         self.drain(&mut Vec::new());
+        let before = self.now;
         self.set_timed(false);
         self.backend.reset_account();
         let units = u64::from(self.ftl.units());
@@ -107,6 +111,16 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let programmed = account.op(Op::Program).slots + account.op(Op::CopyBack).slots;
         self.set_timed(true);
         self.power_off();
+        if self.now == Time::MAX {
+            // With time off a map unit has a clock of its own, which the device takes over at power-off; that of a very slow
+            // one has come to the end of time.
+            self.now = before;
+            self.link.reset(before);
+            self.backend.cut_power(before);
+            if let Some(second) = &mut self.second {
+                second.cut_power(before);
+            }
+        }
         self.power_on(self.now);
         self.events.clear();
         self.set_timed(false);
@@ -180,14 +194,18 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         progress: &mut dyn FnMut(u64),
     ) {
         let mask = full_mask(self.resolved.geometry.sectors);
+        let request = request.min(count as usize);
         let mut batch: Vec<Lpn> = Vec::with_capacity(request);
         let mut left = count;
         while left > 0 && self.clients.before.refused == 0 {
             batch.clear();
+            let mut highest = None;
             // A unit occurs once in a batch: all of a batch have one version.
             while batch.len() < request && left > 0 {
                 let lpn = source();
-                if !batch.contains(&lpn) {
+                // Units in order need no look at all that are there.
+                if highest < Some(lpn) || !batch.contains(&lpn) {
+                    highest = highest.max(Some(lpn));
                     batch.push(lpn);
                 }
                 left -= 1;

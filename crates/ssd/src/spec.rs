@@ -5,6 +5,7 @@ mod builtin;
 mod cost;
 mod format;
 mod hydra;
+mod limits;
 mod link;
 mod log;
 mod queue;

@@ -2,6 +2,7 @@
 
 mod document;
 mod fault;
+pub(crate) mod limited;
 mod place;
 mod suggest;
 

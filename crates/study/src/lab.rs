@@ -95,6 +95,12 @@ pub struct Program {
     pub commit: String,
 }
 
+/// Runs that are under way at once: on all cores if nothing is said.
+#[must_use]
+pub fn at_once(threads: Option<NonZeroUsize>) -> usize {
+    threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+}
+
 /// Runs a study with at most so many threads; on all cores if `None`. `progress` hears of runs done and
 /// runs to do. The outcome does not depend on the number of threads.
 ///
@@ -110,7 +116,7 @@ pub fn run(
     let seeds = &plan.spec.seeds;
     let jobs: Vec<(usize, u64)> =
         (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |seed| (point, *seed))).collect();
-    let threads = threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get).min(jobs.len());
+    let threads = at_once(threads).min(jobs.len());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let results: Vec<Mutex<Option<Result<Summary, LabError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {

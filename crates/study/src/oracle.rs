@@ -193,6 +193,14 @@ impl Oracle {
         Self { untouched: UNKNOWN, ..Self::blank(granularity) }
     }
 
+    /// Bytes once every sector of a drive of this capacity has been written or read.
+    #[must_use]
+    pub fn memory(capacity: Sectors) -> u64 {
+        // Each chunk of sectors has a place in a table that is at worst half full.
+        let chunks = capacity.get().div_ceil(CHUNK);
+        chunks * (CHUNK * size_of::<u64>() as u64 + 2 * size_of::<(u64, Box<[u64]>)>() as u64)
+    }
+
     /// What has been looked at so far.
     #[must_use]
     pub const fn verified(&self) -> Verified {

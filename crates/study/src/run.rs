@@ -6,10 +6,10 @@ use std::io;
 use flash::backend::CauseSet;
 use flash::io::{Io, IoKind};
 use flash::units::{Sectors, Span, Time};
-use ssd::{Drive, QueueId, Status, Tag};
+use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Status, Tag};
 use workload::{Pacing, Source, SourceError};
 
-use crate::oracle::{Mismatch, Payload};
+use crate::oracle::{Mismatch, Oracle, Payload};
 
 mod flight;
 mod flows;
@@ -31,8 +31,24 @@ const SERIES_INTERVAL: Span = Span::from_us(10);
 /// Requests that complete between two calls of a progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// No command of any flash takes an hour: a request that waits longer has been lost.
-const LOST_AFTER: Span = Span::from_secs(3600);
+/// Events for each mapping unit of a drive after which a request has been lost, if none was submitted or completed
+/// meanwhile. The longest request is about every unit, each of them takes some dozens of events, and garbage collection
+/// copies some hundred units for each that is written; simulated time says nothing, because a drive may be slow.
+const LOST_AFTER: u64 = 1 << 14;
+
+/// The memory that a run on this drive takes: that of the drive, and of what is kept of it.
+#[must_use]
+pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
+    let mut memory = drive.memory(purpose);
+    let geometry = &drive.geometry;
+    let parts = 2 * u64::from(geometry.die_count()) + u64::from(geometry.channels);
+    let point = size_of::<Counters>() as u64 + parts * size_of::<Span>() as u64;
+    memory.add("the time series", (SERIES_POINTS as u64 + 3) * point);
+    if purpose.verify {
+        memory.add("what reads must return", Oracle::memory(drive.capacity()));
+    }
+    memory
+}
 
 /// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
@@ -116,11 +132,15 @@ pub enum RunError {
         /// What the device offers.
         capacity: Sectors,
     },
-    /// Simulated time ends before the last request does.
+    /// Simulated time is over, and the device has not finished.
     EndOfTime {
-        /// Requests that completed before.
-        completed: u64,
+        /// Requests under way.
+        outstanding: u64,
+        /// When a request was last submitted or completed.
+        last_sign: Time,
     },
+    /// The busy times of its parts add up to more than can be told.
+    BusyTime,
     /// The request log cannot be written.
     Log(io::Error),
     /// The device returned wrong data: a bug of the device.
@@ -148,11 +168,16 @@ impl fmt::Display for RunError {
                 capacity,
                 capacity.bytes()
             ),
-            Self::EndOfTime { completed } => write!(
+            Self::EndOfTime { outstanding, last_sign } => write!(
                 f,
-                "after {completed} requests the run is at the end of simulated time, {:.0} days after its start; stop it \
-                 before with --limit, or make the device faster",
+                "simulated time ends after {:.0} days, and the device still works on {outstanding} requests and its own \
+                 tasks (the last request came or was completed at {last_sign}); make the device faster (its data rates, array \
+                 times, software-units or the map's service), or run fewer requests with --limit",
                 flight::LAST.as_secs_f64() / 86_400.0
+            ),
+            Self::BusyTime => f.write_str(
+                "the busy times of all dies or channels add up to more than the 213 days that can be told; run fewer \
+                 requests with --limit, or on fewer dies",
             ),
             Self::Log(error) => write!(f, "the request log cannot be written: {error}"),
             Self::Mismatch(mismatch) => mismatch.fmt(f),

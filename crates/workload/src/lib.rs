@@ -10,4 +10,4 @@ pub mod script;
 mod source;
 pub mod trace;
 
-pub use source::{Arrival, Pacing, Source, SourceError};
+pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError};

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use flash::io::Io;
 use flash::units::{Span, Time};
 
+/// Requests of a closed loop that can be outstanding at once: each takes memory.
+pub const MOST_DEPTH: u32 = 1 << 20;
+
 /// A request and when it arrives, counted from the first request of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {

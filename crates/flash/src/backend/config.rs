@@ -191,6 +191,12 @@ impl Timing {
         })
     }
 
+    /// Bytes that its tables take.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        (self.transfer.len() + self.sectors.len()) as u64 * size_of::<Span>() as u64
+    }
+
     /// Bytes of n sectors on the channel, with their share of the spare bytes, rounded down.
     #[must_use]
     pub fn bytes_of(&self, sectors: u32) -> Bytes {

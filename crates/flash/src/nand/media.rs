@@ -116,6 +116,22 @@ impl<S: Sector> Media<S> {
         }
     }
 
+    /// Bytes that a new array of this shape takes, and those of its payload once all of it is programmed.
+    #[must_use]
+    pub fn memory(geometry: &Geometry) -> [u64; 2] {
+        let blocks = u64::from(geometry.block_count());
+        let slots = u64::from(geometry.slot_count()) * u64::from(geometry.sectors);
+        let payload = blocks * size_of::<Option<Box<[S]>>>() as u64 + slots * size_of::<S>() as u64;
+        let state = blocks * size_of::<Block>() as u64 + Spares::memory(geometry);
+        [state, if S::PRESENT { payload } else { 0 }]
+    }
+
+    /// Bytes of what so many translation pages of so many entries hold.
+    #[must_use]
+    pub fn memory_of_images(pages: u32, entries: u32) -> u64 {
+        Images::memory(pages, entries)
+    }
+
     /// The array's shape.
     #[must_use]
     pub const fn geometry(&self) -> &Geometry {

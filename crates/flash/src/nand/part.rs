@@ -175,7 +175,7 @@ impl Geometry {
     /// Data bytes of a block.
     #[must_use]
     pub const fn block(&self) -> Bytes {
-        Bytes::new(self.page.get() * self.pages_per_block as u64)
+        Bytes::new(self.page.get().saturating_mul(self.pages_per_block as u64))
     }
 
     /// Data bytes of a die, factory bad blocks included.

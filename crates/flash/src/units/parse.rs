@@ -16,15 +16,37 @@ pub struct ParseUnitError {
     kind: &'static str,
     units: String,
     example: &'static str,
+    /// The most that can be written, in the largest unit.
+    most: String,
+    wrong: Wrong,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wrong {
+    /// It is no number with a unit.
+    Form,
+    /// It is less than there can be.
+    TooSmall,
+    /// It is more than 64 bits hold.
+    TooLarge,
 }
 
 impl fmt::Display for ParseUnitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { text, kind, units, example } = self;
-        write!(
-            f,
-            "`{text}` is not a {kind}: write a number of at least zero with one of the units {units}, e.g. \"{example}\""
-        )
+        let Self { text, kind, units, example, most, wrong } = self;
+        match wrong {
+            Wrong::Form => write!(
+                f,
+                "`{text}` is not a {kind}: write a number of at least zero with one of the units {units}, e.g. \"{example}\""
+            ),
+            Wrong::TooSmall => {
+                write!(f, "`{text}` is no {kind} that anything works at: write more than zero, e.g. \"{example}\"")
+            }
+            Wrong::TooLarge => {
+                write!(f, "`{text}` is too large for a {kind}: write at most {most}, e.g. \"{example}\"")
+            }
+        }
     }
 }
 
@@ -38,9 +60,12 @@ struct Kind {
 }
 
 impl Kind {
-    fn error(&self, text: &str) -> ParseUnitError {
+    fn error(&self, text: &str, wrong: Wrong) -> ParseUnitError {
         let names: Vec<_> = self.units.iter().map(|(name, _)| *name).filter(|name| !name.is_empty()).collect();
-        ParseUnitError { text: text.to_owned(), kind: self.name, units: names.join(", "), example: self.example }
+        let largest = self.units.iter().max_by_key(|(_, size)| *size);
+        let most = largest.map_or_else(String::new, |(name, size)| format!("{}{name}", u64::MAX / size));
+        let (text, units) = (text.to_owned(), names.join(", "));
+        ParseUnitError { text, kind: self.name, units, example: self.example, most, wrong }
     }
 
     /// The value in base units: exact for whole numbers, nearest for fractions.
@@ -49,12 +74,13 @@ impl Kind {
         let digits = trimmed.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(trimmed.len());
         let number = trimmed[..digits].replace('_', "");
         let unit = trimmed[digits..].trim_start();
-        let (_, size) = self.units.iter().find(|(name, _)| *name == unit).ok_or_else(|| self.error(text))?;
+        let (_, size) =
+            self.units.iter().find(|(name, _)| *name == unit).ok_or_else(|| self.error(text, Wrong::Form))?;
         if let Ok(whole) = number.parse::<u64>() {
-            return whole.checked_mul(*size).ok_or_else(|| self.error(text));
+            return whole.checked_mul(*size).ok_or_else(|| self.error(text, Wrong::TooLarge));
         }
-        let value = number.parse::<f64>().map_err(|_| self.error(text))? * *size as f64;
-        if value.is_finite() && value < u64::MAX as f64 { Ok(value.round() as u64) } else { Err(self.error(text)) }
+        let value = number.parse::<f64>().map_err(|_| self.error(text, Wrong::Form))? * *size as f64;
+        if value < u64::MAX as f64 { Ok(value.round() as u64) } else { Err(self.error(text, Wrong::TooLarge)) }
     }
 }
 
@@ -66,7 +92,7 @@ macro_rules! quantity {
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
                 let from: fn(u64) -> Option<$type> = $from;
-                from($kind.parse(text)?).ok_or_else(|| $kind.error(text))
+                from($kind.parse(text)?).ok_or_else(|| $kind.error(text, Wrong::TooSmall))
             }
         }
 
@@ -266,11 +292,16 @@ mod tests {
 
     #[test]
     fn wrong_units_name_the_right_ones() {
-        for text in ["25", "25MB", "us", "-3us", "1e3us", "", "twenty us", "1.2.3us", "99999999999999999999s"] {
+        for text in ["25", "25MB", "us", "-3us", "1e3us", "", "twenty us", "1.2.3us"] {
             let message = text.parse::<Span>().expect_err(text).to_string();
             assert!(message.contains("ps, ns, us, ms, s") && message.contains("25us"), "{message}");
         }
-        assert!("0MB/s".parse::<Rate>().is_err());
+        for text in ["99999999999999999999s", "20000000s", "99999999999999.5s"] {
+            let message = text.parse::<Span>().expect_err(text).to_string();
+            assert!(message.contains("is too large for a time: write at most 18446744s"), "{message}");
+        }
+        let message = "0MB/s".parse::<Rate>().expect_err("nothing").to_string();
+        assert_eq!(message, "`0MB/s` is no data rate that anything works at: write more than zero, e.g. \"667MB/s\"");
     }
 
     #[test]

@@ -122,12 +122,11 @@ impl Rate {
         self.0
     }
 
-    /// The time `bytes` take, rounded up to the next picosecond.
+    /// The time `bytes` take, rounded up to the next picosecond; [`Span::MAX`] if that is more than 213 days.
     #[must_use]
     pub const fn time(self, bytes: Bytes) -> Span {
         let ps = (bytes.0 as u128 * 1_000_000_000_000).div_ceil(self.0 as u128);
-        assert!(ps <= u64::MAX as u128, "a transfer of more than 213 days");
-        Span::from_ps(ps as u64)
+        if ps > u64::MAX as u128 { Span::MAX } else { Span::from_ps(ps as u64) }
     }
 }
 
@@ -189,6 +188,7 @@ mod tests {
         assert_eq!(Rate::new(667_000_000).time(Bytes::new(4_480)).as_ps(), 6_716_642);
         assert_ne!(Rate::new(667_000_000).time(Bytes::new(1)), Rate::new(1_000_000_000).time(Bytes::new(1)));
         assert_ne!(Rate::new(1_600_000_000).time(Bytes::new(1)), Span::ZERO);
+        assert_eq!(Rate::new(1).time(Bytes::new(1 << 40)), Span::MAX, "35,000 years");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Simulated time in integer picoseconds.
 //!
 //! Picoseconds, because one byte at 667 MB/s takes 1,499.25 ps: with whole nanoseconds 667 MT/s and
-//! 1 GT/s become the same bus. 2^64 ps are 213 days.
+//! 1 GT/s become the same bus. 2^64 ps are 213 days: sums that would be longer stay there, at [`Time::MAX`] and
+//! [`Span::MAX`], so whatever lies beyond the end of time has one name, and a run that comes to it can say so.
 
 use std::fmt;
 use std::iter::Sum;
@@ -18,8 +19,10 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// The end of time: later than any event.
+    /// Later than any moment at which something happens: where everything lies that would come after the end of time.
     pub const MAX: Self = Self(u64::MAX);
+    /// The last moment of simulated time.
+    pub const END: Self = Self(u64::MAX - 1);
 
     /// The time `ps` picoseconds after the start.
     #[must_use]
@@ -134,7 +137,7 @@ impl Add<Span> for Time {
     type Output = Self;
     #[inline]
     fn add(self, rhs: Span) -> Self {
-        Self(self.0 + rhs.0)
+        Self(self.0.saturating_add(rhs.0))
     }
 }
 
@@ -157,14 +160,14 @@ impl Add for Span {
     type Output = Self;
     #[inline]
     fn add(self, rhs: Self) -> Self {
-        Self(self.0 + rhs.0)
+        Self(self.0.saturating_add(rhs.0))
     }
 }
 
 impl AddAssign for Span {
     #[inline]
     fn add_assign(&mut self, rhs: Self) {
-        self.0 += rhs.0;
+        *self = *self + rhs;
     }
 }
 
@@ -186,7 +189,7 @@ impl Mul<u64> for Span {
     type Output = Self;
     #[inline]
     fn mul(self, rhs: u64) -> Self {
-        Self(self.0 * rhs)
+        Self(self.0.saturating_mul(rhs))
     }
 }
 
@@ -230,6 +233,19 @@ mod tests {
         assert_eq!(Span::from_ps(6_716_642).to_string(), "6.717us");
         assert_eq!(Span::ZERO.to_string(), "0ps");
         assert_eq!(Span::from_ms(1500).to_string(), "1.5s");
+    }
+
+    #[test]
+    fn time_ends_and_does_not_begin_anew() {
+        let day = Span::from_secs(86_400);
+        assert_eq!(Time::ZERO + day * 213, Time::from_ps(213 * 86_400 * 1_000_000_000_000));
+        assert_eq!(Time::ZERO + day * 213 + day, Time::MAX);
+        assert_eq!(Time::MAX + day, Time::MAX);
+        assert_eq!((day * 300, day * 200 + day * 200), (Span::MAX, Span::MAX));
+        assert_eq!([day * 150, day * 150].into_iter().sum::<Span>(), Span::MAX);
+        let mut span = day * 213;
+        span += day;
+        assert_eq!(span, Span::MAX);
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod fold;
 mod gather;
 mod log;
 mod mapping;
+mod memory;
 mod model;
 mod mount;
 mod page_map;

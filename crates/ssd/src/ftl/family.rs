@@ -56,6 +56,26 @@ impl Ftl {
         }
     }
 
+    /// Bytes that the FTL of a device takes, with everything written.
+    pub(crate) fn memory(resolved: &Resolved) -> u64 {
+        match resolved.ftl.kind {
+            FtlKind::Page => PageFtl::memory(resolved),
+            FtlKind::Hydra => HydraFtl::memory(resolved),
+            FtlKind::Bast | FtlKind::Fast => HybridFtl::memory(resolved),
+            FtlKind::Chang => ChangFtl::memory(resolved),
+        }
+    }
+
+    /// Bytes that a mount of what has been written takes besides.
+    pub(crate) fn memory_of_mount(resolved: &Resolved) -> u64 {
+        match resolved.ftl.kind {
+            FtlKind::Page => PageFtl::memory_of_mount(resolved),
+            FtlKind::Hydra => HydraFtl::memory_of_mount(resolved),
+            FtlKind::Bast | FtlKind::Fast => HybridFtl::memory_of_mount(resolved),
+            FtlKind::Chang => ChangFtl::memory_of_mount(resolved),
+        }
+    }
+
     /// The time that reading this state takes.
     pub(crate) fn scan_time<S: Sector>(resolved: &Resolved, media: &Media<S>, second: Option<&Media<S>>) -> Span {
         match resolved.ftl.kind {

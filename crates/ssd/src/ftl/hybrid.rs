@@ -20,6 +20,7 @@ mod fold;
 mod holes;
 mod ideal;
 mod logs;
+mod memory;
 mod merge;
 mod mount;
 mod policy;

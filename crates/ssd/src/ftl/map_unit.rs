@@ -17,6 +17,7 @@ mod dftl;
 mod dtl;
 mod fmmu;
 mod layout;
+mod memory;
 mod mshrs;
 mod software;
 mod spec;
@@ -33,6 +34,7 @@ pub use choice::MapSpec;
 pub use costs::{CostSpec, Costs};
 pub use counters::{Counters, Parts};
 pub use layout::Layout;
+pub(crate) use memory::memory;
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
 pub use table::Table;
 

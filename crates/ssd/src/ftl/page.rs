@@ -135,11 +135,15 @@ impl PageFtl {
             wear: resolved.ftl.wear.clone(),
             copy_back: resolved.copy_back,
             units: resolved.units,
-            mapping: Mapping::new(resolved.units),
+            // Recovery brings it.
+            mapping: Mapping::new(0),
             blocks: Blocks::new(&geometry),
             sets: sets
                 .iter()
-                .map(|set| (0..groups).filter(|pool| set.contains(&DieId::new(pool / geometry.groups()))).collect())
+                .map(|set| {
+                    let of_die = |die: &DieId| (die.get() * geometry.groups())..((die.get() + 1) * geometry.groups());
+                    set.iter().flat_map(of_die).collect()
+                })
                 .chain([(groups..pools.len() as u32).collect()])
                 .collect(),
             homeless: vec![VecDeque::new(); sets.len() + 1],
@@ -163,6 +167,24 @@ impl PageFtl {
         };
         ftl.recover(resolved, media);
         ftl
+    }
+
+    /// Bytes that the FTL of a device takes.
+    pub(crate) fn memory(resolved: &Resolved) -> u64 {
+        let geometry = &resolved.geometry;
+        let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let kinds = if resolved.map_pages.count > 0 { 2 } else { 1 };
+        let pools = kinds * groups * Pool::memory(geometry, resolved.ftl.wear.dynamic);
+        // The pools of each set, for placement and for writes that wait.
+        let members: u64 = resolved.host.queues.sets.iter().map(|set| set.len() as u64).sum();
+        let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
+        let reading = u64::from(geometry.die_count()) * size_of::<Option<(Handle<List>, Handle<Command>)>>() as u64;
+        mapping::memory(resolved) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
+    }
+
+    /// Bytes that a mount takes besides: what has been programmed, by its age.
+    pub(crate) fn memory_of_mount(resolved: &Resolved) -> u64 {
+        crate::memory::growing(u64::from(resolved.geometry.superblock_count()), 24)
     }
 
     /// Mapping units the host can address.

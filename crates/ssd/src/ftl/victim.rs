@@ -113,6 +113,13 @@ impl Victims {
         }
     }
 
+    /// Bytes of the victims of all pools.
+    pub(crate) fn memory(geometry: &Geometry) -> u64 {
+        let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let superblocks = u64::from(geometry.superblock_count());
+        Minima::memory(pools, u64::from(geometry.blocks)) + AgeOrder::memory(pools, superblocks) + pools * 8
+    }
+
     /// A superblock becomes a candidate.
     pub(crate) fn close(&mut self, pool: u32, superblock: SuperblockId, valid: u32) {
         let group = pool - self.first_pool;

@@ -46,7 +46,7 @@ impl Link {
 
     /// Time it worked until `now`: what is promised beyond is one stretch without a gap.
     pub(crate) fn busy(&self, now: Time) -> Span {
-        self.free.iter().fold(self.busy, |busy, free| busy - free.saturating_since(now))
+        self.free.iter().fold(self.busy, |busy, free| busy.saturating_sub(free.saturating_since(now)))
     }
 
     /// Forgets what was on the way, or what was counted.

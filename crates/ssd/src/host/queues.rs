@@ -49,6 +49,13 @@ pub(crate) struct Queues<S> {
 }
 
 impl<S> Queues<S> {
+    /// Bytes that they take while nothing waits, with the dies of each set.
+    pub(crate) fn memory(resolved: &ResolvedQueues) -> u64 {
+        let queue = size_of::<Queue<S>>() + size_of::<crate::spec::ResolvedQueue>() + 2 * size_of::<u16>();
+        let dies: usize = resolved.sets.iter().map(Vec::len).sum();
+        (resolved.queues.len() * queue + dies * size_of::<flash::units::DieId>()) as u64
+    }
+
     pub(crate) fn new(resolved: &ResolvedQueues) -> Self {
         let queue = |queue: &crate::spec::ResolvedQueue| Queue {
             waiting: VecDeque::new(),

@@ -18,7 +18,7 @@ impl fmt::Display for ParsePreconditionError {
         write!(
             f,
             "`{text}` is no way to prepare a disk: write fill, preload:PIECE:EXTENT (e.g. preload:26KiB:2GiB), \
-             random:xN (e.g. random:x2) or steady"
+             random:xN (N above 0, at most 1000, e.g. random:x2) or steady"
         )
     }
 }
@@ -58,7 +58,7 @@ fn preload(piece: &str, extent: &str) -> Option<Precondition> {
 }
 
 fn random(times: f64) -> Option<Precondition> {
-    (times > 0.0 && times.is_finite()).then_some(Precondition::RandomOverwrite(times))
+    (times > 0.0 && times <= super::MOST_TIMES).then_some(Precondition::RandomOverwrite(times))
 }
 
 impl<'de> Deserialize<'de> for Precondition {
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn steps_are_read_as_they_are_written() {
-        for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "steady"] {
+        for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "random:x1000", "steady"] {
             assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
         }
         for wrong in [
@@ -89,6 +89,9 @@ mod tests {
             "random:x0",
             "random:xinf",
             "random:x-1",
+            "random:x1e30",
+            "random:x1001",
+            "random:xnan",
             "Fill",
             "preload",
             "preload:0B:1GiB",

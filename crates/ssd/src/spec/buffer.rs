@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::resolve::Faults;
-use super::{ResolvedHydra, Spec};
+use super::{FtlKind, ResolvedHydra, Spec};
 
 /// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -122,14 +122,20 @@ impl Spec {
         let buffer = self.buffer.as_ref()?;
         let unit = u64::from(geometry.sectors) * SECTOR.get();
         let units = buffer.size.get() / unit;
-        if units == 0 || units > u64::from(u32::MAX / 2) {
-            let message = format!("{} is not between one mapping unit ({}) and 2^31", buffer.size, Bytes::new(unit));
+        let most = u64::from(u32::MAX / 2);
+        if units == 0 {
+            let message = format!("{} is less than a mapping unit of {}", buffer.size, Bytes::new(unit));
             faults.add("buffer.size", message, "use a multiple of the mapping unit, or leave [buffer] out");
+        } else if units > most {
+            let message = format!("{} is more than {most} mapping units", buffer.size);
+            faults.add("buffer.size", message, format!("use at most {}", Bytes::new(most * unit)));
         }
         let whole = buffer.policy == BufferPolicy::Superblock;
-        if buffer.high.get() > 1.0 || (buffer.low > buffer.high && !whole) {
-            let message = format!("writes back from {} down to {}", buffer.high, buffer.low);
-            faults.add("buffer.high", message, "use low <= high <= 100%");
+        if buffer.high.get() > 1.0 {
+            faults.add("buffer.high", format!("is {} of the buffer", buffer.high), "use low <= high <= 100%");
+        } else if buffer.low > buffer.high && !whole {
+            let message = format!("is {}, above buffer.high of {}", buffer.low, buffer.high);
+            faults.add("buffer.low", message, "use low <= high <= 100%");
         }
         if buffer.flush == FlushPolicy::Log && !(whole && hydra.is_some()) {
             let message = "is \"log\", which only Hydra's FTL has, for a buffer of superblocks";
@@ -172,6 +178,8 @@ impl Spec {
             }
             (Some(size), None) => size.get() / unit,
             (None, Some(hydra)) => u64::from(hydra.rows()),
+            // What is wrong with the FTL is said there.
+            (None, None) if self.ftl.kind == FtlKind::Hydra => return None,
             (None, None) => {
                 faults.add("buffer.superblock", "is missing", "say what leaves the buffer together, e.g. \"1MiB\"");
                 return None;

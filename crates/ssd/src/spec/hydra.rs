@@ -192,6 +192,11 @@ impl Spec {
     pub(super) fn hydra(&self, geometry: &Geometry, faults: &mut Faults) -> Option<(ResolvedHydra, u32)> {
         let hydra = self.ftl.hydra.clone().unwrap_or_default();
         let spares = hydra.spare_blocks.unwrap_or_else(|| (geometry.blocks / 50).max(2));
+        if spares >= geometry.blocks {
+            let message = format!("{spares} of the {} blocks of a die are spare", geometry.blocks);
+            faults.add("ftl.hydra.spare-blocks", message, format!("use at most {}", geometry.blocks / 2));
+            return None;
+        }
         let mut layout = Layout {
             buses: self.flash.gang,
             chips: hydra.chips,

@@ -35,6 +35,20 @@ impl Spec {
     /// The same where there are log blocks and a reserve beside the data blocks.
     pub(super) fn log_units(&self, geometry: &Geometry, path: &str, units: u64, faults: &mut Faults) -> Option<u32> {
         let most = self.ftl.log.most_units(geometry);
+        if most == 0 {
+            let (blocks, all) = (self.ftl.log.blocks, geometry.superblock_count());
+            let message = format!(
+                "of {all} blocks in all {blocks} are log blocks and {} are kept for merges: nothing is left for the host",
+                self.ftl.log.reserve()
+            );
+            let path = match &self.ftl.log {
+                log if *log == LogSpec::default() => self.blocks_key(),
+                log if log.parallel > log.blocks => "ftl.log.parallel",
+                _ => "ftl.log.blocks",
+            };
+            faults.add(path, message, "give the array more blocks, or the log fewer blocks or merges");
+            return None;
+        }
         if units == 0 || units > most {
             let unit = u64::from(geometry.sectors) * SECTOR.get();
             let message = format!(

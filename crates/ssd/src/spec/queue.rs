@@ -1,5 +1,7 @@
 //! Submission queues: how many, what is taken from each, and where in flash their writes may go.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use flash::nand::Geometry;
 use flash::units::{Bytes, DieId, SECTOR};
 use schemars::JsonSchema;
@@ -124,13 +126,19 @@ impl Spec {
         let mut queues = Vec::new();
         let plain = vec![QueueSpec::default(); self.host.queues.unwrap_or(1).min(MOST_QUEUES as u32) as usize];
         let described = if self.host.queue.is_empty() { &plain } else { &self.host.queue };
-        for (i, queue) in described.iter().enumerate() {
-            let dies = dies(queue, i, geometry, faults);
-            let set = sets.iter().position(|set| *set == dies).unwrap_or_else(|| {
-                sets.push(dies);
-                sets.len() - 1
-            });
-            queues.push(ResolvedQueue { weight: queue.weight.unwrap_or(1), depth: queue.depth, set: set as u32 });
+        let mut known = BTreeMap::from([(sets[0].clone(), 0)]);
+        for (i, queue) in described.iter().take(MOST_QUEUES).enumerate() {
+            let confined = queue.channels.is_some() || queue.dies.is_some();
+            let set = if confined {
+                let dies = dies(queue, i, geometry, faults);
+                *known.entry(dies).or_insert_with_key(|dies| {
+                    sets.push(dies.clone());
+                    sets.len() as u32 - 1
+                })
+            } else {
+                0
+            };
+            queues.push(ResolvedQueue { weight: queue.weight.unwrap_or(1), depth: queue.depth, set });
         }
         if sets.len() > 1 {
             self.check_reach(geometry, units, &sets, &queues, faults);
@@ -147,8 +155,9 @@ impl Spec {
         queues: &[ResolvedQueue],
         faults: &mut Faults,
     ) {
-        let reached = |die: &DieId| queues.iter().any(|queue| sets[queue.set as usize].contains(die));
-        let dies: Vec<DieId> = sets[0].iter().copied().filter(reached).collect();
+        let used: BTreeSet<u32> = queues.iter().map(|queue| queue.set).collect();
+        let reached: BTreeSet<DieId> = used.iter().flat_map(|set| &sets[*set as usize]).copied().collect();
+        let dies: Vec<DieId> = reached.into_iter().collect();
         let room = self.map_pages(geometry, units).room(geometry, &dies);
         let dies = dies.len();
         if u64::from(units) > room {
@@ -173,17 +182,19 @@ fn dies(queue: &QueueSpec, number: usize, geometry: &Geometry, faults: &mut Faul
             faults.add(&format!("host.queue[{number}].{name}"), message, format!("use 0 to {}", count - 1));
         }
     };
-    let all = (0..geometry.die_count()).map(DieId::new);
+    let all = 0..geometry.die_count();
     match (&queue.channels, &queue.dies) {
         (Some(channels), _) => {
             unknown("channels", "channel", channels, geometry.channels);
-            all.filter(|die| channels.contains(&geometry.channel_of(*die).get())).collect()
+            let channels: BTreeSet<u32> = channels.iter().copied().collect();
+            all.map(DieId::new).filter(|die| channels.contains(&geometry.channel_of(*die).get())).collect()
         }
         (None, Some(dies)) => {
             unknown("dies", "die", dies, geometry.die_count());
-            all.filter(|die| dies.contains(&die.get())).collect()
+            let dies: BTreeSet<u32> = dies.iter().copied().collect();
+            dies.into_iter().filter(|die| all.contains(die)).map(DieId::new).collect()
         }
-        (None, None) => all.collect(),
+        (None, None) => all.map(DieId::new).collect(),
     }
 }
 

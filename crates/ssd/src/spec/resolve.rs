@@ -2,7 +2,7 @@
 
 use flash::backend::{Config, ModeTimes, Timing, Transfer, Units};
 use flash::fault::Fault;
-use flash::nand::{Geometry, GeometryError, Part};
+use flash::nand::{Geometry, GeometryError, Part, PartError};
 use flash::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
 
 use super::{
@@ -124,7 +124,11 @@ impl Spec {
         }
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let Some(geometry) = self.geometry(&part, &mut faults) else { return Err(faults.0) };
-        let rate = Rate::new(part.bus.rate.get() * u64::from(self.flash.width / 8));
+        self.check_against(&geometry, part.timing.one_shot, &mut faults);
+        if !faults.0.is_empty() {
+            return Err(faults.0);
+        }
+        let rate = Rate::new(part.bus.rate.get().saturating_mul(u64::from(self.flash.width / 8)));
         let timing = Timing::new(&part, &geometry, rate, self.flash.cache_mode);
         let timing = timing.map_err(|e| faults.add("flash.pages", e.to_string(), "change pages or the part")).ok();
         let (hydra, units) = match self.ftl.kind {
@@ -208,6 +212,7 @@ impl Spec {
             faults.positive(path, value.unwrap_or(1));
         }
         self.check_units(faults);
+        self.check_limits(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;
             faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
@@ -225,8 +230,7 @@ impl Spec {
             );
         }
         if self.ftl.gc.stop <= self.ftl.gc.start {
-            let message =
-                format!("{} free superblocks, where collection starts at {}", self.ftl.gc.stop, self.ftl.gc.start);
+            let message = format!("{} free superblocks, where ftl.gc.start is {}", self.ftl.gc.stop, self.ftl.gc.start);
             faults.add("ftl.gc.stop", message, format!("use at least {}", self.ftl.gc.start.saturating_add(1)));
         }
         let faulty = &self.flash.faults;
@@ -291,7 +295,12 @@ impl Spec {
         part.bus.rate = flash.lane_rate.unwrap_or(part.bus.rate);
         if faults.0.is_empty() {
             for error in part.validate() {
-                faults.add("flash.part", error.to_string(), "correct the part's description");
+                match error {
+                    PartError::TooLarge { pages } => {
+                        faults.0.push(self.too_large(&part, pages, u128::from(u32::MAX), "pages on each die"));
+                    }
+                    error => faults.add("flash.part", error.to_string(), "correct the part's description"),
+                }
             }
         }
         Some(part)
@@ -308,11 +317,26 @@ impl Spec {
             [self.flash.channels, self.flash.chips, self.flash.gang, shape.dies_per_chip, shape.planes_per_die];
         // One more block in each plane makes the array larger by so much.
         let row = planes.into_iter().map(u64::from).fold(shape.block().get(), u64::saturating_mul);
-        let blocks = size.get().checked_div(row).filter(|blocks| *blocks > 0 && size.get().is_multiple_of(row));
-        let blocks = blocks.and_then(|blocks| u32::try_from(blocks).ok());
-        if blocks.is_none() {
+        if row == 0 {
+            // That nothing is there is said at the key that says so.
+            return None;
+        }
+        let row_size = Bytes::new(row);
+        if size.get() < row {
+            let message = format!("{size} is less than a block in each plane, {row_size}");
+            faults.add("flash.size", message, format!("use at least {row_size}, or fewer channels and chips"));
+            return None;
+        }
+        if !size.get().is_multiple_of(row) {
             let message = format!("{size} is not a whole number of blocks in each plane");
-            faults.add("flash.size", message, format!("use a multiple of {}", Bytes::new(row)));
+            faults.add("flash.size", message, format!("use a multiple of {row_size}"));
+            return None;
+        }
+        let blocks = u32::try_from(size.get() / row).ok();
+        if blocks.is_none() {
+            let message = format!("{size} is {} blocks in each plane", size.get() / row);
+            let most = Bytes::new(row.saturating_mul(u64::from(u32::MAX)));
+            faults.add("flash.size", message, format!("use at most {most}, or more channels and chips"));
         }
         blocks
     }
@@ -360,8 +384,7 @@ impl Spec {
         );
         geometry
             .map_err(|error| {
-                let path = if matches!(error, GeometryError::UnitTooLarge(_)) { "ftl.map-unit" } else { "flash" };
-                faults.add(path, error.to_string(), "change the dimensions of the array or the mapping unit");
+                faults.0.push(self.impossible(&error, part, "ftl.map-unit"));
             })
             .ok()
     }
@@ -380,7 +403,16 @@ impl Spec {
             1,
             u32::try_from(row).unwrap_or(u32::MAX),
         );
-        geometry.map_err(|error| faults.add("flash", error.to_string(), "change the dimensions of the array")).ok()
+        geometry.map_err(|error| faults.0.push(self.impossible(&error, part, "flash.gang"))).ok()
+    }
+
+    /// The fault of an impossible shape; `unit` is the key that makes mapping units large.
+    fn impossible(&self, error: &GeometryError, part: &Part, unit: &str) -> Fault {
+        match error {
+            GeometryError::TooLarge(slots) => self.too_large(part, *slots, u128::from(u32::MAX - 1), "mapping units"),
+            GeometryError::UnitTooLarge(_) => Fault::new(unit, error.to_string(), "make it smaller"),
+            _ => Fault::new("flash", error.to_string(), "change the dimensions of the array"),
+        }
     }
 
     /// The translation pages for so many units.
@@ -416,6 +448,10 @@ impl Spec {
         let spare = pages.room(geometry, &dies);
         if units == 0 {
             faults.add(path, "nothing is left for the host", "leave it some of the flash");
+            return None;
+        }
+        if spare == 0 {
+            faults.0.push(self.no_room(geometry, pages.quotas(geometry).into_iter().max().unwrap_or(0)));
             return None;
         }
         if units > spare {

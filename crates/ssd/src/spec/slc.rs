@@ -1,7 +1,7 @@
 //! A second kind of flash in the description of a device: `[slc]`, and the FTL that has a use for it.
 
 use flash::backend::{Arbitration, Config, Timing, Transfer, Units};
-use flash::nand::{Geometry, Part};
+use flash::nand::{Geometry, Part, PartError};
 use flash::units::{Bytes, Rate, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -100,6 +100,16 @@ impl Spec {
         let most =
             u64::from(geometry.superblock_count().saturating_sub(spare)) * u64::from(geometry.superblock_slots());
         let sectors = u64::from(geometry.sectors);
+        if most == 0 {
+            let message = format!(
+                "{} blocks in all, of which {spare} are kept to write and to copy to: nothing is left for the host",
+                geometry.superblock_count()
+            );
+            let density = self.ftl.chang.as_ref().is_some_and(|chang| chang.density.is_some());
+            let path = if density { "ftl.chang.density.extra" } else { self.blocks_key() };
+            faults.add(path, message, format!("give the array more than {spare} blocks"));
+            return None;
+        }
         if units == 0 || units > most || units * sectors >= 1 << 31 {
             let unit = sectors * SECTOR.get();
             let message = format!(
@@ -122,7 +132,15 @@ impl Spec {
         part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
         (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
         part.bus.rate = slc.lane_rate.unwrap_or(part.bus.rate);
+        if slc.pages == Some(0) {
+            faults.positive("slc.pages", 0);
+            return None;
+        }
         let block = part.geometry.block().get();
+        if block == 0 {
+            faults.add("slc.custom-part.geometry", "a block holds nothing", "give it pages, and pages a size");
+            return None;
+        }
         part.geometry.blocks_per_plane = match (slc.size, slc.blocks) {
             (Some(size), None) if size.get().is_multiple_of(block) && size.get() / block <= 1 << 22 => {
                 (size.get() / block) as u32
@@ -147,10 +165,18 @@ impl Spec {
             return None;
         }
         for error in part.validate() {
-            faults.add("slc.part", error.to_string(), "correct the part's description");
+            match error {
+                PartError::TooLarge { pages } => {
+                    let path = if slc.size.is_some() { "slc.size" } else { "slc.blocks" };
+                    let message = format!("there are {pages} pages, and at most {} can be numbered", u32::MAX);
+                    faults.add(path, message, "make it smaller");
+                }
+                error => faults.add("slc.part", error.to_string(), "correct the part's description"),
+            }
         }
         if part.timing.one_shot > 1 || part.geometry.page.get() > 64 * SECTOR.get() {
-            let message = "its pages are no logs of sectors: one is programmed at a time, and holds 64 sectors at most";
+            let message =
+                "its pages are no logs of sectors: one page is programmed at a time, and holds 64 sectors at most";
             faults.add("slc.part", message, "choose another part");
         }
         if !faults.0.is_empty() {

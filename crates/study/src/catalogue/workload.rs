@@ -1,7 +1,6 @@
 //! From the name of a workload to requests that can be run.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use flash::units::Sectors;
@@ -10,7 +9,7 @@ use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
 use workload::{Source, SourceError, fio};
 
-use crate::config::{Document, Fault, Faults};
+use crate::config::{Document, Fault, Faults, limited};
 
 /// A part of a workload that begins when all requests of the one before it have completed.
 pub struct Stage {
@@ -92,7 +91,7 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
     Ok(match (kind, inside) {
         (Some("fio"), Some((_, text))) => WorkloadFile::Jobs(path.to_owned(), (*text).to_owned()),
         (Some("fio"), None) => {
-            let text = fs::read_to_string(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
+            let text = limited::read_text(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
             WorkloadFile::Jobs(path.to_owned(), text)
         }
         (_, Some((_, text))) => WorkloadFile::Described(Document::parse(path, (*text).to_owned())?),
@@ -217,7 +216,7 @@ mod tests {
     fn faults_name_their_file_and_key() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("w.toml");
-        fs::write(&path, "name = \"w\"\nreqests = 10\n[[stream]]\nreads = 70\n").expect("written");
+        std::fs::write(&path, "name = \"w\"\nreqests = 10\n[[stream]]\nreads = 70\n").expect("written");
         let Err(failure) = open(&path.to_string_lossy()) else { panic!("it is faulty") };
         let text = failure.to_string();
         assert!(text.contains("w.toml:2: reqests: is not a known key; did you mean `requests`?"), "{text}");

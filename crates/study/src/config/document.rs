@@ -4,7 +4,6 @@
 //! taken out, and the rest is tried again, until nothing is left to complain about.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -12,6 +11,7 @@ use serde_path_to_error::Segment;
 use toml::de::DeTable;
 use toml::{Table, Value};
 
+use super::limited;
 use super::place::{Step, joined, line_at, line_of, split};
 use super::suggest::{expected, nearest};
 use super::{Fault, Faults};
@@ -50,7 +50,7 @@ impl Document {
             message,
             remedy: remedy.to_owned(),
         };
-        let bytes = fs::read(path).map_err(|error| whole(format!("cannot be read: {error}"), "check its name"))?;
+        let bytes = limited::read(path).map_err(|error| whole(format!("cannot be read: {error}"), "check its name"))?;
         let source = String::from_utf8(bytes).map_err(|error| Fault {
             line: Some(
                 error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count() + 1,

@@ -142,7 +142,7 @@ mod tests {
             b"PAR1",
             b"PAR1flashloom request logPAR1",
             b"PAR1flashloom request log\xFF\xFF\xFF\xFFPAR1",
-            &ZSTD,
+            b"flashloom media\n",
             &zstd::encode_all(&b"dear diary"[..], 1).expect("compressed"),
         ];
         for text in foreign {

@@ -1,5 +1,6 @@
 //! A run under way: requests go in, completions come out, and every one of them is accounted for.
 
+use flash::backend::{Op, Tally};
 use flash::io::Io;
 use flash::units::{Sectors, Span, Time};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
@@ -28,8 +29,10 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     ledger: u64,
     pub(super) outstanding: u64,
     pub(super) now: Time,
-    /// When a request was last submitted or completed.
-    last_sign: Time,
+    /// When a request was last submitted or completed, and how many events the device had handled then.
+    last_sign: (Time, u64),
+    /// Events without such a sign after which a request counts as lost.
+    patience: u64,
     before: Counters,
     series: Series,
     pub(super) result: Collected,
@@ -39,6 +42,23 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
 fn entry(tag: Tag) -> u64 {
     let x = (tag + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ (x >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
+}
+
+/// Events without a sign after which a request has been lost, for a drive with so many sectors in units of so many.
+fn patience(capacity: Sectors, unit: Sectors) -> u64 {
+    (capacity.get() / unit.get().max(1)).max(64).saturating_mul(LOST_AFTER)
+}
+
+/// True if a sum of busy times has come to the end of what a span can hold.
+fn is_beyond_telling(counters: &Counters) -> bool {
+    let second = counters.second.iter().map(|second| &second.flash);
+    let accounts = std::iter::once(&counters.flash).chain(second);
+    Op::ALL.into_iter().any(|op| {
+        accounts.clone().any(|account| {
+            let Tally { array, bus, .. } = account.op(op);
+            array == Span::MAX || bus == Span::MAX
+        })
+    })
 }
 
 /// Whose requests are under way.
@@ -91,6 +111,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         let before = drive.counters();
         Self {
             capacity: drive.capacity(),
+            patience: patience(drive.capacity(), drive.discard_granularity()),
             drive,
             payload,
             left: runner.limit.unwrap_or(u64::MAX),
@@ -102,7 +123,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             ledger: 0,
             outstanding: 0,
             now: before.at,
-            last_sign: before.at,
+            last_sign: (before.at, before.events),
             series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
             before,
             result: Collected::default(),
@@ -177,7 +198,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.left -= 1;
         self.outstanding += 1;
         self.ledger = self.ledger.wrapping_add(entry(tag));
-        self.last_sign = self.now;
+        self.last_sign = (self.now, self.drive.events());
         Ok(())
     }
 
@@ -186,20 +207,22 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     #[inline]
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = self.series.due();
-        let to = due.map_or(to, |due| due.min(to));
+        let to = due.map_or(to, |due| due.min(to)).min(Time::END);
         self.now = self.drive.advance(to, &mut self.completions);
         if self.now > LAST {
-            return Err(RunError::EndOfTime { completed: self.result.completed });
+            return Err(self.end_of_time());
         }
         let finished = self.completions.len() as u64;
         if finished > 0 {
-            self.last_sign = self.now;
+            self.last_sign = (self.now, self.drive.events());
             // Taken out while they are looked at, and put back for its memory.
             let mut completions = std::mem::take(&mut self.completions);
             for completion in completions.drain(..) {
                 self.complete(&completion, flows)?;
             }
             self.completions = completions;
+        } else if self.now == Time::END {
+            return Err(self.end_of_time());
         } else if self.outstanding > 0 {
             self.look_for_lost();
         }
@@ -235,10 +258,15 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     fn look_for_lost(&self) {
         let Self { outstanding, now, .. } = self;
         assert!(self.drive.next_event().is_some(), "{outstanding} requests are under way, but nothing is ({now})");
+        let events = self.drive.events().saturating_sub(self.last_sign.1);
         assert!(
-            now.saturating_since(self.last_sign) < LOST_AFTER,
-            "{outstanding} requests are under way, but none was submitted or completed for {LOST_AFTER} ({now})"
+            events < self.patience,
+            "{outstanding} requests are under way, but none was submitted or completed for {events} events ({now})"
         );
+    }
+
+    fn end_of_time(&self) -> RunError {
+        RunError::EndOfTime { outstanding: self.outstanding, last_sign: self.last_sign.0 }
     }
 
     pub(super) fn finish(
@@ -251,9 +279,15 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             return Err(RunError::Empty);
         }
         assert!(self.ledger == 0, "the tags that came back are not those that were handed in");
+        if self.drive.next_event() == Some(Time::MAX) {
+            return Err(self.end_of_time());
+        }
         let after = self.drive.counters();
         self.series.finish(after.clone());
         let settled = settle.and_then(|at_most| self.settle(at_most));
+        if [Some(&after), settled.as_ref()].into_iter().flatten().any(is_beyond_telling) {
+            return Err(RunError::BusyTime);
+        }
         let counters = (self.before, after, settled);
         Ok(RunResult::new(self.result, pacing, counters, self.series, flows))
     }
@@ -262,7 +296,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     fn settle(&mut self, at_most: Span) -> Option<Counters> {
         let deadline = until(self.now, Some(at_most));
         while let Some(next) = self.drive.next_event() {
-            if next > deadline {
+            if next > deadline || next == Time::MAX {
                 return None;
             }
             self.drive.advance(next, &mut self.completions);

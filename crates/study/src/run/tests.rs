@@ -143,6 +143,105 @@ fn a_lost_request_ends_the_run() {
     let _ = Runner::new().run(&mut drive().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
+/// A drive that is always busy and completes nothing: `step` from one event to the next.
+struct Circles {
+    step: Span,
+    now: Time,
+    events: u64,
+}
+
+impl ssd::Drive<()> for Circles {
+    fn capacity(&self) -> Sectors {
+        Sectors::new(1 << 10)
+    }
+    fn discard_granularity(&self) -> Sectors {
+        Sectors::new(8)
+    }
+    fn submit(&mut self, now: Time, _: ssd::Request<()>) {
+        self.now = now;
+    }
+    fn next_event(&self) -> Option<Time> {
+        Some(self.now + self.step)
+    }
+    fn advance(&mut self, to: Time, _: &mut Vec<ssd::Completion<()>>) -> Time {
+        self.events += (to - self.now).as_ps() / self.step.as_ps();
+        self.now = to;
+        to
+    }
+    fn counters(&self) -> ssd::Counters {
+        ssd::Counters { events: self.events, ..crate::testing::counters_at(self.now) }
+    }
+}
+
+#[test]
+#[should_panic(expected = "2 requests are under way, but none was submitted or completed for")]
+fn a_drive_that_turns_in_circles_is_found_out() {
+    let mut drive = Circles { step: Span::from_us(1), now: Time::ZERO, events: 0 };
+    let _ = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank);
+}
+
+#[test]
+fn a_drive_that_is_slower_than_time_is_long_is_no_fault_of_flashloom() {
+    let mut drive = Circles { step: Span::from_secs(10_000_000), now: Time::ZERO, events: 0 };
+    let error = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank).expect_err("time is over");
+    assert!(matches!(error, RunError::EndOfTime { outstanding: 2, last_sign: Time::ZERO }), "{error:?}");
+    assert!(error.to_string().contains("213 days") && error.to_string().contains("--limit"), "{error}");
+}
+
+/// Runs 60 writes, 60 reads and a flush on a small drive, filled before if that is asked for.
+fn on_a_drive(text: &str, fill: bool) -> Result<RunResult, RunError> {
+    let spec: ssd::Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut drive: ssd::Ssd<()> = ssd::Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
+    if fill {
+        drive.precondition(ssd::Precondition::Fill, &mut |_, _| {});
+        drive.precondition(ssd::Precondition::RandomOverwrite(1.0), &mut |_, _| {});
+    }
+    let kinds = [[IoKind::Write; 60], [IoKind::Read; 60]].concat();
+    let mut source = List::cycle(&kinds, 120, 8, 248, 0, Pacing::Closed { depth: 4 });
+    Runner::new().settle(Span::from_secs(60)).run(&mut drive, &mut source, &mut Blank)
+}
+
+#[test]
+fn a_very_slow_drive_just_simulates() {
+    let flash = "name = 's'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 16, pages = 16";
+    let op = "ftl = { over-provisioning = '45%'";
+    for (slow, wanted) in [
+        // Each request brings its 4 KiB over the bus at a byte a second; the last ones of a link overlap.
+        (format!("{flash}, lane-rate = '1B/s' }}\n{op} }}"), 120 * 4096),
+        (format!("{flash} }}\n{op} }}\nhost = {{ link = {{ rate = '1B/s' }} }}"), 110 * 4096),
+        (format!("{flash} }}\n{op} }}\nhost = {{ link = {{ overhead = '5000s' }} }}"), 110 * 5_000),
+        (format!("{flash}, software-units = '5000s' }}\n{op} }}"), 50 * 5_000),
+        (format!("{flash} }}\n{op}, map = {{ kind = 'table', service = '4000s' }} }}"), 110 * 4_000),
+    ] {
+        for fill in [false, true] {
+            let result = on_a_drive(&slow, fill).unwrap_or_else(|error| panic!("{slow}: {error}"));
+            assert_eq!(result.completed, 120);
+            assert!(result.span() >= Span::from_secs(wanted), "{slow}: {}", result.span());
+        }
+    }
+}
+
+#[test]
+fn a_drive_that_is_too_slow_for_simulated_time_says_so() {
+    let flash = "name = 's'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 16, pages = 16";
+    let op = "ftl = { over-provisioning = '45%'";
+    for slow in [
+        format!("{flash} }}\n{op} }}\nhost = {{ link = {{ overhead = '1000000s' }} }}"),
+        format!("{flash}, software-units = '18446744s' }}\n{op} }}"),
+        format!("{flash} }}\n{op}, map = {{ kind = 'table', service = '18446744s' }} }}"),
+        format!(
+            "{flash} }}\n{op}, map = {{ kind = 'fmmu', cmt = '1KiB', ctp = '64KiB', costs = {{ custom = {{ \
+                 packet = '9000000s', tag = '0s', victim = '0s', entry = '0s', list = '0s', issue = '0s', scan = '0s', \
+                 command = '0s' }} }} }} }}"
+        ),
+    ] {
+        for fill in [false, true] {
+            let error = on_a_drive(&slow, fill).expect_err(&slow);
+            assert!(matches!(error, RunError::EndOfTime { .. }), "{slow}: {error}");
+        }
+    }
+}
+
 #[test]
 #[should_panic(expected = "the tags that came back")]
 fn a_mistaken_tag_ends_the_run() {
@@ -220,7 +319,7 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let late = Time::from_ps(flight::LAST.as_ps() + 1);
     Drive::<()>::advance(&mut drive, late, &mut Vec::new());
     let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
-    assert!(matches!(error, RunError::EndOfTime { completed: 0 }), "{error}");
+    assert!(matches!(error, RunError::EndOfTime { outstanding: 1, .. }), "{error}");
     let mut source = at_times(&[0]);
     assert!(matches!(Runner::new().run(&mut drive, &mut source, &mut Blank), Err(RunError::Source(_))));
     // A duration that ends after the end of time is no end.

@@ -41,7 +41,7 @@ fn prepared<S: Sector>(resolved: &Resolved) -> Ssd<S> {
 
 fn saved<S: Sector>(drive: &Ssd<S>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    write(drive, &mut bytes).expect("memory can be written");
+    save(drive, &mut bytes).expect("memory can be written");
     bytes
 }
 

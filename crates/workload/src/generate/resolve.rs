@@ -16,6 +16,9 @@ use super::zipf::Zipf;
 use crate::fault::Faults;
 use flash::fault::Fault;
 
+/// Sequences of a stream at most: each is kept apart.
+const MOST_SEQUENCES: u32 = 1 << 20;
+
 impl GeneratorSpec {
     /// Checks the description against a device of `capacity` sectors.
     ///
@@ -29,6 +32,9 @@ impl GeneratorSpec {
 /// Builds the generator, or says everything that is wrong with its description.
 pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> Result<Generator, Vec<Fault>> {
     let mut faults = Faults::default();
+    if let Some((message, remedy)) = flash::fault::wrong_name(&spec.name) {
+        faults.add("name", message, remedy);
+    }
     let process = arrivals(&spec.arrivals, &mut faults);
     let left = Left {
         requests: positive("requests", spec.requests, &mut faults),
@@ -73,19 +79,29 @@ fn arrivals(spec: &ArrivalSpec, faults: &mut Faults) -> Option<Process> {
             faults.add("arrivals.depth", "a depth of zero: nothing would ever be issued", "write at least 1");
             None
         }
+        ArrivalSpec::Closed { depth } if depth > crate::source::MOST_DEPTH => {
+            let message = format!("{depth} requests outstanding at once");
+            faults.add("arrivals.depth", message, format!("write 1 to {}", crate::source::MOST_DEPTH));
+            None
+        }
         ArrivalSpec::Closed { depth } => Some(Process::Closed { depth }),
         ArrivalSpec::Fixed { rate } => Some(Process::Fixed { gap: 1e12 / rate.per_second() }),
         ArrivalSpec::Poisson { rate } => Some(Process::Poisson { gap: 1e12 / rate.per_second() }),
         ArrivalSpec::Bursts { length, gap, rate } => {
-            if !(length > 0.0 && length.is_finite()) {
-                faults.add("arrivals.length", format!("bursts of {length} requests"), "write a number above zero");
+            if !(1e-3..=1e9).contains(&length) {
+                faults.add("arrivals.length", format!("bursts of {length} requests"), "write 0.001 to 1e9");
                 return None;
             }
             let process = Process::bursts(length, gap, rate.per_second());
             if process.is_none() {
                 let most = mean_burst(length) / ((mean_burst(length) - 1.0) * gap.as_secs_f64());
                 let message = format!("{rate} cannot be reached with gaps of {gap} inside bursts");
-                faults.add("arrivals.rate", message, format!("write less than {most:.3}/s, or shorten `gap`"));
+                let remedy = if most >= 0.001 {
+                    format!("write less than {most:.3}/s, or shorten `gap`")
+                } else {
+                    "shorten `gap`, or write a smaller `length`".to_owned()
+                };
+                faults.add("arrivals.rate", message, remedy);
             }
             process
         }
@@ -300,7 +316,8 @@ impl Scope<'_> {
         }
         let units = Units { start, count: size / align, length: align };
         if units.count == 0 {
-            let message = format!("the region of {} is smaller than one unit", Bytes::new(size * SECTOR.get()));
+            let message =
+                format!("the region of {} is smaller than one unit of `align`", Bytes::new(size * SECTOR.get()));
             self.add("region", message, format!("make it at least {}", Bytes::new(align * SECTOR.get())));
             return None;
         }
@@ -374,14 +391,19 @@ impl Scope<'_> {
                 self.add("address.streams", "no sequence at all", "write at least 1");
                 return None;
             }
+            AddressSpec::Sequential { streams } if *streams > MOST_SEQUENCES => {
+                let message = format!("{streams} sequences");
+                self.add("address.streams", message, format!("write 1 to {MOST_SEQUENCES}"));
+                return None;
+            }
             AddressSpec::Sequential { streams } => {
                 room = (units.count / u64::from(*streams) * units.length, "address.streams");
                 // Slices that no request fits into are refused below, not built by the million.
                 Pattern::sequential(units, if largest > room.0 { 1 } else { *streams })
             }
             AddressSpec::Zipf { theta, scrambled } => {
-                if !(*theta > 0.0 && theta.is_finite()) {
-                    self.add("address.theta", format!("a skew of {theta}"), "write a number above zero, e.g. 0.99");
+                if !(1e-6..=100.0).contains(theta) {
+                    self.add("address.theta", format!("a skew of {theta}"), "write 0.000001 to 100, e.g. 0.99");
                     return None;
                 }
                 Pattern::Zipf { ranks: Zipf::new(units.count, *theta), spread: self.spread(*scrambled, units) }
@@ -427,7 +449,7 @@ impl Scope<'_> {
         };
         if largest > room.0 {
             let message = format!("requests of {} do not fit into {}", size(largest), size(room.0));
-            self.add(room.1, message, "make more room, or the requests smaller");
+            self.add(room.1, message, "make more room, or the requests (`size`) smaller");
         }
         (self.faults.len() == before).then_some(pattern)
     }

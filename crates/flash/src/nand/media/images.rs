@@ -21,6 +21,13 @@ pub(super) struct Images {
 }
 
 impl Images {
+    /// Bytes of so many pages of so many entries, with both versions of each.
+    pub(super) fn memory(pages: u32, entries: u32) -> u64 {
+        let image = size_of::<Image>() + size_of::<u32>() * (entries as usize).max(USUAL);
+        // The list of pages has doubled its room.
+        u64::from(pages) * 2 * (image + size_of::<Image>()) as u64
+    }
+
     pub(super) fn stage(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
         if self.pages.len() <= page as usize {
             self.pages.resize_with(page as usize + 1, Default::default);

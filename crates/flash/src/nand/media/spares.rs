@@ -22,9 +22,18 @@ impl Spares {
     /// Those of an array in which nothing has been programmed.
     pub(super) fn new(geometry: &Geometry) -> Self {
         let slots = geometry.slot_count() as usize;
+        if Self::is_narrow(geometry) { Self::Narrow(vec![0; slots * NARROW]) } else { Self::Wide(vec![0; slots]) }
+    }
+
+    /// Bytes that those of an array take.
+    pub(super) fn memory(geometry: &Geometry) -> u64 {
+        let slots = u64::from(geometry.slot_count());
+        slots * if Self::is_narrow(geometry) { NARROW as u64 } else { 8 }
+    }
+
+    const fn is_narrow(geometry: &Geometry) -> bool {
         // No logical number is above that of the slots.
-        let narrow = geometry.sectors >= LARGE && slots < 1 << 24;
-        if narrow { Self::Narrow(vec![0; slots * NARROW]) } else { Self::Wide(vec![0; slots]) }
+        geometry.sectors >= LARGE && geometry.slot_count() < 1 << 24
     }
 
     #[inline]

@@ -6,6 +6,9 @@ use crate::units::Bytes;
 
 use super::Part;
 
+/// The largest page: a thousand times that of any flash there is.
+const MOST_PAGE: Bytes = Bytes::new(16 << 20);
+
 /// Why a part makes no sense. Each names the field and says what to write instead.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -52,6 +55,18 @@ pub enum PartError {
     MultiPlaneOfOne,
     /// More factory bad blocks than blocks.
     AllBad,
+    /// A page that is larger than any flash has.
+    PageTooLarge {
+        /// Its size.
+        page: Bytes,
+    },
+    /// More spare bytes than data.
+    SpareTooLarge {
+        /// Its spare bytes.
+        spare: Bytes,
+        /// Its data.
+        page: Bytes,
+    },
     /// A transfer energy that is negative or no number.
     BusEnergy {
         /// What was given.
@@ -76,6 +91,12 @@ impl fmt::Display for PartError {
             Self::PageNotSectors { page } => {
                 write!(f, "geometry.page of {page} is not a whole number of 512-byte sectors: e.g. \"4KiB\"")
             }
+            Self::PageTooLarge { page } => {
+                write!(f, "geometry.page is {page}: use 512B to {MOST_PAGE}, e.g. \"16KiB\"")
+            }
+            Self::SpareTooLarge { spare, page } => {
+                write!(f, "geometry.spare is {spare}: use at most the page of {page}")
+            }
             Self::TimesPerType { field, given, types } => write!(
                 f,
                 "{field} has {given} times for {types} page types: give one for all types or one for each, lower page first"
@@ -99,10 +120,13 @@ impl fmt::Display for PartError {
                 f.write_str("initial_bad_blocks of 100% or more leaves no block: write a smaller share, e.g. \"2%\"")
             }
             Self::BusEnergy { given } => {
-                write!(f, "electrical.bus_pj_per_byte is {given}: write picojoules per byte, zero or more")
+                write!(f, "electrical.bus_pj_per_byte is {given}: write picojoules per byte, 0 to 1e9")
             }
             Self::Cost { given } => {
-                write!(f, "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, e.g. 3.36 for SLC")
+                write!(
+                    f,
+                    "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, above 0 and at most 1e9, e.g. 3.36 for SLC"
+                )
             }
             Self::TooLarge { pages } => {
                 write!(
@@ -138,6 +162,11 @@ impl Part {
         if geometry.page.sectors().is_none() {
             faults.push(PartError::PageNotSectors { page: geometry.page });
         }
+        if geometry.page > MOST_PAGE {
+            faults.push(PartError::PageTooLarge { page: geometry.page });
+        } else if geometry.spare > geometry.page {
+            faults.push(PartError::SpareTooLarge { spare: geometry.spare, page: geometry.page });
+        }
         self.validate_page_types(&mut faults);
         if self.features.multi_plane && geometry.planes_per_die == 1 {
             faults.push(PartError::MultiPlaneOfOne);
@@ -146,10 +175,10 @@ impl Part {
             faults.push(PartError::AllBad);
         }
         let given = self.electrical.bus_pj_per_byte;
-        if !(given.is_finite() && given >= 0.0) {
+        if !(0.0..=1e9).contains(&given) {
             faults.push(PartError::BusEnergy { given });
         }
-        if let Some(given) = self.cost_per_gib.filter(|given| !(given.is_finite() && *given > 0.0)) {
+        if let Some(given) = self.cost_per_gib.filter(|given| !(*given > 0.0 && *given <= 1e9)) {
             faults.push(PartError::Cost { given });
         }
         let factors = [geometry.pages_per_block, geometry.blocks_per_plane, geometry.planes_per_die];

@@ -67,6 +67,11 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
+    /// Bytes of so many blocks, all of them spare: a leaf of the set is two thirds full.
+    pub(super) const fn memory(count: u64) -> u64 {
+        count * (size_of::<Block>() + size_of::<(u64, u32)>() * 3 / 2) as u64
+    }
+
     /// Blocks of so many dies, none of them spare.
     pub(super) fn new(count: u32, dies: u32, dynamic: bool) -> Self {
         let free = vec![BTreeSet::new(); dies as usize];

@@ -37,6 +37,11 @@ pub(super) struct Chains {
 const NEWER: usize = 0;
 const OLDER: usize = 1;
 
+/// Bytes of the chains of so many logical blocks.
+pub(super) const fn memory(logical: u64) -> u64 {
+    logical * (3 * size_of::<u32>() + size_of::<bool>() + size_of::<[u32; 2]>()) as u64
+}
+
 impl Chains {
     pub(super) fn new(logical: u32, pages: u32, blocks: Blocks) -> Self {
         Self {

@@ -80,6 +80,11 @@ impl DensitySpec {
     }
 }
 
+/// Bytes of the counts of so many logical blocks.
+pub(super) const fn memory(logical: u64) -> u64 {
+    logical * 3 * size_of::<u16>() as u64
+}
+
 /// Which logical blocks are accessed often.
 #[derive(Clone, Debug)]
 pub(super) struct Density {

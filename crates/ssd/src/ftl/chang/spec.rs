@@ -78,6 +78,9 @@ impl Default for ChangSpec {
     }
 }
 
+/// Entries that are looked at for a sector: each look costs time.
+const MOST_PROBES: u32 = 1024;
+
 /// The data of a block.
 pub(super) fn block(geometry: &Geometry) -> Bytes {
     flash::units::SECTOR * (u64::from(geometry.superblock_slots()) * u64::from(geometry.sectors))
@@ -118,6 +121,10 @@ impl ChangSpec {
         if self.hash_entries.is_some_and(|entries| !(4..1 << 26).contains(&entries)) {
             let message = format!("{} entries", self.hash_entries.unwrap_or_default());
             faults.push(Fault::new("ftl.chang.hash-entries", message, "use 4 to 67108863, or leave it out"));
+        }
+        if self.probes > MOST_PROBES {
+            let message = format!("is {}", self.probes);
+            faults.push(Fault::new("ftl.chang.probes", message, format!("use 1 to {MOST_PROBES}")));
         }
         if self.density.is_some() && self.mapping == MappingSpec::Pages {
             let message = "logical blocks are in SLC mode, and pages are mapped";

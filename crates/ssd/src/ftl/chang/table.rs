@@ -62,6 +62,12 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// Bytes of so many entries over so many blocks with so many slots in all.
+    pub(super) const fn memory(entries: u64, blocks: u64, slots: u64) -> u64 {
+        // Of the slots some become virtual before their block is erased.
+        entries * size_of::<Entry>() as u64 + blocks * size_of::<Vec<u32>>() as u64 + slots * size_of::<u32>() as u64
+    }
+
     /// An empty table over so many blocks of so many slots.
     pub(super) fn new(entries: u32, probing: Probing, probes: u32, (blocks, slots): (u32, u32)) -> Self {
         let modulus = largest_prime(entries);

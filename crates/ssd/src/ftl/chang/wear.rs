@@ -26,6 +26,11 @@ pub(super) struct DualPool {
     active: Ordered,
 }
 
+/// Bytes of the pools of so many blocks: a block is in one of two sets, and if it is cold in a third.
+pub(super) const fn memory(blocks: u64) -> u64 {
+    blocks * (2 * size_of::<u32>() + size_of::<bool>() + 3 * size_of::<(u32, u32)>()) as u64
+}
+
 impl DualPool {
     /// All blocks that can be used, by their erases; they begin in the hot pool.
     pub(super) fn new(threshold: u32, every: u32, blocks: u32, usable: impl Iterator<Item = (u32, u32)>) -> Self {

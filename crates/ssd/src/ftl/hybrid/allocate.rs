@@ -39,6 +39,12 @@ pub(super) struct Allocator {
 }
 
 impl Allocator {
+    /// Bytes of the free blocks of all dies.
+    pub(super) fn memory(geometry: &Geometry) -> u64 {
+        let free = u64::from(geometry.superblock_count()) * size_of::<(u64, SuperblockId)>() as u64;
+        free * 3 / 2 + u64::from(geometry.die_count()) * (size_of::<BinaryHeap<()>>() as u64 + 1)
+    }
+
     pub(super) fn new(allocation: Allocation, dynamic: bool, units: Units, geometry: &Geometry) -> Self {
         let dies_per_area = if units == Units::PerChannel { geometry.chips * geometry.dies } else { 1 };
         let areas = geometry.die_count() / dies_per_area;

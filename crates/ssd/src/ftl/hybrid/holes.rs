@@ -14,6 +14,11 @@ pub(super) struct Holes {
 }
 
 impl Holes {
+    /// Bytes if every block has holes.
+    pub(super) fn memory(blocks: u64, pages: u32) -> u64 {
+        blocks * (size_of::<u32>() as u64 + 8 * u64::from(pages.div_ceil(64)))
+    }
+
     pub(super) fn new(blocks: u32, pages: u32) -> Self {
         Self { place: vec![0; blocks as usize], bits: Vec::new(), free: Vec::new(), words: pages.div_ceil(64) as usize }
     }

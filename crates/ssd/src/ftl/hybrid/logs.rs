@@ -88,6 +88,12 @@ pub(super) struct Logs {
 }
 
 impl Logs {
+    /// Bytes of the tables for so many logical blocks, and of so many log blocks.
+    pub(super) fn memory(blocks: u64, pages: u32, logs: u32, merges: u32) -> u64 {
+        let log = size_of::<Option<Log>>() as u64 + u64::from(pages) * size_of::<Entry>() as u64;
+        blocks * size_of::<(Place, LogId)>() as u64 + (u64::from(logs) + u64::from(merges)).min(blocks.max(64)) * log
+    }
+
     pub(super) fn new(blocks: u32, pages: u32, limit: u32, merges: u32) -> Self {
         Self {
             pages,

@@ -118,6 +118,12 @@ impl LogSpec {
         if self.parallel == 0 {
             faults.push(Fault::new("ftl.log.parallel", "is zero", "there must be at least one"));
         }
+        // The number of a log block stands in the tags of its lists, beside their kind.
+        let most = u32::MAX >> 4;
+        if self.blocks > most {
+            let message = format!("{} log blocks", self.blocks);
+            faults.push(Fault::new("ftl.log.blocks", message, format!("use {least} to {most}")));
+        }
         let unit = Bytes::new(u64::from(geometry.sectors) * 512);
         if geometry.slots > 1 {
             let message = format!("a page holds {} mapping units of {unit}, and log blocks map pages", geometry.slots);

@@ -20,6 +20,18 @@ fn of(resolved: &Resolved) -> &ResolvedHydra {
 }
 
 impl HydraFtl {
+    /// Bytes that the FTL of a device takes.
+    pub(crate) fn memory(resolved: &Resolved) -> u64 {
+        let layout = &of(resolved).layout;
+        let map = u64::from(layout.logical) * size_of::<u32>() as u64;
+        Superblocks::memory(layout) + map + u64::from(layout.chips) * 8 + u64::from(layout.superchips) * 64
+    }
+
+    /// Bytes that a mount takes besides: what it finds of the map.
+    pub(crate) fn memory_of_mount(resolved: &Resolved) -> u64 {
+        u64::from(of(resolved).layout.logical) * 2 * size_of::<u32>() as u64
+    }
+
     /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
     pub(crate) fn mount<S: Sector>(resolved: &Resolved, media: &Media<S>) -> Self {
         let hydra = of(resolved);

@@ -57,6 +57,14 @@ pub(super) struct Superblocks {
 }
 
 impl Superblocks {
+    /// Bytes of those of such a device.
+    pub(super) fn memory(layout: &Layout) -> u64 {
+        let (physical, dies) = (u64::from(layout.physical()), u64::from(layout.dies()));
+        let actual = dies * u64::from(layout.superblocks) * size_of::<u32>() as u64;
+        let spares = dies * u64::from(layout.spares) * 2 * size_of::<u32>() as u64;
+        physical * (size_of::<Superblock>() + 2 * size_of::<u32>()) as u64 + actual + spares
+    }
+
     /// Those of a device of which nothing is known yet: all are free, with no block replaced.
     pub(super) fn new(layout: Layout, geometry: &Geometry) -> Self {
         assert!(layout.fits(geometry), "{layout:?} for an array of {geometry:?}");

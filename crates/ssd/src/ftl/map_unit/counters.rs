@@ -64,7 +64,7 @@ impl Counters {
     /// Takes what is still to come of the steps under way, which end at `until`, off the busy times.
     pub(super) fn cut_off(&mut self, now: Time, until: impl Iterator<Item = Option<Time>>) {
         for (busy, until) in self.busy.iter_mut().zip(until) {
-            *busy -= until.map_or(Span::ZERO, |until| until.saturating_since(now));
+            *busy = busy.saturating_sub(until.map_or(Span::ZERO, |until| until.saturating_since(now)));
         }
     }
 

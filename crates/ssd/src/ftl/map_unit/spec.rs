@@ -11,6 +11,9 @@ use super::costs::CostSpec;
 /// Bytes of a map entry.
 pub(super) const ENTRY: u64 = 4;
 
+/// Ways of a set: each of them is looked at for every question.
+const MOST_WAYS: u32 = 1 << 16;
+
 /// How the FTL knows where every unit is.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -300,10 +303,20 @@ impl Check<'_> {
             return;
         }
         // Every core has whole sets of its own.
+        let fits_set = ways <= MOST_WAYS;
+        self.demand(fits_set || key != "cmt", "ways", format!("is {ways}"), format!("set 1 to {MOST_WAYS}"));
+        if !fits_set {
+            return;
+        }
         let step = block.get().saturating_mul(u64::from(ways)).saturating_mul(u64::from(cores));
         let whole = !size.is_zero() && size.get().is_multiple_of(step);
         let message = format!("{size} are not whole sets of {ways} blocks of {block} on each of {cores} cores");
-        self.demand(whole, key, message, format!("set a multiple of {}", Bytes::new(step)));
+        self.demand(
+            whole,
+            key,
+            message,
+            format!("set a multiple of {}, or change `ways` or `block`", Bytes::new(step)),
+        );
         let fits = size.get() / block.get() < 1 << 28;
         self.demand(fits, key, "has more blocks than can be numbered", "make it smaller, or the blocks larger");
     }

@@ -54,6 +54,11 @@ impl Blocks {
         }
     }
 
+    /// Bytes of the table of an array.
+    pub(super) fn memory(geometry: &Geometry) -> u64 {
+        u64::from(geometry.superblock_count()) * size_of::<Info>() as u64 + u64::from(geometry.slot_count()) / 8
+    }
+
     #[inline]
     pub(super) fn state(&self, superblock: SuperblockId) -> State {
         self.info[superblock.index()].state

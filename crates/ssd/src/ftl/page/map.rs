@@ -15,6 +15,11 @@ impl Map {
         Self { entries: vec![UNMAPPED; units as usize] }
     }
 
+    /// Bytes of a map of so many units.
+    pub(super) const fn memory(units: u64) -> u64 {
+        units * size_of::<u32>() as u64
+    }
+
     pub(super) fn len(&self) -> u32 {
         self.entries.len() as u32
     }

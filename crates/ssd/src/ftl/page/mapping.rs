@@ -12,7 +12,8 @@ use super::PageFtl;
 use super::asking::{Asking, Question};
 use super::blocks::State;
 use super::map::Map;
-use crate::ftl::map_unit::{Ask, Asker, Counters};
+use crate::Resolved;
+use crate::ftl::map_unit::{self, Ask, Asker, Counters};
 use crate::ftl::{Flash, Owner, Rest, Service, Unit, full_mask};
 use crate::sabotage::Sabotage;
 
@@ -23,6 +24,16 @@ pub(super) enum Mapping {
     Ram(Map),
     /// A map unit.
     Unit(Box<Asking>),
+}
+
+/// Bytes of the map of a device. While a map unit is started there are the entries as they were found as well, and those of
+/// translation pages that are out of date.
+pub(super) fn memory(resolved: &Resolved) -> u64 {
+    let pages = &resolved.map_pages;
+    let (units, count, entries) = (u64::from(resolved.units), u64::from(pages.count), u64::from(pages.entries));
+    let recovered = Map::memory(count * entries);
+    let unit = map_unit::memory(&resolved.ftl.map, units, count, entries);
+    Map::memory(units + count) + recovered + unit + Map::memory(count)
 }
 
 impl Mapping {

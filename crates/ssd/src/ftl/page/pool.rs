@@ -184,6 +184,13 @@ impl Pool {
         }
     }
 
+    /// Bytes of a pool.
+    pub(super) fn memory(geometry: &Geometry, wear_levelled: bool) -> u64 {
+        let free =
+            if wear_levelled { size_of::<Reverse<(u32, SuperblockId)>>() } else { size_of::<(u32, SuperblockId)>() };
+        size_of::<Self>() as u64 + u64::from(geometry.blocks) * free as u64
+    }
+
     /// True if a copy or an erase is under way or waits for the map unit.
     pub(super) const fn is_moving(&self) -> bool {
         self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0

@@ -34,6 +34,11 @@ impl Minima {
         }
     }
 
+    /// Bytes of the counts of so many pools.
+    pub(in crate::ftl) const fn memory(pools: u64, blocks: u64) -> u64 {
+        (pools * blocks + pools * blocks.div_ceil(CHUNK as u64)) * size_of::<u32>() as u64
+    }
+
     #[inline]
     fn chunk(&self, superblock: u32) -> usize {
         (superblock / self.blocks * self.chunks + superblock % self.blocks / CHUNK) as usize

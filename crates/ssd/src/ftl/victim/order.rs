@@ -26,6 +26,11 @@ impl AgeOrder {
         }
     }
 
+    /// Bytes of the lists of so many pools.
+    pub(super) const fn memory(pools: u64, superblocks: u64) -> u64 {
+        superblocks * size_of::<Link>() as u64 + pools * size_of::<(u32, u32)>() as u64
+    }
+
     pub(super) fn append(&mut self, pool: u32, superblock: u32) {
         let (head, tail) = self.ends[pool as usize];
         self.closings += 1;

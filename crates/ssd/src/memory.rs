@@ -1,0 +1,97 @@
+//! The memory that the simulator takes for a drive, before anything of it is allocated.
+//!
+//! Each structure that grows with a description says beside it how much that is (`memory`), and here it is added up: at its
+//! most, with every mapping unit written and every cache and buffer full. `crates/testkit/tests/memory.rs` compares it
+//! with what is really allocated. What a drive has whatever its description says is in [`FIXED`].
+
+use flash::backend::Backend;
+use flash::nand::{Media, Sector, Stamp};
+use flash::units::Bytes;
+
+use crate::Resolved;
+use crate::buffer;
+use crate::ftl::family::Ftl;
+use crate::host::Queues;
+
+/// What a drive has whatever its description says: above all the filter of overlapping requests, and the commands and
+/// requests under way.
+const FIXED: u64 = 192 << 10;
+
+/// The memory of something, by what takes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// What takes it, and how much. No part is empty.
+    pub parts: Vec<(&'static str, Bytes)>,
+}
+
+impl Memory {
+    /// Adds a part, if it takes anything.
+    pub fn add(&mut self, name: &'static str, bytes: u64) {
+        if bytes > 0 {
+            self.parts.push((name, Bytes::new(bytes)));
+        }
+    }
+
+    /// All parts together.
+    #[must_use]
+    pub fn total(&self) -> Bytes {
+        Bytes::new(self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(bytes.get())))
+    }
+
+    /// The largest parts, at most so many, the largest first.
+    #[must_use]
+    pub fn largest(&self, count: usize) -> Vec<(&'static str, Bytes)> {
+        let mut parts = self.parts.clone();
+        parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+        parts.truncate(count);
+        parts
+    }
+}
+
+/// What a drive is to be used for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Purpose {
+    /// Every sector carries a stamp.
+    pub verify: bool,
+    /// It is preconditioned: that ends with a power cycle, and while the power comes back there are two FTLs.
+    pub precondition: bool,
+}
+
+impl Resolved {
+    /// The memory that the simulator takes for the drive.
+    #[must_use]
+    pub fn memory(&self, purpose: Purpose) -> Memory {
+        if purpose.verify { self.memory_of::<Stamp>(purpose) } else { self.memory_of::<()>(purpose) }
+    }
+
+    fn memory_of<S: Sector>(&self, purpose: Purpose) -> Memory {
+        let mut memory = Memory::default();
+        let [state, payload] = Media::<S>::memory(&self.geometry);
+        memory.add("blocks and spare areas", state);
+        memory.add("content of the flash", payload);
+        let pages = &self.map_pages;
+        memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.entries));
+        memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
+        if let Some(second) = &self.second {
+            let [state, payload] = Media::<S>::memory(&second.geometry);
+            let backend = Backend::<S>::memory(&second.geometry, &second.backend);
+            memory.add("flash in front", state + payload + backend);
+        }
+        let ftl = Ftl::memory(self);
+        memory.add("map and blocks of the FTL", ftl);
+        if purpose.precondition {
+            memory.add("the same again at a power cycle", ftl + Ftl::memory_of_mount(self));
+        }
+        if let Some(buffer) = &self.buffer {
+            memory.add("write buffer", buffer::memory::<S>(buffer, self.geometry.sectors));
+        }
+        memory.add("submission queues", Queues::<S>::memory(&self.host.queues));
+        memory.add("all else", FIXED);
+        memory
+    }
+}
+
+/// Bytes of a vector that has grown to so many elements: its room doubles.
+pub(crate) const fn growing(count: u64, size: usize) -> u64 {
+    count.next_power_of_two() * size as u64
+}

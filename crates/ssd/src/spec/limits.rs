@@ -1,0 +1,281 @@
+//! How large the numbers of a description may be, where something other than memory bounds them, and which key of the
+//! array is at fault if all of them together are too large.
+
+use flash::fault::Fault;
+use flash::nand::{Geometry, Part};
+use flash::units::{Bytes, SECTOR};
+
+use super::Spec;
+use super::resolve::Faults;
+use crate::ftl::page::RESERVED;
+use crate::ftl::victim::VictimSpec;
+
+/// Requests the device works on at once: the filter of overlapping ones counts them in 16 bits.
+const QUEUE_DEPTH_MAX: u32 = 1 << 15;
+
+/// Sectors of one program, of all its planes and pages: there is a transfer time for each number of them.
+const PROGRAM_SECTORS_MAX: u64 = 1 << 16;
+
+/// Bits of a channel.
+const WIDTH_MAX: u32 = 8192;
+
+/// Superblocks that d-choices looks at: each of them is drawn for every victim.
+const D_MAX: u32 = 4096;
+
+/// Copies of a pool under way at once.
+const PARALLEL_MAX: u32 = 1 << 16;
+
+impl Faults {
+    /// A number that must lie in a range.
+    pub(super) fn within(&mut self, path: &str, value: u32, range: std::ops::RangeInclusive<u32>) {
+        if !range.contains(&value) {
+            self.add(path, format!("is {value}"), format!("use {} to {}", range.start(), range.end()));
+        }
+    }
+}
+
+impl Spec {
+    /// Numbers that are too large or too small whatever the others are.
+    pub(super) fn check_limits(&self, faults: &mut Faults) {
+        if let Some((message, remedy)) = flash::fault::wrong_name(&self.name) {
+            faults.add("name", message, remedy);
+        }
+        if self.flash.width > WIDTH_MAX {
+            faults.within("flash.width", self.flash.width, 8..=WIDTH_MAX);
+        }
+        if self.host.queue_depth > QUEUE_DEPTH_MAX {
+            faults.within("host.queue-depth", self.host.queue_depth, 1..=QUEUE_DEPTH_MAX);
+        }
+        if self.ftl.gc.parallel > PARALLEL_MAX {
+            faults.within("ftl.gc.parallel", self.ftl.gc.parallel, 1..=PARALLEL_MAX);
+        }
+        match self.ftl.gc.victim {
+            VictimSpec::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=D_MAX),
+            VictimSpec::WindowedGreedy { window: 0 } => {
+                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
+            }
+            _ => {}
+        }
+    }
+
+    /// Numbers that are too large for the array.
+    pub(super) fn check_against(&self, geometry: &Geometry, one_shot: u32, faults: &mut Faults) {
+        let sectors = u64::from(geometry.row_slots()) * u64::from(one_shot) * u64::from(geometry.sectors);
+        if sectors > PROGRAM_SECTORS_MAX {
+            let message = format!(
+                "one program of {} planes or ganged chips, {one_shot} pages of each, has {}",
+                geometry.stripe,
+                SECTOR * sectors
+            );
+            let path =
+                if self.flash.gang > 1 { "flash.gang" } else { self.dimension("flash.planes", self.flash.planes) };
+            faults.add(path, message, format!("make it smaller: at most {} at once", SECTOR * PROGRAM_SECTORS_MAX));
+        }
+        // A pool always has one superblock that is not free: the one that is written.
+        let most = geometry.blocks.saturating_sub(1).max(1);
+        for (path, value) in [("ftl.gc.start", self.ftl.gc.start), ("ftl.gc.stop", self.ftl.gc.stop)] {
+            if value > most && self.ftl.gc != super::GcSpec::default() {
+                let message = format!("is {value}, and a pool has {} superblocks", geometry.blocks);
+                faults.add(path, message, format!("use 1 to {most}"));
+            }
+        }
+    }
+
+    /// The key if it is there, or else that of the part it comes from.
+    fn dimension(&self, path: &'static str, value: Option<u32>) -> &'static str {
+        match (value, path) {
+            (Some(_), path) => path,
+            (None, "flash.blocks") if self.flash.size.is_some() => "flash.size",
+            (None, _) if self.flash.custom_part.is_some() => "flash.custom-part.geometry",
+            (None, _) => "flash.part",
+        }
+    }
+
+    /// The key that says how many blocks a plane has.
+    pub(super) fn blocks_key(&self) -> &'static str {
+        self.dimension("flash.blocks", self.flash.blocks)
+    }
+
+    /// The fault of an array with so many pages or mapping units (`what`), of which at most `most` can be numbered: at
+    /// the key that is furthest from what drives have.
+    pub(super) fn too_large(&self, part: &Part, count: u128, most: u128, what: &str) -> Fault {
+        let (flash, shape) = (&self.flash, &part.geometry);
+        // Each with what is ordinary.
+        let all = [
+            (self.blocks_key(), shape.blocks_per_plane, 4096),
+            (self.dimension("flash.pages", flash.pages), shape.pages_per_block, 512),
+            (self.dimension("flash.planes", flash.planes), shape.planes_per_die, 4),
+            (self.dimension("flash.dies", flash.dies), shape.dies_per_chip, 4),
+            ("flash.channels", flash.channels, 16),
+            ("flash.chips", flash.chips, 16),
+            ("flash.gang", flash.gang, 4),
+        ];
+        let beyond = |(_, value, ordinary): &(&str, u32, u32)| f64::from(*value) / f64::from(*ordinary);
+        let worst = all.into_iter().max_by(|a, b| beyond(a).total_cmp(&beyond(b)));
+        let (path, value, _) = worst.unwrap_or(("flash", 0, 1));
+        let message = format!("there are {count} {what}, and at most {most} can be numbered");
+        let remedy = match (u128::from(value) * most / count.max(1), path) {
+            (0, _) | (_, "flash.part" | "flash.custom-part.geometry") => {
+                "use fewer channels, chips, blocks or pages, or a larger ftl.map-unit".to_owned()
+            }
+            (fits, "flash.size") => {
+                let size = flash.size.map_or(0, Bytes::get) / u64::from(value.max(1)) * fits as u64;
+                format!("use at most {}, or a larger ftl.map-unit", Bytes::new(size))
+            }
+            (fits, _) => format!("use at most {fits} with all else as it is"),
+        };
+        Fault::new(path, message, remedy)
+    }
+
+    /// The fault of planes with too few blocks to leave the host any; `quota` of them are kept for translation pages.
+    pub(super) fn no_room(&self, geometry: &Geometry, quota: u32) -> Fault {
+        let for_map =
+            if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
+        let message = format!(
+            "{} blocks in each plane leave the host no room: each plane group keeps {RESERVED} to write to and to copy \
+             to{for_map}",
+            geometry.blocks
+        );
+        // One more for data, and one because a superblock of all together is not promised.
+        Fault::new(self.blocks_key(), message, format!("give it at least {}", RESERVED + quota + 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Spec;
+
+    /// The faults of a device, each as it is printed.
+    fn faults(text: &str) -> Vec<String> {
+        let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        spec.resolve().map_or_else(|faults| faults, |_| Vec::new()).iter().map(ToString::to_string).collect()
+    }
+
+    fn with(flash: &str, rest: &str) -> Vec<String> {
+        let base = "name = 'l'\nflash = { part = 'dirik-2009', pages = 16, planes = 1, ";
+        faults(&format!("{base}{flash} }}\n{rest}"))
+    }
+
+    const SMALL: &str = "channels = 1, chips = 2, blocks = 32";
+
+    #[test]
+    fn numbers_beyond_their_range_say_the_range_at_their_key() {
+        for (rest, wanted) in [
+            ("ftl = { gc = { victim = { policy = 'd-choices', d = 0 } } }", "ftl.gc.victim.d: is 0; use 1 to 4096"),
+            (
+                "ftl = { gc = { victim = { policy = 'd-choices', d = 4294967295 } } }",
+                "ftl.gc.victim.d: is 4294967295; use 1 to 4096",
+            ),
+            (
+                "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 0 } } }",
+                "ftl.gc.victim.window: is 0: no superblock is looked at; use 1 or more",
+            ),
+            (
+                "ftl = { gc = { start = 4000000000, stop = 4000000001 } }",
+                "ftl.gc.start: is 4000000000, and a pool has 32 superblocks; use 1 to 31",
+            ),
+            ("ftl = { gc = { parallel = 4294967295 } }", "ftl.gc.parallel: is 4294967295; use 1 to 65536"),
+            ("host = { queue-depth = 4294967295 }", "host.queue-depth: is 4294967295; use 1 to 32768"),
+            ("buffer = { size = '1KiB' }", "buffer.size: 1KiB is less than a mapping unit of 2KiB; use"),
+            (
+                "buffer = { size = '8000TiB' }",
+                "buffer.size: 8000TiB is more than 2147483647 mapping units; use at most 4TiB",
+            ),
+            (
+                "buffer = { size = '1MiB', low = '60%' }",
+                "buffer.low: is 60%, above buffer.high of 50%; use low <= high <= 100%",
+            ),
+            (
+                "buffer = { size = '1MiB', high = '120%' }",
+                "buffer.high: is 120% of the buffer; use low <= high <= 100%",
+            ),
+        ] {
+            let found = with(SMALL, rest);
+            assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{rest}: {found:?}");
+        }
+        // What is at the ends of the ranges is sound.
+        for rest in [
+            "ftl = { gc = { victim = { policy = 'd-choices', d = 4096 } } }",
+            "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 4294967295 } } }",
+            "ftl = { gc = { start = 30, stop = 31 } }\nhost = { queue-depth = 32768 }",
+        ] {
+            let rest = if rest.contains("gc") {
+                rest.replacen("ftl = {", "ftl = { over-provisioning = '40%',", 1)
+            } else {
+                rest.into()
+            };
+            assert_eq!(with(SMALL, &rest), [""; 0], "{rest}");
+        }
+    }
+
+    #[test]
+    fn an_array_that_is_too_large_is_the_fault_of_what_made_it_so() {
+        for (flash, wanted) in [
+            (
+                "channels = 1, chips = 2, blocks = 4294967295",
+                "flash.blocks: there are 68719476720 pages on each die, and at most",
+            ),
+            ("channels = 4294967295, chips = 2, blocks = 32", "flash.channels: there are 4398046510080 mapping units"),
+            ("channels = 2, chips = 4294967295, blocks = 32", "flash.chips: there are "),
+            ("channels = 2, chips = 2, blocks = 32, dies = 4294967295", "flash.dies: there are "),
+            (
+                "channels = 2, chips = 2, blocks = 32, gang = 100000",
+                "flash.gang: one program of 100000 planes or ganged",
+            ),
+            ("channels = 2, chips = 2, size = '17179869184GiB'", "flash.size: "),
+            (
+                "channels = 2, chips = 2, size = '1KiB'",
+                "flash.size: 1KiB is less than a block in each plane, 128KiB; use at",
+            ),
+        ] {
+            let found = with(flash, "");
+            assert!(found.len() == 1 && found[0].starts_with(wanted), "{flash}: {found:?}");
+        }
+        let found = with("channels = 1, chips = 2, blocks = 4294967295", "");
+        assert!(found[0].ends_with("use at most 268435455 with all else as it is"), "{found:?}");
+    }
+
+    #[test]
+    fn an_array_without_room_says_what_it_needs() {
+        let found = with("channels = 1, chips = 2, blocks = 3", "ftl = { over-provisioning = '50%' }");
+        let wanted = "flash.blocks: 3 blocks in each plane leave the host no room: each plane group keeps 3 to write to and \
+                      to copy to; give it at least 5";
+        assert_eq!(found, [wanted]);
+        // And that is enough.
+        assert_eq!(with("channels = 1, chips = 2, blocks = 5", "ftl = { over-provisioning = '80%' }"), [""; 0]);
+        for (kind, rest, wanted) in [
+            (
+                "bast",
+                "",
+                "flash.blocks: of 6 blocks in all 8 are log blocks and 3 are kept for merges: nothing is left",
+            ),
+            ("fast", "log = { blocks = 400 }", "ftl.log.blocks: of 6 blocks in all 400 are log blocks and 3 are kept"),
+            ("chang", "", "flash.blocks: 6 blocks in all, of which"),
+        ] {
+            let blocks = if kind == "chang" { 2 } else { 3 };
+            let found = with(
+                &format!("channels = 1, chips = 2, blocks = {blocks}"),
+                &format!("ftl = {{ kind = '{kind}', over-provisioning = '50%', {rest} }}").replace(", }", " }"),
+            );
+            let wanted = if kind == "chang" { wanted.replace("6 blocks", "4 blocks") } else { wanted.to_owned() };
+            assert!(found.iter().any(|fault| fault.starts_with(&wanted)), "{kind}: {found:?}");
+            assert!(!found.iter().any(|fault| fault.contains("0B") || fault.contains("100.0")), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_needed_for_files() {
+        for (name, wanted) in [
+            ("''", "name: is empty; give it one, e.g. "),
+            ("'..'", "name: `..` begins with a point"),
+            ("\"a\\u0000b\"", "name: has a control character"),
+            ("\"a\\nb\"", "name: has a control character"),
+        ] {
+            let text = format!("name = {name}\nflash = {{ part = 'dirik-2009', {SMALL} }}\n");
+            let found = faults(&text);
+            assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{name}: {found:?}");
+        }
+        let long = format!("name = '{}'\nflash = {{ part = 'dirik-2009', {SMALL} }}\n", "x".repeat(201));
+        assert!(faults(&long)[0].starts_with("name: has 201 characters"), "{:?}", faults(&long));
+    }
+}

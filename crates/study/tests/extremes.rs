@@ -1,0 +1,331 @@
+//! Every number and every quantity of a device and of a workload, at its extremes.
+//!
+//! The keys come from the JSON schema, so that a new one is swept without a line here. Each is set, in descriptions that
+//! have the table it is in, to nothing, to the least, to the most and to what is no number at all. It is either refused, with a
+//! fault that names it, or it is run: 200 requests come to their end within a bounded number of events, or to the end of
+//! simulated time.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use flash::io::{Io, IoKind};
+use flash::units::{Lba, Sectors, Time};
+use schemars::schema_for;
+use serde_json::Value;
+use ssd::{Drive, Purpose, QueueId, Request, Ssd};
+use study::catalogue::device_from;
+use study::config::{Document, Faults};
+use workload::Source;
+use workload::generate::{Generator, GeneratorSpec};
+
+/// Requests of a run.
+const REQUESTS: u64 = 200;
+
+/// Moments at which something happens until a request has been lost.
+const MOMENTS: u64 = 400_000;
+
+/// Memory that a drive may take to be tried here, however large the machine is.
+const MEMORY: u64 = 48 << 20;
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Integer,
+    Float,
+    Quantity(&'static str),
+}
+
+const QUANTITIES: [&str; 10] =
+    ["Span", "Bytes", "Rate", "Ratio", "Frequency", "Voltage", "Current", "Amount", "SizeRange", "RequestRate"];
+
+impl Kind {
+    /// Values in TOML.
+    fn extremes(self) -> &'static [&'static str] {
+        match self {
+            Self::Integer => &["-1", "0", "1", "3", "65537", "2147483647", "4294967295", "9223372036854775807"],
+            Self::Float => &["-1.0", "0.0", "1e-300", "1.0", "1e308", "inf", "-inf", "nan"],
+            Self::Quantity("Span") => &["'0s'", "'1ps'", "'5000s'", "'18446744s'", "'-1s'"],
+            Self::Quantity("Bytes") => &["'0B'", "'1B'", "'512B'", "'4KiB'", "'3MiB'", "'1TiB'", "'16777215TiB'"],
+            Self::Quantity("Rate") => &["'0B/s'", "'1B/s'", "'18446744073GB/s'"],
+            Self::Quantity("Ratio") => {
+                &["'0%'", "'0.000001%'", "'99.999%'", "'100%'", "'150%'", "'1000000000%'", "'-1%'"]
+            }
+            Self::Quantity("Voltage") => &["'0V'", "'18446744073709551V'"],
+            Self::Quantity("Current") => &["'0A'", "'18446744073709A'"],
+            Self::Quantity("Frequency") => &["'0Hz'", "'18446744073GHz'"],
+            Self::Quantity("Amount") => {
+                &["'0B'", "'1B'", "'16777215TiB'", "'0%'", "'0.000001%'", "'100%'", "'1000000%'"]
+            }
+            Self::Quantity("SizeRange") => &["'0B'", "'1B'", "'512B'", "'512B..16777215TiB'", "'1KiB..1MiB'"],
+            Self::Quantity(_) => &["'0/s'", "'0.000000000001/s'", "'1000000000000000000000M/s'"],
+        }
+    }
+}
+
+type Leaf = (Vec<String>, Kind);
+
+/// The keys of a schema that take a number or a quantity.
+fn walk(root: &Value, schema: &Value, way: &mut Vec<String>, found: &mut BTreeSet<Leaf>) {
+    if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
+        match QUANTITIES.iter().find(|quantity| **quantity == name) {
+            Some(quantity) => drop(found.insert((way.clone(), Kind::Quantity(quantity)))),
+            None => walk(root, &root["$defs"][name], way, found),
+        }
+    }
+    let is = |name: &str| match &schema["type"] {
+        Value::Array(all) => all.iter().any(|one| one == name),
+        one => one == name,
+    };
+    for (name, kind) in [("integer", Kind::Integer), ("number", Kind::Float)] {
+        if is(name) {
+            found.insert((way.clone(), kind));
+        }
+    }
+    let inner = schema["properties"].as_object().into_iter().flatten().map(|(name, inner)| (name.as_str(), inner));
+    for (name, inner) in inner.chain(schema["items"].is_object().then(|| ("0", &schema["items"]))) {
+        way.push(name.to_owned());
+        walk(root, inner, way, found);
+        way.pop();
+    }
+    for key in ["anyOf", "oneOf", "allOf"] {
+        schema[key].as_array().into_iter().flatten().for_each(|inner| walk(root, inner, way, found));
+    }
+}
+
+/// Sets a key. False if there is no table that it would be in, or no list that it is an item of.
+fn set(root: &mut toml::Value, way: &[String], value: &toml::Value) -> bool {
+    let Some((last, tables)) = way.split_last() else { return false };
+    let mut place = root;
+    for step in tables {
+        let next = match place {
+            toml::Value::Array(items) => step.parse::<usize>().ok().and_then(|index| items.get_mut(index)),
+            toml::Value::Table(table) => table.get_mut(step),
+            _ => None,
+        };
+        let Some(next) = next else { return false };
+        place = next;
+    }
+    match place {
+        toml::Value::Array(items) if !items.is_empty() => items[0] = value.clone(),
+        toml::Value::Table(table) => {
+            // One of several kinds, told apart by the key.
+            if tables.last().is_some_and(|name| ["flush", "sequential", "units"].contains(&name.as_str())) {
+                table.clear();
+            }
+            table.insert(last.clone(), value.clone());
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn value(text: &str) -> toml::Value {
+    let mut table: toml::Table = format!("value = {text}").parse().expect("TOML");
+    table.remove("value").expect("it is there")
+}
+
+/// True if one of the faults is at this key, in it, or at a table that it is in, or says its name.
+fn names(faults: &Faults, way: &[String]) -> bool {
+    let key: Vec<String> = way.iter().filter(|step| *step != "0").cloned().collect();
+    let last = key.last().map_or("", String::as_str);
+    faults.0.iter().any(|fault| {
+        let at: Vec<String> =
+            fault.key.split('.').map(|step| step.split('[').next().unwrap_or_default().to_owned()).collect();
+        let near = at.starts_with(&key) || (!fault.key.is_empty() && key.starts_with(&at));
+        let said = format!("{} {} {}", fault.key, fault.message, fault.remedy);
+        near || said.split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_').any(|word| word == last)
+    })
+}
+
+/// Every key of a schema at every extreme, in the first two descriptions that have its table.
+fn sweep(
+    schema: &Value,
+    bases: &[(&str, String)],
+    others: &[(&str, &str)],
+    try_out: fn(&Document) -> Result<(), Faults>,
+) {
+    let tables: Vec<(&str, toml::Table)> =
+        bases.iter().map(|(name, base)| (*name, base.parse().expect("TOML"))).collect();
+    for (name, base) in bases {
+        let document = Document::parse(Path::new(name), base.clone()).expect("TOML");
+        try_out(&document).unwrap_or_else(|faults| panic!("{name}: {faults}"));
+    }
+    let (mut leaves, mut wrong, mut counts) = (BTreeSet::new(), Vec::new(), [0; 2]);
+    walk(schema, schema, &mut Vec::new(), &mut leaves);
+    for (way, kind) in leaves {
+        let has = |table: &toml::Table| set(&mut toml::Value::Table(table.clone()), &way, &value("1"));
+        let chosen: Vec<_> = tables.iter().filter(|(_, table)| has(table)).take(2).collect();
+        if chosen.is_empty() {
+            wrong.push(format!("no description has the table of {way:?}"));
+        }
+        for (name, table) in chosen {
+            for extreme in kind.extremes() {
+                let mut changed = toml::Value::Table(table.clone());
+                assert!(set(&mut changed, &way, &value(extreme)), "{way:?}");
+                let document =
+                    Document::parse(Path::new("x"), toml::to_string(&changed).expect("a table")).expect("TOML");
+                let what = format!("{name}: {} = {extreme}", way.join("."));
+                // What is a fault of another key, by intention.
+                let said = |faults: &Faults| {
+                    others.iter().any(|(key, said)| *key == way.join(".") && faults.to_string().contains(said))
+                };
+                match catch_unwind(AssertUnwindSafe(|| try_out(&document))) {
+                    Ok(Ok(())) => counts[0] += 1,
+                    Ok(Err(faults)) if names(&faults, &way) => counts[1] += 1,
+                    Ok(Err(faults)) if said(&faults) => counts[1] += 1,
+                    Ok(Err(faults)) => wrong.push(format!("{what}: not named: {faults}")),
+                    Err(_) => wrong.push(format!("{what}: a panic")),
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}, of {counts:?}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?} run and are refused");
+}
+
+fn run(document: &Document) -> Result<(), Faults> {
+    let device = device_from(document)?;
+    let resolved = &device.resolved;
+    // More is refused by the comparison with the machine, which has tests of its own.
+    if resolved.memory(Purpose::default()).total().get() > MEMORY {
+        return Ok(());
+    }
+    let mut drive: Ssd<()> = Ssd::new(resolved, 1);
+    let unit = u64::from(resolved.geometry.sectors);
+    let units = resolved.capacity().get() / unit;
+    let (mut completions, mut outstanding, mut moments) = (Vec::new(), 0, 0);
+    for tag in 0..REQUESTS {
+        let kind = [IoKind::Write, IoKind::Write, IoKind::Write, IoKind::Read][tag as usize % 4];
+        let io = Io { kind, start: Lba::new(tag * 7 % units * unit), sectors: Sectors::new(unit) };
+        let io = if tag % 64 == 63 { Io::FLUSH } else { io };
+        let data = if io.kind == IoKind::Write { vec![(); unit as usize] } else { Vec::new() };
+        drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+        outstanding += 1;
+        while outstanding > if tag + 1 == REQUESTS { 0 } else { 8 } {
+            let at = drive.next_event().expect("something is under way");
+            if at == Time::MAX {
+                return Ok(());
+            }
+            drive.advance(at, &mut completions);
+            outstanding -= completions.len();
+            completions.clear();
+            moments += 1;
+            assert!(moments < MOMENTS, "{outstanding} requests do not come to their end");
+        }
+    }
+    assert!(drive.counters().at < Time::MAX);
+    Ok(())
+}
+
+const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\ninitial_bad_blocks = '2%'\ncost_per_gib = 1.0\n\
+    geometry = { page = '2KiB', spare = '64B', pages_per_block = 16, blocks_per_plane = 32, planes_per_die = 1, dies_per_chip = 1 }\n\
+    timing = { read = ['25us'], program = ['200us'], erase = '1500us', cache_read_copy = '3us', cache_program_copy = '3us', one_shot = 1 }\n\
+    bus = { rate = '40MB/s', command = '1us', transfer_spare = true }\n\
+    features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }\n\
+    electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0 }\n";
+
+#[test]
+fn every_number_of_a_device_is_refused_or_runs() {
+    let small =
+        "part = 'dirik-2009'\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\nplanes = 1\nfaults = {}\norder = {}\n";
+    let page = |flash: &str, ftl: &str, rest: &str| {
+        format!("name = 'x'\n{rest}\n[flash]\n{small}{flash}\n[ftl]\nover-provisioning = '45%'\n{ftl}\n")
+    };
+    let costs = "costs = { custom = { packet = '1ns', tag = '1ns', victim = '1ns', entry = '1ns', list = '1ns', issue = \
+                 '1ns', scan = '1ns', command = '1ns' } }";
+    let hydra = "name = 'x'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 32\npages = 16\nchips = 4\ngang = 2\nwidth = 16\n\
+                 units = { background = 2 }\n[ftl]\nkind = 'hydra'\nover-provisioning = '70%'\nhydra = { chips = 2, processor = \
+                 {} }\nwear = {}\n[buffer]\nsize = '256KiB'\npolicy = 'superblock'\n";
+    let queues = "host = { arbitration = 'weighted', queue = [{ weight = 2, dies = [0] }, { channels = [0] }] }";
+    let channels = "host = { arbitration = 'weighted', queue = [{ channels = [0] }, { dies = [0] }] }";
+    let slc = "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 8 }";
+    let bases = [
+        ("page", page("", "gc = {}\nwear = {}", "host = { link = {} }\nbuffer = { size = '64KiB' }")),
+        (
+            "d",
+            page(
+                "units = { shared = 2 }",
+                "gc = { victim = { policy = 'd-choices', d = 2 } }\nwear = { threshold = 4 }",
+                "",
+            ),
+        ),
+        ("window", page("", "gc = { victim = { policy = 'windowed-greedy', window = 2 } }", queues)),
+        ("channels", page("", "", channels)),
+        ("table", page("", "map = { kind = 'table', service = '1us' }", "")),
+        ("dftl", page("", &format!("map = {{ kind = 'dftl', cmt = '1KiB', {costs} }}\nmap-gather = 1"), "")),
+        ("cdftl", page("", &format!("map = {{ kind = 'cdftl', cmt = '1KiB', ctp = '16KiB', {costs} }}"), "")),
+        ("fmmu", page("", &format!("map = {{ kind = 'fmmu', cmt = '1KiB', ctp = '16KiB', {costs} }}"), "")),
+        ("fast", page("", "kind = 'fast'\nlog = { blocks = 4 }", "")),
+        ("bast", page("", "kind = 'bast'\nlog = { blocks = 4, striping = 'page' }", "")),
+        ("chang", page("", "kind = 'chang'\nchang = {}\nwear = { threshold = 2 }", slc)),
+        ("density", page("", "kind = 'chang'\nchang = { density = { extra = '128KiB' } }", "")),
+        ("hydra", hydra.to_owned()),
+        (
+            "part",
+            format!(
+                "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\n[flash.custom-part]\n{PART}"
+            ),
+        ),
+        (
+            "slc",
+            format!(
+                "name = 'x'\nftl = {{ over-provisioning = '45%', kind = 'chang' }}\n[flash]\n{small}[slc]\nblocks = 8\n[slc.custom-part]\n{PART}"
+            ),
+        ),
+    ];
+    let others = [
+        // Too few blocks or pages are found out where what is left for the host is worked out.
+        ("flash.pages", "over-provisioning"),
+        ("flash.blocks", "over-provisioning"),
+        ("flash.blocks", "a pool has"),
+    ];
+    sweep(schema_for!(ssd::Spec).as_value(), &bases, &others, run);
+}
+
+fn generate(document: &Document) -> Result<(), Faults> {
+    let spec: GeneratorSpec = document.decode()?;
+    let mut generator = Generator::new(&spec, Sectors::new(1 << 14), 1).map_err(|faults| document.faults(faults))?;
+    for _ in 0..REQUESTS {
+        match generator.next() {
+            Ok(Some(request)) => assert!(request.io.end().get() <= 1 << 14, "{request:?}"),
+            // The end of the workload, or of simulated time.
+            Ok(None) | Err(_) => break,
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn every_number_of_a_workload_is_refused_or_draws() {
+    let base = |arrivals: &str, stream: &str, address: &str| {
+        format!(
+            "name = 'w'\nrequests = 1000\narrivals = {{ {arrivals} }}\n[[stream]]\nreads = '50%'\n\
+             sizes = [{{ size = '4KiB' }}]\naddress = {{ {address} }}\n{stream}\n"
+        )
+    };
+    let closed = "kind = 'closed', depth = 4";
+    let bursts = "kind = 'bursts', length = 20.0, gap = '1ms', rate = '14/s'";
+    let kinds = "discards = '10%'\nread_sizes = [{ size = '4KiB' }]\nwrite_sizes = [{ size = '4KiB' }]\ndiscard_sizes = [{ size = '4KiB' }]";
+    let zones = "pattern = 'zoned', zones = [{ space = '50%', access = '30%' }, { space = '50%', access = '70%' }]";
+    let bases = [
+        (
+            "uniform",
+            base(closed, "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }", "pattern = 'uniform'"),
+        ),
+        (
+            "zipf",
+            base("kind = 'poisson', rate = '100/s'", "flush = { share = '10%' }", "pattern = 'zipf', theta = 0.99"),
+        ),
+        (
+            "pareto",
+            base("kind = 'fixed', rate = '100/s'", "sequential = { runs = [1, 4] }", "pattern = 'pareto', power = 0.2"),
+        ),
+        ("bursts", base(bursts, "", "pattern = 'hot-cold', hot_space = '20%', hot_access = '80%'")),
+        ("set", base(closed, "", "pattern = 'working-set', size = '1MiB', period = 100")),
+        ("sequential", base(closed, "", "pattern = 'sequential', streams = 2")),
+        ("zoned", base(closed, "", zones)),
+        ("kinds", base(closed, kinds, "pattern = 'uniform'")),
+    ];
+    sweep(schema_for!(GeneratorSpec).as_value(), &bases, &[], generate);
+}

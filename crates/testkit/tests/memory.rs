@@ -1,0 +1,180 @@
+//! What a description says of the memory that the simulator takes for it is what is really allocated.
+//!
+//! [`allocation_counter`] sees the most that a thread had at a time, while a drive is made, filled, overwritten at random and
+//! switched off and on again, with stamps and without. The most is where all of that comes together: when the power comes
+//! back to a drive that is full.
+
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::nand::{Sector, Stamp};
+use flash::units::{Lba, Sectors, Time};
+use ssd::{Drive, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
+
+/// How far the estimate may be from what is allocated.
+const TOLERANCE: f64 = 0.25;
+
+/// A sector that holds something.
+trait Content: Sector {
+    const SOMETHING: Self;
+}
+
+impl Content for () {
+    const SOMETHING: Self = ();
+}
+
+impl Content for Stamp {
+    const SOMETHING: Self = Self(7);
+}
+
+fn resolved(text: &str) -> Resolved {
+    let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
+}
+
+/// Writes over the whole drive through the front door, so that the buffer and all caches are full.
+fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
+    let (mut rng, mut completions) = (Rng::stream(1, "memory"), Vec::new());
+    let unit = drive.discard_granularity().get();
+    let units = drive.capacity().get() / unit;
+    let mut outstanding = 0;
+    for tag in 0..requests {
+        // Every unit once, and then anywhere.
+        let place = if requests > units && tag < units { tag } else { rng.below(units) };
+        let io = Io { kind: IoKind::Write, start: Lba::new(place * unit), sectors: Sectors::new(unit) };
+        let data = vec![content; unit as usize];
+        drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+        outstanding += 1;
+        while outstanding > 16 {
+            drive.advance(Time::MAX, &mut completions);
+            outstanding -= completions.len();
+            completions.clear();
+        }
+    }
+}
+
+fn allocated<S: Content>(resolved: &Resolved, precondition: bool, requests: u64) -> u64 {
+    let counted = allocation_counter::measure(|| {
+        let mut drive: Ssd<S> = Ssd::new(resolved, 1);
+        if precondition {
+            drive.precondition(Precondition::Fill, &mut |_, _| {});
+            drive.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
+        }
+        write_on(&mut drive, S::SOMETHING, requests);
+        if precondition {
+            drive.power_off();
+            drive.power_on(drive.now());
+        }
+    });
+    counted.bytes_max
+}
+
+/// Compares what is said with what is allocated: of a used drive in both directions, and a new one takes no more.
+fn compare(name: &str, text: &str, requests: u64) {
+    let resolved = resolved(text);
+    let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
+    let mut wrong = Vec::new();
+    for (verify, precondition) in [(false, false), (false, true), (true, true)] {
+        let purpose = Purpose { verify, precondition };
+        let memory = resolved.memory(purpose);
+        let said = memory.total().get() as f64;
+        let found = match (precondition, verify) {
+            (false, _) => allocated::<()>(&resolved, false, 0),
+            (true, false) => allocated::<()>(&resolved, true, requests),
+            // Nothing has content before it is written.
+            (true, true) => allocated::<Stamp>(&resolved, true, 2 * units),
+        };
+        let off = said / found as f64 - 1.0;
+        println!("{name} {purpose:?}: said {said:.0}, allocated {found}: {:+.1} %", off * 100.0);
+        if off < -TOLERANCE || (off > TOLERANCE && precondition) {
+            wrong.push(format!("{name}, {purpose:?}: {off:+.2}, said {memory:?}, allocated {found}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const FLASH: &str = "name = 'm'\nflash = { part = 'dirik-2009', ";
+
+/// 65,536 pages of 2 KiB.
+const ARRAY: &str = "channels = 2, chips = 2, blocks = 256, pages = 64, planes = 1 }\n";
+
+#[test]
+fn the_page_mapped_ftl_takes_what_it_says() {
+    let op = "over-provisioning = '30%'";
+    compare("page", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n"), 1_000);
+    let table = format!("{FLASH}{ARRAY}ftl = {{ {op}, map = {{ kind = 'table' }} }}\n");
+    compare("table", &table, 1_000);
+    let buffer = "buffer = { size = '64MiB' }\n";
+    compare("buffer", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n{buffer}"), 40_000);
+}
+
+#[test]
+fn map_units_take_what_they_say() {
+    for (name, map) in [
+        ("uncached", "{ kind = 'uncached' }"),
+        ("dftl", "{ kind = 'dftl', cmt = '256KiB', write-buffers = 64 }"),
+        ("cdftl", "{ kind = 'cdftl', cmt = '64KiB', ctp = '256KiB', write-buffers = 64 }"),
+        ("fmmu", "{ kind = 'fmmu', cmt = '64KiB', ctp = '256KiB' }"),
+    ] {
+        compare(name, &format!("{FLASH}{ARRAY}ftl = {{ over-provisioning = '40%', map = {map} }}\n"), 5_000);
+    }
+}
+
+#[test]
+fn families_with_blocks_take_what_they_say() {
+    for (name, ftl, more, requests) in [
+        ("bast", "kind = 'bast', log = { blocks = 32 }", "", 300),
+        ("fast", "kind = 'fast', log = { blocks = 32 }", "", 300),
+        ("chang", "kind = 'chang'", "", 300),
+        ("chang-pages", "kind = 'chang', chang = { mapping = 'pages' }", "", 300),
+        // As many as fill the small flash.
+        ("chang-slc", "kind = 'chang'", "slc = { part = 'K9WAG08U1A', size = '16MiB' }\n", 12_000),
+    ] {
+        compare(name, &format!("{FLASH}{ARRAY}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);
+    }
+    let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 1024\ngang = 4\nwidth = 32\n\
+                 [ftl]\nkind = 'hydra'\nover-provisioning = '40%'\n";
+    compare("hydra", hydra, 300);
+    compare("hydra-buffer", &format!("{hydra}[buffer]\nsize = '16MiB'\npolicy = 'superblock'\nflush = 'log'\n"), 2_000);
+}
+
+#[test]
+fn unusual_shapes_take_what_they_say() {
+    let op = "ftl = { over-provisioning = '60%' }\n";
+    // Many dies with next to nothing in them, and many blocks of few pages.
+    compare("dies", &format!("{FLASH}channels = 512, chips = 8, blocks = 8, pages = 2, planes = 1 }}\n{op}"), 1_000);
+    compare(
+        "blocks",
+        &format!("{FLASH}channels = 1, chips = 2, blocks = 40000, pages = 2, planes = 1 }}\n{op}"),
+        1_000,
+    );
+    let queues = "host = { queues = 65535 }\n";
+    compare(
+        "queues",
+        &format!("{FLASH}channels = 1, chips = 2, blocks = 32, pages = 16, planes = 1 }}\n{op}{queues}"),
+        100,
+    );
+}
+
+#[test]
+fn what_nobody_has_is_said_without_being_allocated() {
+    for (array, least) in [
+        (
+            "channels = 65535, chips = 1, blocks = 16, pages = 16, planes = 1 }\nftl = { over-provisioning = '60%' }\n",
+            1_u64 << 27,
+        ),
+        ("channels = 1, chips = 1, blocks = 8000000, pages = 64, planes = 1 }\n", 1 << 32),
+        ("channels = 16, chips = 8, blocks = 16384, pages = 512, planes = 2 }\n", 1 << 33),
+        (
+            "channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }\nftl = { over-provisioning = '40%' }\n\
+             buffer = { size = '1TiB' }\n",
+            1 << 34,
+        ),
+    ] {
+        let mut total = 0;
+        let counted = allocation_counter::measure(|| {
+            total = resolved(&format!("{FLASH}{array}")).memory(Purpose::default()).total().get();
+        });
+        assert!(total >= least, "{array}: {total}");
+        assert!(counted.bytes_max < 4 << 20, "{array}: {} bytes to say so", counted.bytes_max);
+    }
+}
