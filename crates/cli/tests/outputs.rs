@@ -292,7 +292,7 @@ fn pipes_are_written_through() {
             (reader.join().expect("it reads"), output)
         });
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(read.len() > 100, "{} bytes", read.len());
+        assert!(read.len() > 50, "{} bytes", read.len());
         assert!(fs::symlink_metadata(&pipe).expect("there").file_type().is_fifo());
     }
 }
@@ -305,7 +305,7 @@ fn names_that_lead_nowhere_are_refused() {
         place.refused(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
         place.refused(&writer.to("no/such/place", &[]), "no/such/place: cannot be written: ");
         place.refused(&writer.to("/proc/result", &[]), "/proc/result: cannot be written: ");
-        place.refused(&writer.to("", &[]), "is given an empty name");
+        place.refused(&writer.to("", &[]), "value is required for");
     }
     for writer in FILES {
         place.refused(&writer.to(".", &[]), ".: is a directory");
@@ -316,11 +316,10 @@ fn names_that_lead_nowhere_are_refused() {
 /// Waits until the command has a file in the folder open for itself, whether that has a name or not.
 fn has_begun(child: &mut Child, folder: &Path) {
     let folder = folder.canonicalize().expect("there");
-    let nameless = |link: PathBuf| link.starts_with(&folder) && link.to_string_lossy().ends_with(" (deleted)");
     loop {
         assert!(child.try_wait().expect("it runs").is_none(), "it has ended by itself");
         let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten().flatten();
-        if open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(nameless) {
+        if open.filter_map(|entry| fs::read_link(entry.path()).ok()).any(|link| link.starts_with(&folder)) {
             return;
         }
         std::thread::yield_now();

@@ -137,6 +137,21 @@ fn sans_io(files: &[File]) -> Vec<Violation> {
     found
 }
 
+// --- nobody need listen ---
+
+/// Macros that panic if the standard output or error is full or closed.
+const PANICKING: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
+
+fn printing(files: &[File]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    let shipped = |file: &&File| ["crates/cli/src/", "crates/study/src/"].iter().any(|at| file.path.starts_with(at));
+    for file in rust(files).filter(shipped) {
+        let panicking = code(file).filter(|(_, text)| PANICKING.iter().any(|name| has_word(text, name)));
+        found.extend(panicking.map(|(line, _)| at(file, line, "panics if nobody listens: use `exit::say` or `print`")));
+    }
+    found
+}
+
 // --- the shape of files ---
 
 const LINES: usize = 600;
@@ -291,7 +306,7 @@ const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
     Err(_) => unreachable!(),
 };
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule {
         name: "merges are finished",
         check: conflict_markers,
@@ -334,6 +349,15 @@ const RULES: [Rule; 12] = [
             ),
             ("crates/workload/src/trace.rs", "use std::fs::File;\n"),
             ("crates/workload/src/generate/tests.rs", "let start = std::time::Instant::now();\n"),
+        ],
+    },
+    Rule {
+        name: "a message that nobody reads ends nothing",
+        check: printing,
+        planted: &[("crates/cli/src/a.rs", "eprintln!(\"{x}\");\n\nprint!(\"a\");\n", &[1, 3])],
+        innocent: &[
+            ("crates/cli/src/a.rs", "// eprintln! panics\nexit::print(results, text);\nwriteln!(out)\n"),
+            ("crates/cli/tests/a.rs", "println!(\"skipped\");\n"),
         ],
     },
     Rule {

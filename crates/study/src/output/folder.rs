@@ -74,7 +74,7 @@ impl OutFolder {
 
     /// Where it is, as the user calls it.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub fn shown(&self) -> &Path {
         &self.shown
     }
 

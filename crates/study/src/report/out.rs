@@ -35,14 +35,14 @@ pub fn names(stages: usize) -> Vec<String> {
 pub fn fill(folder: &mut OutFolder, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, OutputError> {
     if let [(report, summary)] = stages {
         fill_stage(folder, "", report, summary)?;
-        return Ok(folder.path().join(PAGE));
+        return Ok(folder.shown().join(PAGE));
     }
     for (number, (report, summary)) in (1..).zip(stages) {
         fill_stage(folder, &stage(number), report, summary)?;
     }
     let summaries: Vec<Summary> = stages.iter().map(|(_, summary)| (*summary).clone()).collect();
     folder.add(MARK, |out| out.write_all(Summary::json(&summaries).as_bytes()))?;
-    Ok(folder.path().join(Path::new("stage-1")).join(PAGE))
+    Ok(folder.shown().join(Path::new("stage-1")).join(PAGE))
 }
 
 fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary: &Summary) -> Result<(), OutputError> {
