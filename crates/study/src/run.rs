@@ -152,7 +152,7 @@ impl fmt::Display for RunError {
                 f,
                 "after {completed} requests the run is at the end of simulated time, {:.0} days after its start; stop it \
                  before with --limit, or make the device faster",
-                flight::LAST.as_secs_f64() / 86_400.0
+                flight::END.as_secs_f64() / 86_400.0
             ),
             Self::Log(error) => write!(f, "the request log cannot be written: {error}"),
             Self::Mismatch(mismatch) => mismatch.fmt(f),

@@ -217,7 +217,7 @@ fn no_request_arrives_after_the_end_of_time() {
 #[test]
 fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let mut drive = drive();
-    let late = Time::from_ps(flight::LAST.as_ps() + 1);
+    let late = Time::from_ps(flight::END.as_ps() + 1);
     Drive::<()>::advance(&mut drive, late, &mut Vec::new());
     let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { completed: 0 }), "{error}");

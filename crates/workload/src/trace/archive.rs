@@ -131,6 +131,8 @@ fn listing(names: &[String]) -> String {
 mod tests {
     use std::io::Write;
 
+    use proptest::prelude::*;
+
     use super::super::testing::file;
     use super::super::{VolumeRule, convert, info, open as open_trace};
     use super::*;
@@ -211,6 +213,9 @@ mod tests {
         let error = read(&tar_of(&[("first.csv", FIRST), ("b/second.csv", &damaged)]), &overlaid()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(":b/second.csv:3: the offset is not a number"), "{text}");
+        let limited = TraceOptions { limit: Some(4), ..overlaid() };
+        let members: [(&str, &[u8]); 2] = [("first.csv", FIRST), ("b/second.csv", &damaged)];
+        assert_eq!(read(&tar_of(&members), &limited).unwrap().0.len(), 4);
         // A request that does not fit is named by its member, too, and so is one that comes too late.
         let small = TraceOptions { capacity: Some(flash::units::Sectors::new(3)), ..overlaid() };
         let text = read(&tar_of(&[("first.csv", FIRST), ("second.csv", SECOND)]), &small).unwrap_err().to_string();
@@ -248,6 +253,20 @@ mod tests {
         assert!(error.message.contains("a second volume appears, b.load after a.load"), "{error}");
         assert_eq!(read(&tar, &overlaid()).unwrap().0.len(), 2);
         assert_eq!(read(&tar_of(&[("a.load", &first)]), &TraceOptions::default()).unwrap().1, [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+            let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
+            for (at, byte) in edits {
+                // The headers most of all: each begins a block.
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let _ = read(&bytes[..cut.index(bytes.len())], &overlaid());
+            let _ = read(&bytes, &overlaid());
+        }
     }
 
     #[test]
