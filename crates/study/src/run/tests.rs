@@ -183,17 +183,16 @@ fn no_request_arrives_after_the_end_of_time() {
     let last = flight::LAST.as_ps();
     let week = 604_800_000_000_000_000;
     for (times, scale, ends) in [
-        (&[0, last][..], 1.0, None),
-        (&[0, last + 1][..], 1.0, Some(1)),
-        (&[0, 5, u64::MAX][..], 1.0, Some(2)),
-        (&[0, week][..], 28.0, None),
-        (&[0, week][..], 31.0, Some(1)),
-        (&[0, 1][..], 1e300, Some(1)),
-        (&[u64::MAX][..], 1e-12, None),
+        (&[0, last][..], None, None),
+        (&[0, last + 1][..], None, Some(1)),
+        (&[0, 5, u64::MAX][..], None, Some(2)),
+        (&[0, week][..], Some(28.0), None),
+        (&[0, week][..], Some(31.0), Some(1)),
+        (&[0, 1][..], Some(1e300), Some(1)),
+        (&[u64::MAX][..], Some(1e-12), None),
     ] {
         // With and without a factor, alone and beside another flow.
-        let runner = || if scale == 1.0 { Runner::new() } else { Runner::new().time_scale(scale) };
-        let runner = || runner().settle(Span::MAX);
+        let runner = || scale.map_or_else(Runner::new, |scale| Runner::new().time_scale(scale)).settle(Span::MAX);
         let alone = runner().run(&mut drive(), &mut at_times(times), &mut Blank).map(|result| result.completed);
         let (mut first, mut second) = (closed(READ, 3, 1), at_times(times));
         let flows = vec![
@@ -203,12 +202,12 @@ fn no_request_arrives_after_the_end_of_time() {
         let both = runner().run_flows(&mut drive(), flows, &mut Blank).map(|result| result.completed);
         for (outcome, more) in [(alone, 0), (both, 3)] {
             match (outcome, ends) {
-                (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale}"),
+                (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale:?}"),
                 (Err(RunError::Source(error)), Some(number)) => {
                     let wanted = format!("request {number} arrives after the end of simulated time, 200 days");
                     assert!(error.message.starts_with(&wanted) && error.remedy.contains("--time-scale"), "{error}");
                 }
-                (outcome, _) => panic!("{times:?} by {scale}: {outcome:?}"),
+                (outcome, _) => panic!("{times:?} by {scale:?}: {outcome:?}"),
             }
         }
     }

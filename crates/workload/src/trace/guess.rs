@@ -232,7 +232,7 @@ struct Signs {
     ones: u64,
     continues_sectors: u64,
     continues_pages: u64,
-    recent: VecDeque<(u32, u64, u64)>,
+    recent: VecDeque<Record>,
 }
 
 impl Signs {
@@ -246,8 +246,9 @@ impl Signs {
         self.whole_pages += u64::from(sectors.is_multiple_of(PAGE));
         self.ones += u64::from(sectors == 1);
         let follows = |factor: u64| {
-            let ends = |(volume, start, sectors): &(u32, u64, u64)| {
-                *volume == record.volume && start.saturating_add(factor * sectors) == record.start
+            let ends = |earlier: &Record| {
+                let sectors = u64::from(earlier.sectors);
+                earlier.volume == record.volume && earlier.start.saturating_add(factor * sectors) == record.start
             };
             u64::from(self.recent.iter().any(ends))
         };
@@ -257,7 +258,7 @@ impl Signs {
         if self.recent.len() == STREAMS {
             self.recent.pop_front();
         }
-        self.recent.push_back((record.volume, record.start, sectors));
+        self.recent.push_back(*record);
     }
 
     fn span(&self) -> i128 {
