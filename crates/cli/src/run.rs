@@ -192,6 +192,10 @@ fn tenants(
         let path = path.display();
         Failure::Input(format!("{path}: has several stages, and flows run at once; give each a job file of its own"))
     };
+    let readers = std::iter::once(&args.workload).chain(args.issue.flow.iter().map(|flow| &flow.workload));
+    if readers.filter(|path| path.as_os_str() == "-").count() > 1 {
+        return Err(Failure::Input("-: two workloads cannot share standard input; keep the trace in a file".into()));
+    }
     if !args.issue.flow.is_empty() && first.stages.len() > 1 {
         return Err(several(&args.workload));
     }

@@ -173,7 +173,7 @@ impl fmt::Display for RunError {
                 "simulated time ends after {:.0} days, and the device still works on {outstanding} requests and its own \
                  tasks (the last request came or was completed at {last_sign}); make the device faster (its data rates, array \
                  times, software-units or the map's service), or run fewer requests with --limit",
-                flight::LAST.as_secs_f64() / 86_400.0
+                flight::END.as_secs_f64() / 86_400.0
             ),
             Self::BusyTime => f.write_str(
                 "the busy times of all dies or channels add up to more than the 213 days that can be told; run fewer \

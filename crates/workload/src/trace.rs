@@ -2,8 +2,10 @@
 //!
 //! A trace goes through these layers, each in a file of its own:
 //!
-//! 1. *compression*, known by its first bytes: gzip, bzip2, xz, zstd;
-//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact stamps;
+//! 1. *bytes* ([`TraceFile`]): a file, or a pipe, which is read once and kept in an anonymous file where it must be read
+//!    again; *compression*, known by its first bytes: gzip, bzip2, xz, zstd; a *tar*, whose members are merged by time;
+//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact stamps. What a file does not
+//!    say and what speaks against the guess is told ([`Doubt`]), and units can be named ([`NamedUnits`]);
 //! 3. *order*: requests are held back up to a tolerance and sorted by stamp, inversions are counted, and one
 //!    beyond the tolerance is an error;
 //! 4. *shape*: skip and limit, times counted from the first request asked for, gaps shortened, times
@@ -20,8 +22,10 @@
 //! * `#` begins a comment in every text format; blank lines are allowed.
 //! * A volume is an ASU (`spc`), host and disk (`msr`), a LUN (`systor`), a device (`blkparse`, `blktrace`,
 //!   `disksim`), a volume (`tencent`), a file (`iolog`).
+//! * Text may begin with a byte order mark and end its lines with CRLF.
+//! * A volume without a name in a file of a tar is called after the file.
 //! * `disksim` has milliseconds with a decimal point, `mqsim` and `ssdsim` whole nanoseconds; in all of them 1
-//!   is a read. `tencent` has 1 for a write. `disksim-pages` counts sizes in 4 KiB pages.
+//!   is a read. Nothing in such a file says its units: those of the detected format are a guess. `tencent` has 1 for a write. `disksim-pages` counts sizes in 4 KiB pages.
 //! * `blkparse` and `blktrace`: one [`Event`] stands for a request; a preflush becomes a flush before its
 //!   write; FUA is not told apart. A path `NAME.blktrace` means the files `NAME.blktrace.0` and on, merged.
 //! * `blkparse`: stamps near 1266874889.7 s are negative ones, printed modulo 2^32 s, and are put right; one that

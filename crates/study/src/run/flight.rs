@@ -77,9 +77,12 @@ impl Flows for Alone {
     }
 }
 
-/// The last instant at which a run asks anything of a device. The 2^60 ps behind it, 13 days, are for the device to
-/// finish in, so that no sum of times leaves 64 bits.
+/// The last instant at which a request arrives: 13 days before 64 bits end. They are for the device to finish in.
 pub(super) const LAST: Time = Time::from_ps(u64::MAX - (1 << 60));
+
+/// The last instant at which a run goes on, half of these days later: no time of a device that is summed from here leaves
+/// 64 bits.
+pub(super) const END: Time = Time::from_ps(u64::MAX - (1 << 59));
 
 /// When a request arrives that its source gives at `at`; `None` if that is after the end of simulated time.
 pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Option<Time> {
@@ -209,7 +212,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         let due = self.series.due();
         let to = due.map_or(to, |due| due.min(to)).min(Time::END);
         self.now = self.drive.advance(to, &mut self.completions);
-        if self.now > LAST {
+        if self.now > END {
             return Err(self.end_of_time());
         }
         let finished = self.completions.len() as u64;

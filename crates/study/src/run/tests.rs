@@ -279,20 +279,19 @@ fn at_times(times: &[u64]) -> List {
 
 #[test]
 fn no_request_arrives_after_the_end_of_time() {
-    let last = flight::LAST.as_ps();
+    let last = flight::END.as_ps();
     let week = 604_800_000_000_000_000;
     for (times, scale, ends) in [
-        (&[0, last][..], 1.0, None),
-        (&[0, last + 1][..], 1.0, Some(1)),
-        (&[0, 5, u64::MAX][..], 1.0, Some(2)),
-        (&[0, week][..], 28.0, None),
-        (&[0, week][..], 31.0, Some(1)),
-        (&[0, 1][..], 1e300, Some(1)),
-        (&[u64::MAX][..], 1e-12, None),
+        (&[0, last][..], None, None),
+        (&[0, last + 1][..], None, Some(1)),
+        (&[0, 5, u64::MAX][..], None, Some(2)),
+        (&[0, week][..], Some(28.0), None),
+        (&[0, week][..], Some(31.0), Some(1)),
+        (&[0, 1][..], Some(1e300), Some(1)),
+        (&[u64::MAX][..], Some(1e-12), None),
     ] {
         // With and without a factor, alone and beside another flow.
-        let runner = || if scale == 1.0 { Runner::new() } else { Runner::new().time_scale(scale) };
-        let runner = || runner().settle(Span::MAX);
+        let runner = || scale.map_or_else(Runner::new, |scale| Runner::new().time_scale(scale)).settle(Span::MAX);
         let alone = runner().run(&mut drive(), &mut at_times(times), &mut Blank).map(|result| result.completed);
         let (mut first, mut second) = (closed(READ, 3, 1), at_times(times));
         let flows = vec![
@@ -302,12 +301,12 @@ fn no_request_arrives_after_the_end_of_time() {
         let both = runner().run_flows(&mut drive(), flows, &mut Blank).map(|result| result.completed);
         for (outcome, more) in [(alone, 0), (both, 3)] {
             match (outcome, ends) {
-                (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale}"),
+                (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale:?}"),
                 (Err(RunError::Source(error)), Some(number)) => {
                     let wanted = format!("request {number} arrives after the end of simulated time, 200 days");
                     assert!(error.message.starts_with(&wanted) && error.remedy.contains("--time-scale"), "{error}");
                 }
-                (outcome, _) => panic!("{times:?} by {scale}: {outcome:?}"),
+                (outcome, _) => panic!("{times:?} by {scale:?}: {outcome:?}"),
             }
         }
     }
@@ -316,7 +315,7 @@ fn no_request_arrives_after_the_end_of_time() {
 #[test]
 fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let mut drive = drive();
-    let late = Time::from_ps(flight::LAST.as_ps() + 1);
+    let late = Time::from_ps(flight::END.as_ps() + 1);
     Drive::<()>::advance(&mut drive, late, &mut Vec::new());
     let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { outstanding: 1, .. }), "{error}");
@@ -330,6 +329,6 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let spec = GeneratorSpec::from_toml(&spec).expect("sound");
     let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
     let mut drive = crate::testing::drive();
-    Drive::<()>::advance(&mut drive, Time::from_ps(flight::LAST.as_ps() / 2), &mut Vec::new());
+    Drive::<()>::advance(&mut drive, Time::from_ps(flight::END.as_ps() / 2), &mut Vec::new());
     assert_eq!(Runner::new().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
 }

@@ -32,6 +32,20 @@ pub(crate) fn looks(head: &[u8]) -> bool {
     header[0] != 0 && said == Some(sum - own + 8 * u64::from(b' '))
 }
 
+/// A file of a tar, and where its bytes are.
+struct Member {
+    name: String,
+    from: u64,
+    len: u64,
+}
+
+/// A file of a tar that is a trace.
+struct Found {
+    name: String,
+    format: Format,
+    input: Input,
+}
+
 /// Opens the members of a tar.
 pub(crate) fn open(
     mut input: Input,
@@ -58,39 +72,39 @@ pub(crate) fn open(
         return Err(SourceError::new(message, "unpack it and read a part").in_file(&path));
     }
     let named = options.known_format()?;
-    let mut found: Vec<(String, Format, Input)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     let mut strangers = Vec::new();
-    for (name, from, len) in members {
+    for Member { name, from, len } in members {
         let mut shown = path.clone().into_os_string();
         shown.push(format!(":{name}"));
-        let mut member = Input::stream(PathBuf::from(shown), Box::new(stored.piece(from, len)))?;
-        if member.head()?.is_empty() {
+        let mut input = Input::stream(PathBuf::from(shown), Box::new(stored.piece(from, len)))?;
+        if input.head()?.is_empty() {
             continue;
         }
-        match named.map_or_else(|| Format::of(&mut member), |named| Ok(Some(named)))? {
-            Some(format) => found.push((name, format, member)),
+        match named.map_or_else(|| Format::of(&mut input), |named| Ok(Some(named)))? {
+            Some(format) => found.push(Found { name, format, input }),
             None => strangers.push(name),
         }
     }
-    let Some((first, format)) = found.first().map(|(name, format, _)| (name.clone(), *format)) else {
+    let Some((first, format)) = found.first().map(|found| (found.name.clone(), found.format)) else {
         let message = format!("the tar holds no file of a known format{}", listing(&strangers));
         return Err(
             SourceError::new(message, "unpack it, and name the format of the trace with --format").in_file(&path)
         );
     };
-    if let Some((other, of, _)) = found.iter().find(|(_, of, _)| *of != format) {
+    if let Some(Found { name: other, format: of, .. }) = found.iter().find(|found| found.format != format) {
         let message = format!("the tar holds traces of two formats: {first} is {format}, {other} is {of}");
         return Err(SourceError::new(message, "unpack it and read one at a time").in_file(&path));
     }
     context.stats.members = found.len() as u64;
     context.stats.strangers = strangers;
     if format == Format::Blktrace {
-        let records = blktrace::open_all(found.into_iter().map(|(_, _, input)| input).collect(), options, context)?;
+        let records = blktrace::open_all(found.into_iter().map(|found| found.input).collect(), options, context)?;
         return Ok((format, records));
     }
     let alone = found.len() == 1;
     let mut parts = Vec::new();
-    for (name, format, input) in found {
+    for Found { name, format, input } in found {
         let path = input.path().to_path_buf();
         let volume = if alone { Vec::new() } else { name.into_bytes() };
         parts.push(Part { path, volume, records: format.open_surveyed(named.is_none(), input, options, context)? });
@@ -98,8 +112,8 @@ pub(crate) fn open(
     Ok((format, Box::new(Merged::new(parts))))
 }
 
-/// The files of a tar: name, beginning, length.
-fn members(stored: &Stored) -> std::io::Result<Vec<(String, u64, u64)>> {
+/// The files of a tar.
+fn members(stored: &Stored) -> std::io::Result<Vec<Member>> {
     let mut members = Vec::new();
     for entry in tar::Archive::new(stored.again()).entries_with_seek()? {
         let entry = entry?;
@@ -110,7 +124,7 @@ fn members(stored: &Stored) -> std::io::Result<Vec<(String, u64, u64)>> {
                 if !stored.holds(from, len) {
                     return Err(std::io::Error::other(format!("{name} is not there whole")));
                 }
-                members.push((name, from, len));
+                members.push(Member { name, from, len });
             }
             tar::EntryType::GNUSparse => return Err(std::io::Error::other(format!("{name} has holes"))),
             _ => {}
@@ -122,7 +136,7 @@ fn members(stored: &Stored) -> std::io::Result<Vec<(String, u64, u64)>> {
 fn listing(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [first, rest @ ..] if rest.is_empty() => format!(", only {first}"),
+        [first] => format!(", only {first}"),
         [first, rest @ ..] => format!(", only {first} and {} more", rest.len()),
     }
 }
@@ -130,6 +144,8 @@ fn listing(names: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
+
+    use proptest::prelude::*;
 
     use super::super::testing::file;
     use super::super::{VolumeRule, convert, info, open as open_trace};
@@ -153,14 +169,21 @@ mod tests {
         w.finish().unwrap()
     }
 
-    fn read(bytes: &[u8], options: &TraceOptions) -> Result<(Vec<Arrival>, Vec<String>, Vec<String>), SourceError> {
+    #[derive(Debug)]
+    struct Seen {
+        arrivals: Vec<Arrival>,
+        volumes: Vec<String>,
+        notes: Vec<String>,
+    }
+
+    fn read(bytes: &[u8], options: &TraceOptions) -> Result<Seen, SourceError> {
         let file = file(bytes);
         let mut source = open_trace(file.path(), options)?;
         let mut out = Vec::new();
         while let Some(arrival) = source.next()? {
             out.push(arrival);
         }
-        Ok((out, source.volumes().to_vec(), source.notes()))
+        Ok(Seen { arrivals: out, volumes: source.volumes().to_vec(), notes: source.notes() })
     }
 
     fn starts(arrivals: &[Arrival]) -> Vec<(u64, u64)> {
@@ -185,7 +208,7 @@ mod tests {
         ]);
         let whole = zstd::encode_all(&tar[..], 1).unwrap();
         for bytes in [&tar, &gzip(&tar), &whole] {
-            let (arrivals, volumes, notes) = read(bytes, &overlaid()).unwrap();
+            let Seen { arrivals, volumes, notes } = read(bytes, &overlaid()).unwrap();
             assert_eq!(starts(&arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
             assert_eq!(volumes, ["a,0", "a,1"]);
             let wanted = [
@@ -196,7 +219,7 @@ mod tests {
         }
         // It is read again where that is asked for, and converted.
         let twice = TraceOptions { repeat: 2, ..overlaid() };
-        assert_eq!(read(&gzip(&tar), &twice).unwrap().0.len(), 8);
+        assert_eq!(read(&gzip(&tar), &twice).unwrap().arrivals.len(), 8);
         let (dir, from) = (tempfile::tempdir().unwrap(), file(&gzip(&tar)));
         let to = dir.path().join("t.parquet");
         assert_eq!(
@@ -208,7 +231,7 @@ mod tests {
         );
         // What was converted can be a member, too.
         let again = read(&tar_of(&[("t.parquet", &std::fs::read(&to).unwrap())]), &overlaid()).unwrap();
-        assert_eq!(starts(&again.0), [(0, 0), (10, 2), (30, 1), (40, 3)]);
+        assert_eq!(starts(&again.arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
     }
 
     #[test]
@@ -217,6 +240,9 @@ mod tests {
         let error = read(&tar_of(&[("first.csv", FIRST), ("b/second.csv", &damaged)]), &overlaid()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(":b/second.csv:3: the offset is not a number"), "{text}");
+        let limited = TraceOptions { limit: Some(4), ..overlaid() };
+        let members: [(&str, &[u8]); 2] = [("first.csv", FIRST), ("b/second.csv", &damaged)];
+        assert_eq!(read(&tar_of(&members), &limited).unwrap().arrivals.len(), 4);
         // A request that does not fit is named by its member, too, and so is one that comes too late.
         let small = TraceOptions { capacity: Some(flash::units::Sectors::new(3)), ..overlaid() };
         let text = read(&tar_of(&[("first.csv", FIRST), ("second.csv", SECOND)]), &small).unwrap_err().to_string();
@@ -252,14 +278,28 @@ mod tests {
         let tar = tar_of(&[("a.load", &first), ("b.load", &second)]);
         let error = read(&tar, &TraceOptions::default()).unwrap_err();
         assert!(error.message.contains("a second volume appears, b.load after a.load"), "{error}");
-        assert_eq!(read(&tar, &overlaid()).unwrap().0.len(), 2);
-        assert_eq!(read(&tar_of(&[("a.load", &first)]), &TraceOptions::default()).unwrap().1, [""]);
+        assert_eq!(read(&tar, &overlaid()).unwrap().arrivals.len(), 2);
+        assert_eq!(read(&tar_of(&[("a.load", &first)]), &TraceOptions::default()).unwrap().volumes, [""]);
+    }
+
+    proptest! {
+        #[test]
+        fn damage_is_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+            let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
+            for (at, byte) in edits {
+                // The headers most of all: each begins a block.
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let _ = read(&bytes[..cut.index(bytes.len())], &overlaid());
+            let _ = read(&bytes, &overlaid());
+        }
     }
 
     #[test]
     fn doubts_of_members_are_told_once() {
         let member = b"100 0 8 8 1\n200 0 16 8 1\n";
-        let (_, _, notes) = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
+        let Seen { notes, .. } = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
         assert_eq!(notes.iter().filter(|note| note.contains("--time-unit")).count(), 1, "{notes:?}");
         let info = info(file(&tar_of(&[("a", member)])).path(), &TraceOptions::default()).unwrap();
         assert_eq!((info.doubts.len(), info.times.len(), info.sizes.len()), (1, 4, 2));

@@ -251,9 +251,24 @@ pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
         let safe = header && !cells[n].contains([',', ':', '=', '?']) && parse_whole(cells[n].as_bytes()).is_none();
         if safe { cells[n].clone() } else { (n + 1).to_string() }
     };
-    let time_unit = if cells[time].contains('.') { "s" } else { "us" };
-    let mut text =
-        format!("time={}:{time_unit},op={},offset={}:B,size={}:B", name(time), name(op), name(offset), name(size));
+    // A name often ends with its unit.
+    let lower = |n: usize| cells[n].to_ascii_lowercase();
+    let time_unit =
+        ["ns", "us", "ms"].into_iter().find(|unit| header && lower(time).trim_end_matches(')').ends_with(unit));
+    let time_unit = time_unit.unwrap_or(if cells[time].contains('.') { "s" } else { "us" });
+    let unit = |n: usize| {
+        let sectors = header && ["lba", "lbn", "sector"].iter().any(|word| lower(n).contains(word));
+        if sectors { "512B" } else { "B" }
+    };
+    let mut text = format!(
+        "time={}:{time_unit},op={},offset={}:{},size={}:{}",
+        name(time),
+        name(op),
+        name(offset),
+        unit(offset),
+        name(size),
+        unit(size)
+    );
     if delimiter != Delimiter::Comma {
         text.push_str(&format!(",delimiter={}", delimiter.name()));
     }
@@ -337,17 +352,21 @@ mod tests {
     #[test]
     fn an_unknown_format_says_how_to_bring_it_in() {
         for (text, wanted) in [
-            ("when,op,LBA,bytes\n5,RD,1,2\n", "--csv 'time=1"),
+            ("when,op,LBA,bytes\n5,RD,1,2\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B' (with its own"),
             (
                 "id|timestamp|rw|offset|length\n1|5|R|0|512\n",
                 "--csv 'time=timestamp:us,op=rw,offset=offset:B,size=length:B,delimiter=bar'",
+            ),
+            (
+                "stamp_ms\trw\tlba\tlen\n1\tR\t0\t512\n",
+                "--csv 'time=stamp_ms:ms,op=rw,offset=lba:512B,size=len:B,delimiter=tab'",
             ),
             ("7,R,4096,512,1000\n", "--csv 'time=1:us,op=2,offset=3:B,size=4:B'"),
             ("hello world\n", "--csv 'time=ts:us,op=rw,offset=lba:512B,size=len:B'"),
         ] {
             let error = info(file(text.as_bytes()).path(), &TraceOptions::default()).unwrap_err();
             let all = error.to_string();
-            assert!(all.contains(wanted) || wanted.ends_with("=1") && all.contains("--csv '"), "{text}: {all}");
+            assert!(all.contains(wanted), "{text}: {all}");
         }
         // What is suggested can be used as it stands.
         let text = "id|timestamp|rw|offset|length\n1|5|R|0|512\n2|9|W|512|512\n";

@@ -30,6 +30,11 @@ const PAGE: u64 = 8;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "about", rename_all = "kebab-case")]
 pub enum Doubt {
+    /// The format: lines of bare numbers that have its shape and no other sign of it.
+    Format {
+        /// The format that was taken.
+        taken: Format,
+    },
     /// The unit of times.
     TimeUnit {
         /// The format that the layout was taken for.
@@ -128,6 +133,12 @@ impl fmt::Display for SizeSign {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Format { taken } => write!(
+                f,
+                "read as {taken} ({}) because its lines have that shape; nothing else in the file says so: if it is another \
+                 format, name it with --format, or its columns with --csv; --format {taken} confirms",
+                taken.about()
+            ),
             Self::TimeUnit { format, taken, decimals } => {
                 let sign = if *decimals { "a time has a decimal point" } else { "times are whole numbers" };
                 let others = others(*taken);
@@ -184,6 +195,9 @@ pub(crate) fn survey(
     while let Ok(Some(record)) = records.next(&mut scratch) {
         signs.add(&record);
     }
+    if detected && format == Format::Tencent {
+        context.doubt(Doubt::Format { taken: format });
+    }
     let unsure = matches!(format, Format::Disksim | Format::Mqsim) && detected;
     if unsure && time.is_none() {
         context.doubt(Doubt::TimeUnit { format, taken: taken.time, decimals: format == Format::Disksim });
@@ -218,7 +232,7 @@ struct Signs {
     ones: u64,
     continues_sectors: u64,
     continues_pages: u64,
-    recent: VecDeque<(u32, u64, u64)>,
+    recent: VecDeque<Record>,
 }
 
 impl Signs {
@@ -232,8 +246,9 @@ impl Signs {
         self.whole_pages += u64::from(sectors.is_multiple_of(PAGE));
         self.ones += u64::from(sectors == 1);
         let follows = |factor: u64| {
-            let ends = |(volume, start, sectors): &(u32, u64, u64)| {
-                *volume == record.volume && start.saturating_add(factor * sectors) == record.start
+            let ends = |earlier: &Record| {
+                let sectors = u64::from(earlier.sectors);
+                earlier.volume == record.volume && earlier.start.saturating_add(factor * sectors) == record.start
             };
             u64::from(self.recent.iter().any(ends))
         };
@@ -243,7 +258,7 @@ impl Signs {
         if self.recent.len() == STREAMS {
             self.recent.pop_front();
         }
-        self.recent.push_back((record.volume, record.start, sectors));
+        self.recent.push_back(*record);
     }
 
     fn span(&self) -> i128 {
@@ -369,6 +384,11 @@ mod tests {
             doubts(&run(".5", 1, &[8], 1), &TraceOptions::default())[..],
             [Doubt::TimeUnit { decimals: true, .. }]
         ));
+        let numbers = doubts("1538000000,64,8,1,17\n", &TraceOptions::default());
+        assert!(
+            matches!(numbers[..], [Doubt::Format { taken: Format::Tencent }])
+                && numbers[0].to_string().contains("--csv")
+        );
         assert_eq!(doubts("0,0,512,w,1.0\n0,8,512,r,2.0\n", &TraceOptions::default()), []);
     }
 

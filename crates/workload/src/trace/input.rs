@@ -244,11 +244,12 @@ struct Rest<'a> {
 impl Read for Rest<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let input = &mut *self.input;
-        if input.start == input.end && !input.ended {
-            if let Err(error) = input.fill() {
-                self.failed = Some(error);
-                return Err(std::io::Error::other("the rest cannot be read"));
-            }
+        if input.start == input.end
+            && !input.ended
+            && let Err(error) = input.fill()
+        {
+            self.failed = Some(error);
+            return Err(std::io::Error::other("the rest cannot be read"));
         }
         let count = into.len().min(input.end - input.start);
         into[..count].copy_from_slice(&input.buffer[input.start..input.start + count]);

@@ -22,12 +22,15 @@ pub(crate) struct Merged {
     next: BinaryHeap<Reverse<(i128, usize)>>,
     heads: Vec<Option<Record>>,
     begun: bool,
+    /// What a part failed with. It is told after the record that was held before, so that a limit short of the damage is
+    /// no error.
+    failed: Option<SourceError>,
 }
 
 impl Merged {
     pub(crate) fn new(parts: Vec<Part>) -> Self {
         let heads = parts.iter().map(|_| None).collect();
-        Self { parts, next: BinaryHeap::new(), heads, begun: false }
+        Self { parts, next: BinaryHeap::new(), heads, begun: false, failed: None }
     }
 
     fn pull(&mut self, n: usize, context: &mut Context) -> Result<(), SourceError> {
@@ -43,6 +46,9 @@ impl Merged {
 
 impl Records for Merged {
     fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         if !self.begun {
             self.begun = true;
             for n in 0..self.parts.len() {
@@ -51,7 +57,7 @@ impl Records for Merged {
         }
         let Some(Reverse((_, n))) = self.next.pop() else { return Ok(None) };
         let record = self.heads[n].take();
-        self.pull(n, context)?;
+        self.failed = self.pull(n, context).err();
         Ok(record)
     }
 

@@ -155,7 +155,9 @@ fn guesses_are_told_where_they_are_doubtful_and_nowhere_else() {
     // Formats that say what they mean, or have one meaning.
     for sample in SAMPLES.iter().filter(|sample| !matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
         let source = open(&folder.join(sample.path), &options(sample)).unwrap();
-        assert_eq!(source.doubts(), [], "{}", sample.path);
+        // Five bare numbers have many readings.
+        let wanted = if sample.format == Tencent { &[Doubt::Format { taken: Tencent }][..] } else { &[] };
+        assert_eq!(source.doubts(), wanted, "{}", sample.path);
     }
 }
 

@@ -75,7 +75,7 @@ impl FromStr for TimeUnit {
 
     fn from_str(text: &str) -> Result<Self, SourceError> {
         let known = Self::ALL.into_iter().find(|unit| unit.name() == text);
-        known.or_else(|| (text == "µs" || text == "μs").then_some(Self::Microsecond)).ok_or_else(|| {
+        known.or_else(|| matches!(text, "\u{b5}s" | "\u{3bc}s").then_some(Self::Microsecond)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
             SourceError::new(format!("`{text}` is no unit of time"), format!("choose one of {names}"))
         })
@@ -224,7 +224,7 @@ mod tests {
         for unit in TimeUnit::ALL {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
-        assert_eq!("µs".parse(), Ok(TimeUnit::Microsecond));
+        assert_eq!("\u{b5}s".parse(), Ok(TimeUnit::Microsecond));
         for (text, bytes) in
             [("B", 1), ("512B", 512), ("sectors", 512), ("4KiB", 4096), ("pages", 4096), ("1MiB", 1 << 20)]
         {

@@ -106,7 +106,7 @@ fn plain<'a>(field: &[u8], decimal: u8, into: &'a mut Vec<u8>) -> &'a [u8] {
     into.clear();
     // Some languages set narrow blanks between thousands.
     let text = String::from_utf8_lossy(field);
-    for c in text.chars().filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '’')) {
+    for c in text.chars().filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '\u{2019}')) {
         match c {
             ',' | '.' if c == char::from(decimal) => into.push(b'.'),
             ',' | '.' => {}
@@ -184,7 +184,7 @@ mod tests {
     use super::super::testing::{detected, fault, read};
     use super::*;
 
-    const COMMAS: &str = "\u{feff}IO Type;Process (Name);Init Time (s);IO Time (µs);Size (B);Min Offset;Max Offset;Disk\r\n\
+    const COMMAS: &str = "\u{feff}IO Type;Process (Name);Init Time (s);IO Time (\u{b5}s);Size (B);Min Offset;Max Offset;Disk\r\n\
         Flush;a;1,000000100;1.024,5;0;0xFFFFFFFFFFFFFFFF;0xFFFFFFFFFFFFFFFF;1\r\n\
         Read;b.exe;1,000000300;3,5;16.384;0x0000000000002000;0x0000000000005FFF;1\r\n\
         Write;c;1,5;3,5;512;0x1000;0x11FF;1\r\n";
