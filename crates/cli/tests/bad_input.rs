@@ -261,6 +261,15 @@ fn places_that_cannot_be_written() {
 }
 
 #[test]
+fn a_disk_that_wears_out_before_the_run() {
+    let place = Place::new();
+    let run = ["run", "d.toml", "w.toml", "--precondition", "fill", "--set", "flash.faults.program-failures=\"30%\""];
+    let run = [&run[..], &["--save-snapshot", "s"]].concat();
+    place.refused(&run, &["precondition fill: so many blocks failed", "read-only", "lower the shares in flash.faults"]);
+    assert!(!place.path("s").exists());
+}
+
+#[test]
 fn snapshots_that_are_none_or_of_another_device() {
     let place = Place::new();
     let make = ["run", "d.toml", "w.toml", "--precondition", "fill", "--save-snapshot", "s", "--quiet"];
@@ -268,6 +277,10 @@ fn snapshots_that_are_none_or_of_another_device() {
     let run = ["run", "d.toml", "w.toml", "--load-snapshot", "s"];
     assert!(place.flashloom(&run).status.success());
     place.refused(&[&run[..], &["--set", "flash.blocks=60"]].concat(), &["s: is a snapshot of another device", "60"]);
+    let dftl = [&run[..], &["--set", "ftl.map={kind=\"dftl\"}"]].concat();
+    let words =
+        ["s: is a snapshot of another device", "ftl.map is in RAM in the snapshot and on flash", "use the device"];
+    place.refused(&dftl, &words);
     let whole = fs::read(place.path("s")).expect("there");
     place.write("s", &whole[..whole.len() / 2]);
     place.refused(&run, &["s: is damaged", "make it again"]);

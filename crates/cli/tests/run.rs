@@ -94,6 +94,21 @@ fn a_snapshot_is_as_good_as_the_preconditioning_it_saves() {
 }
 
 #[test]
+fn a_snapshot_of_two_arrays_holds_both() {
+    let place = Place::new();
+    let text = "name = \"two\"\n[flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 64\npages = 16\n\
+                [slc]\npart = \"K9WAG08U1A\"\nblocks = 8\npages = 16\n\
+                [ftl]\nkind = \"chang\"\nover-provisioning = \"40%\"\n";
+    fs::write(place.path("d.toml"), text).expect("written");
+    let steps = "--precondition fill,random:x0.5";
+    let made = place.run(&format!("{steps} --verify --save-snapshot state"));
+    for verify in ["", "--verify"] {
+        let loaded = place.run(&format!("--load-snapshot state {verify}"));
+        assert_eq!(made["event_hash"], loaded["event_hash"], "loaded with `{verify}`");
+    }
+}
+
+#[test]
 fn fio_stages_run_one_after_another() {
     let place = Place::new();
     let job = "[global]\niodepth=4\nbs=4k\nsize=8m\n[first]\nrw=write\n[second]\nstonewall\nrw=randread\n";

@@ -14,6 +14,7 @@ mod spares;
 
 use images::Images;
 pub use mode::Mode;
+use payload::Preconditioned;
 pub use snapshot::SnapshotError;
 use spares::Spares;
 
@@ -267,7 +268,7 @@ impl<S: Sector> Media<S> {
             let (block, range) = self.place(psn);
             match &self.payload[block.index()] {
                 Some(data) => into.copy_from_slice(&data[range]),
-                None => (0..).zip(into).for_each(|(sector, into)| *into = self.preconditioned(psn, sector)),
+                None => Preconditioned::of(Spare::Data { lpn, version }, self.geometry.sectors).fill(into),
             }
         }
         SlotRead { lpn, version, readable: !self.is_unreadable(psn) }
@@ -345,11 +346,9 @@ impl<S: Sector> Media<S> {
                     let (block, range) = self.place(psn);
                     let from = i as usize * self.geometry.sectors as usize;
                     let content = &payload[from..from + self.geometry.sectors as usize];
-                    if self.payload[block.index()].is_none() {
-                        let mut sectors = (0..).zip(content);
-                        if !well || sectors.all(|(sector, held)| *held == self.preconditioned(psn, sector)) {
-                            continue;
-                        }
+                    let derived = Preconditioned::of(spare, self.geometry.sectors);
+                    if self.payload[block.index()].is_none() && (!well || derived.is(content)) {
+                        continue;
                     }
                     self.keep_payload(target.superblock, plane, page)[range].copy_from_slice(content);
                 }

@@ -17,7 +17,7 @@ const DISKS: [(&str, &str); 9] = [
     ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
     ("bast", "kind = \"bast\""),
     ("fast", "kind = \"fast\""),
-    ("hydra", "kind = \"hydra\""),
+    ("hydra", "kind = \"hydra\"\nhydra = { chips = 1 }"),
     ("chang", "kind = \"chang\""),
     ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
 ];

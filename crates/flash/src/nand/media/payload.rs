@@ -9,6 +9,35 @@ use crate::units::{BlockId, Lba, Psn, SuperblockId};
 
 use super::Media;
 
+/// What preconditioning writes to a slot: the first sector and the version, if there is data.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Preconditioned(Option<(u64, u32)>);
+
+impl Preconditioned {
+    #[inline]
+    pub(super) fn of(spare: Spare, sectors: u32) -> Self {
+        let Spare::Data { lpn, version } = spare else { return Self(None) };
+        Self(Some((u64::from(lpn.get()) * u64::from(sectors), version)))
+    }
+
+    #[inline]
+    fn at<S: Sector>(self, sector: u32) -> S {
+        self.0.map_or(S::default(), |(first, version)| S::preconditioned(Lba::new(first + u64::from(sector)), version))
+    }
+
+    #[inline]
+    pub(super) fn fill<S: Sector>(self, into: &mut [S]) {
+        let Some((first, version)) = self.0 else { return into.fill(S::default()) };
+        (first..).zip(into).for_each(|(sector, into)| *into = S::preconditioned(Lba::new(sector), version));
+    }
+
+    #[inline]
+    pub(super) fn is<S: Sector>(self, content: &[S]) -> bool {
+        let Some((first, version)) = self.0 else { return content.iter().all(|held| *held == S::default()) };
+        (first..).zip(content).all(|(sector, held)| *held == S::preconditioned(Lba::new(sector), version))
+    }
+}
+
 impl<S: Sector> Media<S> {
     /// Where the payload of a slot lies: the block and the range in it.
     pub(super) fn place(&self, psn: Psn) -> (BlockId, std::ops::Range<usize>) {
@@ -26,20 +55,14 @@ impl<S: Sector> Media<S> {
         match self.payload.get(block.index()) {
             None => S::default(),
             Some(Some(data)) => data[range][sector as usize],
-            Some(None) => self.preconditioned(psn, sector),
+            Some(None) => self.preconditioned(psn).at(sector),
         }
     }
 
-    /// What a sector of a slot holds if nobody but preconditioning has written it.
+    /// What a slot holds if nobody but preconditioning has written it.
     #[inline]
-    pub(super) fn preconditioned(&self, psn: Psn, sector: u32) -> S {
-        match self.spare(psn) {
-            Spare::Data { lpn, version } => {
-                let first = u64::from(lpn.get()) * u64::from(self.geometry.sectors);
-                S::preconditioned(Lba::new(first + u64::from(sector)), version)
-            }
-            Spare::Empty | Spare::Torn => S::default(),
-        }
+    pub(super) fn preconditioned(&self, psn: Psn) -> Preconditioned {
+        Preconditioned::of(self.spare(psn), self.geometry.sectors)
     }
 
     /// The payload of a block whose last programmed page is `page`, kept from now on.
@@ -52,7 +75,7 @@ impl<S: Sector> Media<S> {
             for (i, into) in (0..).zip(data.chunks_exact_mut(sectors as usize)).take(((page + 1) * slots) as usize) {
                 let offset = (i / slots * stripe + plane) * slots + i % slots;
                 let psn = self.geometry.slot(superblock, offset);
-                (0..).zip(into).for_each(|(sector, into)| *into = self.preconditioned(psn, sector));
+                self.preconditioned(psn).fill(into);
             }
             self.payload[block] = Some(data.into());
         }

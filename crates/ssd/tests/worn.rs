@@ -1,0 +1,70 @@
+//! Drives that lose so many blocks while they are preconditioned that they become read-only.
+
+use flash::io::{Io, IoKind};
+use flash::nand::Stamp;
+use flash::units::{Lba, Sectors};
+use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
+
+fn drive(ftl: &str, failures: &str, seed: u64) -> Ssd<Stamp> {
+    let text = format!(
+        "name = \"worn\"\n\
+         flash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 32, pages = 16, faults = {{ {failures} }} }}\n\
+         [ftl]\nover-provisioning = \"30%\"\n{ftl}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
+    Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), seed)
+}
+
+/// Reads the whole drive and compares it with what preconditioning has written.
+fn audit(drive: &mut Ssd<Stamp>) {
+    let past = drive.past().expect("it is noted").clone();
+    for start in (0..drive.capacity().get()).step_by(4) {
+        let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
+        drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
+        let mut completions = Vec::new();
+        drive.drain(&mut completions);
+        let [read] = &completions[..] else { panic!("{} reads of {start} came back", completions.len()) };
+        assert_eq!(read.status, Status::Done);
+        for (sector, got) in (start..).map(Lba::new).zip(&read.data) {
+            let wanted = past.content::<Stamp>(sector);
+            assert!(wanted.is_none_or(|wanted| wanted == *got), "{sector}: {got:?}, not {wanted:?}");
+        }
+    }
+}
+
+/// Fills and overwrites drives with many seeds, and returns how many wore out.
+fn precondition(ftl: &str, failures: &str) -> u32 {
+    let mut worn = 0;
+    for seed in 0..8 {
+        let mut drive = drive(ftl, failures, seed);
+        let steps = [Precondition::Fill, Precondition::RandomOverwrite(0.5)];
+        worn += u32::from(steps.iter().any(|step| drive.precondition(*step, &mut |_, _| {}).refused > 0));
+        drive.check();
+        audit(&mut drive);
+        drive.cut_power();
+        drive.power_on(drive.now());
+        drive.check();
+        audit(&mut drive);
+    }
+    worn
+}
+
+#[test]
+fn log_blocks_that_cannot_be_merged_lose_nothing() {
+    for kind in ["bast", "fast"] {
+        for erase in ["copied", "read"] {
+            let ftl = format!("kind = \"{kind}\"\nlog = {{ erase = \"{erase}\", parallel = 2 }}");
+            let worn = precondition(&ftl, "program-failures = \"2%\"");
+            assert!(worn > 4, "{kind}, {erase}: {worn} of 8 wore out");
+            precondition(&ftl, "program-failures = \"0.3%\", erase-failures = \"1%\"");
+        }
+    }
+}
+
+#[test]
+fn a_page_map_and_chains_say_when_they_are_worn_out() {
+    for ftl in ["", "kind = \"chang\"", "map-unit = \"2KiB\"\nmap = { kind = \"dftl\" }"] {
+        assert!(precondition(ftl, "program-failures = \"6%\"") > 4, "{ftl}");
+        precondition(ftl, "program-failures = \"0.2%\", erase-failures = \"1%\"");
+    }
+}
