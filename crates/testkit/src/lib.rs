@@ -5,6 +5,7 @@
 pub mod conformance;
 mod fixed;
 mod host;
+pub mod keys;
 mod list;
 pub mod oracle;
 pub mod requests;
