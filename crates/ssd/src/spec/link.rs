@@ -149,7 +149,7 @@ impl JsonSchema for LinkSpec {
                     "type": "object",
                     "additionalProperties": false,
                     "properties": {
-                        "preset": { "type": "string" },
+                        "preset": { "type": "string", "examples": ["sata-600", "ata-133", "pcie-3-x4"] },
                         "rate": generator.subschema_for::<Rate>(),
                         "overhead": generator.subschema_for::<Span>(),
                         "duplex": generator.subschema_for::<Duplex>(),

@@ -67,7 +67,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
     }
     if is("integer") {
         return match value.and_then(Value::as_u64) {
-            Some(n) => [n + 1, n * 2, n * 4, n / 2, n.saturating_sub(1), n + 7].map(|n| json!(n)).to_vec(),
+            Some(n) => [n + 1, n * 2, n * 4, n / 2, n.saturating_sub(1), n + 7, n + 500].map(|n| json!(n)).to_vec(),
             None => [1, 2, 3, 4, 8, 32].map(|n| json!(n)).to_vec(),
         };
     }
@@ -78,7 +78,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
     let mut others = Vec::new();
     match name.unwrap_or_default() {
         "Span" => others.extend(scaled(text, Span::as_ps, Span::from_ps, &[])),
-        "Bytes" => others.extend(scaled(text, Bytes::get, Bytes::new, &["2KiB", "8KiB", "16KiB", "64KiB"])),
+        "Bytes" => others.extend(scaled(text, Bytes::get, Bytes::new, &["512B", "1KiB", "2KiB", "8KiB", "16KiB", "64KiB"])),
         "Rate" => others.extend(scaled(text, Rate::get, Rate::new, &[])),
         "Frequency" => others.extend(scaled(text, Frequency::get, Frequency::new, &[])),
         "Voltage" => others.extend(scaled(text, Voltage::as_mv, Voltage::from_mv, &[])),
@@ -87,7 +87,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
             let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
             // With more digits than anybody writes: none of them may be lost.
             let others_of = [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
-            others.extend(others_of.into_iter().chain([0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));
+            others.extend(others_of.into_iter().chain([1.0, 0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));
         }
         "Digits" => {
             others.extend(["chip-channel-die-plane", "plane-die-chip-channel", "die-plane-chip-channel"].map(Value::from));
@@ -121,7 +121,9 @@ fn lists(schema: Schema<'_>, node: &Value, value: Option<&Value>) -> Vec<Value> 
             others.push(json!(items[..items.len() - 1]));
             others.push(json!([&items[..], &items[..1]].concat()));
         }
-        _ => others.extend(alternatives(schema, &node["items"], None).into_iter().map(|one| json!([one]))),
+        _ => others.extend(
+            alternatives(schema, &node["items"], None).into_iter().flat_map(|one| [json!([one, one]), json!([one])]),
+        ),
     }
     others
 }

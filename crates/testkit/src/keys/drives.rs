@@ -13,7 +13,7 @@ const PART: &str = r#"
 name = "key"
 source = "made up"
 cell = "mlc"
-endurance = 6
+endurance = 3
 initial_bad_blocks = "2%"
 geometry = { page = "2KiB", spare = "64B", pages_per_block = 8, blocks_per_plane = 12, planes_per_die = 2, dies_per_chip = 1 }
 timing = { read = ["25us", "40us"], program = ["200us", "500us"], erase = "1500us", cache_read_copy = "3us", cache_program_copy = "4us", one_shot = 1 }
@@ -27,7 +27,7 @@ const FLAT: &str = r#"
 name = "flat"
 source = "made up"
 cell = "slc"
-endurance = 100
+endurance = 3
 initial_bad_blocks = "2%"
 geometry = { page = "1KiB", spare = "32B", pages_per_block = 8, blocks_per_plane = 24, planes_per_die = 1, dies_per_chip = 1 }
 timing = { read = ["25us"], program = ["200us"], erase = "1500us", cache_read_copy = "3us", cache_program_copy = "4us", one_shot = 1 }
@@ -60,7 +60,7 @@ pub fn fixtures() -> Vec<Fixture> {
         fixture(
             "page, planes apart, sub-pages",
             PART,
-            "channels = 2\nchips = 1\ndies = 2\nmulti-plane = false\nunits = \"none\"\norder = { bus = \"command-first\" }\n",
+            "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\nunits = \"none\"\norder = { bus = \"command-first\" }\n",
             "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\" }\nqueue-depth = 12\n\
              [ftl]\nover-provisioning = \"45.5%\"\nmap-unit = \"1KiB\"\n\
              gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
@@ -70,9 +70,9 @@ pub fn fixtures() -> Vec<Fixture> {
         fixture(
             "page, wears and fails",
             PART,
-            "channels = 2\nchips = 1\nblocks = 20\ngang = 1\n\
+            "channels = 2\nchips = 2\nblocks = 12\n\
              faults = { program-failures = \"0.05%\", erase-failures = \"0.05%\", uncorrectable-reads = \"0.5%\", initial-bad-blocks = \"1%\", wear-out = true }\n",
-            "[ftl]\nover-provisioning = \"60%\"\ngc = { victim = { policy = \"windowed-greedy\", window = 3 } }\n\
+            "[host]\nqueue-depth = 4\n[ftl]\nover-provisioning = \"48%\"\ngc = { victim = { policy = \"windowed-greedy\", window = 3 } }\n\
              placement = { policy = \"address-striping\" }\n",
         ),
         fixture(
@@ -86,12 +86,12 @@ pub fn fixtures() -> Vec<Fixture> {
              [ftl]\nover-provisioning = \"65%\"\nplacement = { policy = \"request-round-robin\" }\n",
         ),
         fixture(
-            "page, buffer",
+            "page, buffer of units",
             PART,
             "channels = 2\nchips = 2\nunits = { shared = 2 }\ntransfer = \"unit\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
-            "[host]\nchop = \"4KiB\"\nqueues = 3\n\
+            "[host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
              [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
-             [ftl]\ncapacity = \"320KiB\"\nplacement = { policy = \"block-striping\" }\n",
+             [ftl]\ncapacity = \"600KiB\"\nplacement = { policy = \"block-striping\" }\n",
         ),
         fixture(
             "page, buffer of superblocks",
@@ -115,16 +115,22 @@ pub fn fixtures() -> Vec<Fixture> {
         ),
         (
             "page, map cdftl",
-            "[ftl.map]\nkind = \"cdftl\"\ncmt = \"512B\"\nctp = \"8KiB\"\nways = 2\ncores = 2\noutstanding = 3\nwrite-buffers = 2\nCOSTS",
+            "[ftl.map]\nkind = \"cdftl\"\ncmt = \"512B\"\nctp = \"2KiB\"\nways = 2\ncores = 1\noutstanding = 3\nwrite-buffers = 2\nCOSTS",
         ),
         (
             "page, map fmmu",
-            "[ftl.map]\nkind = \"fmmu\"\ncmt = \"512B\"\nctp = \"4KiB\"\nways = 2\nqueue = 3\nwrite-buffers = 2\nCOSTS",
+            "[ftl.map]\nkind = \"fmmu\"\ncmt = \"512B\"\nctp = \"1KiB\"\nways = 2\nqueue = 3\nwindow = 2\nhigh = \"90%\"\nlow = \"80%\"\nwrite-buffers = 2\nCOSTS",
         ),
     ] {
         let rest = format!("[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}", costs(map));
-        fixtures.push(fixture(name, FLAT, "channels = 2\nchips = 1\n", &rest));
+        fixtures.push(fixture(name, FLAT, "channels = 2\nchips = 2\n", &rest));
     }
+    fixtures.push(fixture(
+        "page, part by its name",
+        "",
+        "part = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 12\npages = 8\nplanes = 1\n",
+        "[ftl]\nover-provisioning = \"48%\"\n",
+    ));
     fixtures.extend(merging());
     fixtures
 }
@@ -159,6 +165,13 @@ fn merging() -> Vec<Fixture> {
              [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nhydra = { chips = 2, processor = { mhz = 50 } }\n",
         ),
         fixture(
+            "hydra, buffer of superblocks",
+            FLAT,
+            hydra,
+            "[buffer]\nsize = \"32KiB\"\npolicy = \"superblock\"\n\
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nhydra = { chips = 2 }\n",
+        ),
+        fixture(
             "bast",
             FLAT,
             log,
@@ -171,7 +184,7 @@ fn merging() -> Vec<Fixture> {
             "[buffer]\nsize = \"24KiB\"\n[ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\n\
              log = { blocks = 6, parallel = 2, striping = \"page\", erase = \"read\" }\n",
         ),
-        fixture("chang, chains", FLAT, chang, &format!("{chains}chang = {{ mapping-cache = 2 }}\n")),
+        fixture("chang, plain chains", FLAT, chang, &format!("{chains}chang = {{ mapping-cache = 2 }}\n")),
         fixture(
             "chang, density control",
             FLAT,
@@ -190,12 +203,19 @@ fn merging() -> Vec<Fixture> {
             )),
         ),
         fixture(
+            "chang, chains behind SLC, no throttle",
+            FLAT,
+            chang,
+            &slc(&format!("{chains}chang = {{ mapping-cache = 2, hash-entries = 128, throttle = false }}")),
+        ),
+        fixture(
             "chang, pages behind SLC",
             FLAT,
             chang,
-            &slc(&format!(
-                "{chains}chang = {{ mapping = \"pages\", recluster-every = 16, hash-entries = 32, probes = 3, throttle-step = 2, throttle-every = 8 }}"
-            )),
+            &format!(
+                "{chains}chang = {{ mapping = \"pages\", recluster-every = 16, hash-entries = 32, probes = 3 }}\n\
+                 [slc]\npart = \"K9WAG08U1A\"\npages = 4\nsize = \"64KiB\"\n"
+            ),
         ),
     ]
 }
@@ -203,9 +223,11 @@ fn merging() -> Vec<Fixture> {
 fn fixture(name: &'static str, part: &str, flash: &str, rest: &str) -> Fixture {
     let text = format!("name = \"keys\"\n[flash]\n{flash}\n{rest}");
     let mut table: toml::Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
-    let part: toml::Table = toml::from_str(part).expect("a part");
-    let flash = table.get_mut("flash").and_then(toml::Value::as_table_mut).expect("a flash array");
-    flash.insert("custom-part".into(), part.into());
+    if !part.is_empty() {
+        let part: toml::Table = toml::from_str(part).expect("a part");
+        let flash = table.get_mut("flash").and_then(toml::Value::as_table_mut).expect("a flash array");
+        flash.insert("custom-part".into(), part.into());
+    }
     let spec: Spec = table.try_into().unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
     Fixture { name, spec }
 }
@@ -219,11 +241,13 @@ pub enum Load {
     Bursts,
     /// Small writes on a small part of the drive, until everything has been collected many times.
     Hot,
+    /// Small writes on a part of the drive, and then on another: for what looks at a thousand of them at a time.
+    Shift,
 }
 
 impl Load {
-    /// All of them.
-    pub const EVERY: [Self; 3] = [Self::Mixed, Self::Bursts, Self::Hot];
+    /// All of them, the shortest first.
+    pub const EVERY: [Self; 4] = [Self::Bursts, Self::Mixed, Self::Hot, Self::Shift];
 }
 
 /// Runs a load on a full drive and returns the hash of all its events.
@@ -243,6 +267,7 @@ pub fn run(device: &Resolved, load: Load) -> u64 {
         Load::Mixed => player.mixed(),
         Load::Bursts => player.bursts(),
         Load::Hot => player.hot(),
+        Load::Shift => player.shift(),
     }
     player.rest();
     player.ssd.counters().event_hash
@@ -362,6 +387,16 @@ impl Player {
             let size = if i % 5 == 0 { 8 } else { 2 };
             let io = self.io(kind, start, size);
             self.closed(io, 6);
+        }
+    }
+
+    fn shift(&mut self) {
+        let capacity = self.capacity();
+        for i in 0..3_200 {
+            let (from, space) = if i < 1_600 { (0, 8) } else { (0, capacity) };
+            let start = from + self.rng.below(space);
+            let io = self.io(IoKind::Write, start, 1);
+            self.closed(io, 4);
         }
     }
 }
