@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
 use study::lab::{self, Program};
-use study::plan::RunSpec;
+use study::plan::{Point, RunSpec};
 use study::report::{OutDir, PageFile};
+use workload::trace::ExtentRule;
 
 use crate::args::CompareArgs;
 use crate::exit::{Failure, apart, print};
@@ -20,6 +21,18 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         named => named.to_vec(),
     };
     let plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    let also = [
+        ("--skip", args.skip.is_some()),
+        ("--volume", args.volume.is_some()),
+        ("--volumes", args.volumes != "overlay"),
+        ("--extent", args.extent != ExtentRule::Wrap),
+    ];
+    args.reading.check(plan.plays_a_trace(), &also)?;
+    let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
+    if args.time_scale.is_some() && plan.points.iter().all(closed) {
+        let why = "requests are issued as others complete, not at times of arrival";
+        return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
+    }
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     apart(&[("--out", &args.lab.out), ("--report", &args.lab.report)])?;
     let dir = args.lab.out.as_deref().map(OutDir::create).transpose()?;

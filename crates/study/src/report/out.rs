@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::stage::{Stage, StageError, StagedFile};
-use super::{Page, Report, Summary, page, table, write_erases, write_histograms, write_series};
+use super::{Page, Report, Summary, page, rerun, table, write_erases, write_histograms, write_series};
 
 /// The file by which a directory is known to hold the result of a run.
 const MARK: &str = "summary.json";
@@ -52,6 +52,9 @@ impl OutDir {
 
     fn fill(&self, stages: &[(Report<'_>, &Summary)]) -> io::Result<PathBuf> {
         let top = Folder(self.stage.temporary().to_owned());
+        for (name, text) in stages.first().map(|(report, _)| rerun::files(report.about)).into_iter().flatten() {
+            top.text(&name, &text)?;
+        }
         if let [(report, summary)] = stages {
             top.fill(report, summary)?;
             return Ok(PathBuf::from(PAGE));
