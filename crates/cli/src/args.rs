@@ -221,7 +221,9 @@ impl ReadingArgs {
         ];
         let given = own.iter().chain(also).filter(|(_, given)| *given && !traces);
         let lines: Vec<String> = given
-            .map(|(option, _)| format!("{option}: has no effect here: no workload is a trace; leave it out, or run a trace"))
+            .map(|(option, _)| {
+                format!("{option}: has no effect here: no workload is a trace; leave it out, or run a trace")
+            })
             .collect();
         if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
     }

@@ -12,7 +12,7 @@ use std::thread;
 
 use serde_json::Value;
 use ssd::{Resolved, Spec};
-use testkit::keys::drives::{Fixture, Load, fixtures, run};
+use testkit::keys::drives::{Fixture, Load, Ran, fixtures, run};
 use testkit::keys::{Key, every_key, keys as keys_of};
 
 use keys::exceptions::{EXCEPTIONS, Exception};
@@ -22,9 +22,9 @@ use keys::exceptions::{EXCEPTIONS, Exception};
 enum Outcome {
     /// No other value is accepted.
     Refused,
-    /// Other values are accepted, and nothing happens at another time.
+    /// Other values are accepted, and nothing happens at another time or wears another block.
     Nothing,
-    /// Something happens at another time.
+    /// Something does.
     Changes,
 }
 
@@ -51,14 +51,14 @@ struct Plain<'a> {
     fixture: &'a Fixture,
     described: Value,
     resolved: Resolved,
-    /// The hashes of its runs.
-    before: Vec<(Load, u64)>,
+    before: Vec<(Load, Ran)>,
 }
 
 impl<'a> Plain<'a> {
     fn new(fixture: &'a Fixture) -> Self {
         let described = serde_json::to_value(&fixture.spec).expect("a description");
-        let resolved = read(&described).unwrap_or_else(|| panic!("{}: {:?}", fixture.name, fixture.spec.resolve().err()));
+        let resolved =
+            read(&described).unwrap_or_else(|| panic!("{}: {:?}", fixture.name, fixture.spec.resolve().err()));
         reads_back(&resolved, fixture.name);
         let before = Load::EVERY.map(|load| (load, run(&resolved, load))).to_vec();
         Self { fixture, described, resolved, before }
@@ -76,8 +76,8 @@ impl<'a> Plain<'a> {
                 continue;
             }
             let changes = self.before.iter().any(|(load, before)| {
-                let hash = catch_unwind(AssertUnwindSafe(|| run(&resolved, *load)));
-                hash.unwrap_or_else(|_| panic!("{what}, under {load:?}")) != *before
+                let ran = catch_unwind(AssertUnwindSafe(|| run(&resolved, *load)));
+                ran.unwrap_or_else(|_| panic!("{what}, under {load:?}")) != *before
             });
             if changes {
                 return Outcome::Changes;
@@ -111,7 +111,8 @@ fn every_key_has_an_effect_or_is_refused() {
         let plain = Plain::new(&fixtures[i]);
         for key in keys_of(&schema, &plain.described) {
             // What is only printed is printed alike of every device: one has to do.
-            let printed = EXCEPTIONS.iter().any(|exception| exception.devices.is_empty() && exception.covers(&key.name));
+            let printed =
+                EXCEPTIONS.iter().any(|exception| exception.devices.is_empty() && exception.covers(&key.name));
             if printed && !["page, one queue", "chang, chains behind SLC"].contains(&plain.fixture.name) {
                 continue;
             }

@@ -14,12 +14,18 @@ pub(super) fn check(args: &RunArgs, first: &Workload, tenants: &[Tenant]) -> Res
     let recorded = |config: &toml::Table| config.contains_key("trace");
     if !recorded(&first.config) && !tenants.iter().any(|tenant| recorded(&tenant.config)) {
         let remedy = "leave it out, or run a trace";
-        lines.extend(given(&args.trace).map(|option| format!("{option}: has no effect here: no workload is a trace; {remedy}")));
+        lines.extend(
+            given(&args.trace).map(|option| format!("{option}: has no effect here: no workload is a trace; {remedy}")),
+        );
     }
     if args.issue.time_scale.is_some() {
         let closed = |pacing: Pacing| matches!(pacing, Pacing::Closed { .. });
         let own = first.stages.iter().all(|stage| closed(args.issue.pacing().unwrap_or_else(|| stage.source.pacing())));
-        if own && tenants.iter().all(|tenant| closed(pacing_of(&tenant.flow).unwrap_or_else(|| tenant.stage.source.pacing()))) {
+        if own
+            && tenants
+                .iter()
+                .all(|tenant| closed(pacing_of(&tenant.flow).unwrap_or_else(|| tenant.stage.source.pacing())))
+        {
             lines.push(
                 "--time-scale: has no effect here: requests are issued as others complete, not at times of arrival; leave \
                  it out, or give --open"

@@ -6,7 +6,9 @@ use flash::backend::{BusOrder, Transfer, Units};
 use flash::nand::Part;
 
 use super::resolve::Faults;
-use super::{BufferPolicy, BufferSpec, FlashSpec, FtlKind, FtlSpec, GcSpec, ProcessorSpec, QueueArbitration, Spec, WearSpec};
+use super::{
+    BufferPolicy, BufferSpec, FlashSpec, FtlKind, FtlSpec, GcSpec, ProcessorSpec, QueueArbitration, Spec, WearSpec,
+};
 use crate::ftl::chang::{ChangSpec, MappingSpec, ThresholdBy};
 use crate::ftl::placement::PlacementSpec;
 
@@ -18,7 +20,9 @@ const LEAVE: &str = "leave it out";
 impl Spec {
     /// Refuses what would have no effect on a device of this part.
     pub(super) fn check_idle(&self, part: &Part, faults: &mut Faults) {
-        for (path, is, why, remedy) in self.idle_flash(part).into_iter().chain(self.idle_ftl(part)).chain(self.idle_host()) {
+        for (path, is, why, remedy) in
+            self.idle_flash(part).into_iter().chain(self.idle_ftl(part)).chain(self.idle_host())
+        {
             if is {
                 faults.add(path, format!("has no effect here: {why}"), remedy);
             }
@@ -72,8 +76,12 @@ impl Spec {
         let other = match kind {
             // Hydra's faults are found where its array is checked.
             FtlKind::Page | FtlKind::Hydra => None,
-            FtlKind::Bast | FtlKind::Fast => Some(("merges collect its garbage", "ftl.log.allocation places its blocks")),
-            FtlKind::Chang => Some(("folds collect its garbage, and victims are taken in turn", "its blocks are taken in turn")),
+            FtlKind::Bast | FtlKind::Fast => {
+                Some(("merges collect its garbage", "ftl.log.allocation places its blocks"))
+            }
+            FtlKind::Chang => {
+                Some(("folds collect its garbage, and victims are taken in turn", "its blocks are taken in turn"))
+            }
         };
         let whole_rows = self.flash.gang > 1 || part.timing.one_shot > 1;
         let copies_back = gc.copy_back && *kind == FtlKind::Page;
@@ -132,12 +140,7 @@ impl Spec {
         };
         vec![
             ("host.burst", count == 1 && host.burst > 1, "there is one queue", "leave it out, or describe more queues"),
-            (
-                "host.arbitration",
-                weighted && count == 1,
-                "there is one queue",
-                "leave it out, or describe more queues",
-            ),
+            ("host.arbitration", weighted && count == 1, "there is one queue", "leave it out, or describe more queues"),
             (
                 "host.arbitration",
                 weighted && count > 1 && even,
@@ -201,9 +204,17 @@ mod tests {
     fn what_has_no_effect_is_refused_and_says_why() {
         let slc = "[slc]\npart = \"K9WAG08U1A\"\nsize = \"2MiB\"";
         for (flash, rest, wanted) in [
-            ("", "ftl = { gc = { copy-back = true } }", "ftl.gc.copy-back: has no effect here: the part has no copy-back"),
+            (
+                "",
+                "ftl = { gc = { copy-back = true } }",
+                "ftl.gc.copy-back: has no effect here: the part has no copy-back",
+            ),
             ("multi-plane = true", "", "flash.multi-plane: has no effect here: a die has one plane; leave it out"),
-            ("", "ftl = { wear = { check-every = 3 } }", "ftl.wear.check-every: has no effect here: nothing is looked at"),
+            (
+                "",
+                "ftl = { wear = { check-every = 3 } }",
+                "ftl.wear.check-every: has no effect here: nothing is looked at",
+            ),
             ("", "host = { burst = 2 }", "host.burst: has no effect here: there is one queue"),
             ("", "host = { arbitration = \"weighted\" }", "host.arbitration: has no effect here: there is one queue"),
             (
@@ -233,7 +244,11 @@ mod tests {
                 "ftl.placement: has no effect here: its blocks",
             ),
             ("units = \"none\"", "ftl = { kind = \"chang\" }", "flash.units: has no effect here: this FTL hands in"),
-            ("cache-mode = false", "ftl = { kind = \"chang\" }", "flash.cache-mode: has no effect here: the pages of a list"),
+            (
+                "cache-mode = false",
+                "ftl = { kind = \"chang\" }",
+                "flash.cache-mode: has no effect here: the pages of a list",
+            ),
             (
                 "",
                 "ftl = { kind = \"chang\", chang = { probes = 3 } }",
@@ -257,7 +272,8 @@ mod tests {
             );
             let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
             let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new());
-            let faults: Vec<_> = faults.into_iter().map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();
+            let faults: Vec<_> =
+                faults.into_iter().map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect();
             assert!(faults.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {faults:?}");
         }
     }

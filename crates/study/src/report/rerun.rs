@@ -23,7 +23,11 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
     let flows = about.config.get("flow").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let all = || std::iter::once(workload).chain(flows.iter().filter_map(|flow| flow.get("workload")?.as_table()));
     if let Some(trace) = all().find(|workload| workload.contains_key("trace")) {
-        options(trace, &["format", "volume", "volumes", "event", "tolerance", "gap-limit", "skip", "repeat", "extent"], &mut command);
+        options(
+            trace,
+            &["format", "volume", "volumes", "event", "tolerance", "gap-limit", "skip", "repeat", "extent"],
+            &mut command,
+        );
     }
     options(&run, &["depth", "open", "time-scale", "limit", "queue", "verify"], &mut command);
     if let Some(path) = run.get("snapshot").and_then(Value::as_str) {
@@ -87,7 +91,11 @@ fn plain(value: &Value) -> String {
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "._/:,=+@%-".contains(c);
-    if !word.is_empty() && word.chars().all(harmless) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(harmless) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]
@@ -117,7 +125,8 @@ mod tests {
              --load-snapshot '/a b' --precondition fill,random:x2 --flow 'flow-1.toml,queue=2,name=it'\\''s,open' \
              --seed 18446744073709551615\n"
         );
-        let (files, text) = command("device = {}\nworkload = { trace = \"/t.csv\", skip = 3, gap-limit = \"1s\" }\nrun = {}\n");
+        let (files, text) =
+            command("device = {}\nworkload = { trace = \"/t.csv\", skip = 3, gap-limit = \"1s\" }\nrun = {}\n");
         assert_eq!(files, ["device.toml"]);
         assert_eq!(text, "flashloom run device.toml /t.csv --gap-limit 1s --skip 3 --seed 18446744073709551615\n");
     }

@@ -78,7 +78,9 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
     let mut others = Vec::new();
     match name.unwrap_or_default() {
         "Span" => others.extend(scaled(text, Span::as_ps, Span::from_ps, &[])),
-        "Bytes" => others.extend(scaled(text, Bytes::get, Bytes::new, &["512B", "1KiB", "2KiB", "8KiB", "16KiB", "64KiB"])),
+        "Bytes" => {
+            others.extend(scaled(text, Bytes::get, Bytes::new, &["512B", "1KiB", "2KiB", "8KiB", "16KiB", "64KiB"]))
+        }
         "Rate" => others.extend(scaled(text, Rate::get, Rate::new, &[])),
         "Frequency" => others.extend(scaled(text, Frequency::get, Frequency::new, &[])),
         "Voltage" => others.extend(scaled(text, Voltage::as_mv, Voltage::from_mv, &[])),
@@ -86,11 +88,14 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         "Ratio" => {
             let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
             // With more digits than anybody writes: none of them may be lost.
-            let others_of = [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
+            let others_of =
+                [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
             others.extend(others_of.into_iter().chain([1.0, 0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));
         }
         "Digits" => {
-            others.extend(["chip-channel-die-plane", "plane-die-chip-channel", "die-plane-chip-channel"].map(Value::from));
+            others.extend(
+                ["chip-channel-die-plane", "plane-die-chip-channel", "die-plane-chip-channel"].map(Value::from),
+            );
         }
         _ => {
             others.extend(form["examples"].as_array().into_iter().flatten().cloned());

@@ -91,7 +91,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "channels = 2\nchips = 2\nunits = { shared = 2 }\ntransfer = \"unit\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
             "[host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
              [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
-             [ftl]\ncapacity = \"600KiB\"\nplacement = { policy = \"block-striping\" }\n",
+             [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 2, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
         ),
         fixture(
             "page, buffer of superblocks",
@@ -122,14 +122,17 @@ pub fn fixtures() -> Vec<Fixture> {
             "[ftl.map]\nkind = \"fmmu\"\ncmt = \"512B\"\nctp = \"1KiB\"\nways = 2\nqueue = 3\nwindow = 2\nhigh = \"90%\"\nlow = \"80%\"\nwrite-buffers = 2\nCOSTS",
         ),
     ] {
-        let rest = format!("[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}", costs(map));
+        let rest = format!(
+            "[host]\nqueue-depth = 12\n[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}",
+            costs(map)
+        );
         fixtures.push(fixture(name, FLAT, "channels = 2\nchips = 2\n", &rest));
     }
     fixtures.push(fixture(
         "page, part by its name",
         "",
-        "part = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 12\npages = 8\nplanes = 1\n",
-        "[ftl]\nover-provisioning = \"48%\"\n",
+        "part = \"dirik-2009\"\nchannels = 2\nchips = 3\nblocks = 12\npages = 8\nplanes = 1\n",
+        "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
     ));
     fixtures.extend(merging());
     fixtures
@@ -162,14 +165,15 @@ fn merging() -> Vec<Fixture> {
             FLAT,
             hydra,
             "[buffer]\nsize = \"48KiB\"\npolicy = \"superblock\"\nflush = \"log\"\nmax-superblocks = 2\nhigh = \"60%\"\n\
-             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nhydra = { chips = 2, processor = { mhz = 50 } }\n",
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 2, check-every = 1 }\n\
+             hydra = { chips = 2, processor = { mhz = 50 } }\n",
         ),
         fixture(
             "hydra, buffer of superblocks",
             FLAT,
             hydra,
             "[buffer]\nsize = \"32KiB\"\npolicy = \"superblock\"\n\
-             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nhydra = { chips = 2 }\n",
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 2, check-every = 1 }\nhydra = { chips = 2 }\n",
         ),
         fixture(
             "bast",
@@ -193,7 +197,7 @@ fn merging() -> Vec<Fixture> {
                 "{chains}chang = {{ mapping-cache = 2, density = {{ extra = \"32KiB\", read = \"20us\", program = \"120us\", rank-every = 20 }} }}\n"
             ),
         ),
-        fixture("chang, pages", FLAT, chang, &format!("{chains}chang = {{ mapping = \"pages\" }}\n")),
+        fixture("chang, plain pages", FLAT, chang, &format!("{chains}chang = {{ mapping = \"pages\" }}\n")),
         fixture(
             "chang, chains behind SLC",
             FLAT,
@@ -206,7 +210,9 @@ fn merging() -> Vec<Fixture> {
             "chang, chains behind SLC, no throttle",
             FLAT,
             chang,
-            &slc(&format!("{chains}chang = {{ mapping-cache = 2, hash-entries = 128, throttle = false }}")),
+            &slc(&format!(
+                "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 128, throttle = false }}"
+            )),
         ),
         fixture(
             "chang, pages behind SLC",
@@ -250,9 +256,18 @@ impl Load {
     pub const EVERY: [Self; 4] = [Self::Bursts, Self::Mixed, Self::Hot, Self::Shift];
 }
 
-/// Runs a load on a full drive and returns the hash of all its events.
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The hash of all its events: what took how long on which die and channel.
+    pub hash: u64,
+    /// How often each block was erased. Which of a die's blocks is taken moves no event.
+    pub erases: Vec<u32>,
+}
+
+/// Runs a load on a full drive.
 #[must_use]
-pub fn run(device: &Resolved, load: Load) -> u64 {
+pub fn run(device: &Resolved, load: Load) -> Ran {
     let mut ssd = Ssd::<()>::new(device, 7);
     let fails = device.spec.flash.faults != FaultSpec::default();
     if !fails {
@@ -270,7 +285,9 @@ pub fn run(device: &Resolved, load: Load) -> u64 {
         Load::Shift => player.shift(),
     }
     player.rest();
-    player.ssd.counters().event_hash
+    let mut erases = player.ssd.erase_counts();
+    erases.extend(player.ssd.second_erase_counts());
+    Ran { hash: player.ssd.counters().event_hash, erases }
 }
 
 struct Player {

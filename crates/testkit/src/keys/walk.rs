@@ -85,13 +85,7 @@ pub fn keys(schema: &Value, description: &Value) -> Vec<Key> {
     keys
 }
 
-fn keys_of(
-    schema: Schema<'_>,
-    node: &Value,
-    (name, path): (&str, &mut Vec<Step>),
-    value: &Value,
-    keys: &mut Vec<Key>,
-) {
+fn keys_of(schema: Schema<'_>, node: &Value, (name, path): (&str, &mut Vec<Step>), value: &Value, keys: &mut Vec<Key>) {
     let (node, _) = schema.resolve(node);
     if let (Some(items), false) = (value.as_array(), node["items"].is_null()) {
         for (i, item) in items.iter().enumerate() {
@@ -113,7 +107,8 @@ fn keys_of(
     let forms = schema.forms(node);
     let fits = |form: &&&Value| {
         let Some(properties) = properties(form) else { return false };
-        let constant = |(key, node): (&String, &Value)| node["const"].is_null() || table.get(key) == Some(&node["const"]);
+        let constant =
+            |(key, node): (&String, &Value)| node["const"].is_null() || table.get(key) == Some(&node["const"]);
         properties.iter().all(constant) && table.keys().all(|key| properties.contains_key(key))
     };
     let Some(form) = forms.iter().find(fits) else { panic!("{name}: {value} has no form in the schema") };
