@@ -162,3 +162,14 @@ fn every_key_has_an_effect_or_is_refused() {
 fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, Outcome>>, key: &str) -> bool {
     outcomes.keys().any(|other| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '(', '['])))
 }
+
+#[test]
+fn a_device_that_comes_along_runs_as_it_is_written_down() {
+    let all = ssd::builtin();
+    each(all.len(), |i| {
+        let (name, text) = all[i];
+        let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
+        reads_back(&resolved, name);
+    });
+}

@@ -91,7 +91,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "channels = 2\nchips = 2\nunits = { shared = 2 }\ntransfer = \"unit\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
             "[host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
              [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
-             [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 2, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
+             [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 1, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
         ),
         fixture(
             "page, buffer of superblocks",
@@ -165,7 +165,7 @@ fn merging() -> Vec<Fixture> {
             FLAT,
             hydra,
             "[buffer]\nsize = \"48KiB\"\npolicy = \"superblock\"\nflush = \"log\"\nmax-superblocks = 2\nhigh = \"60%\"\n\
-             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 2, check-every = 1 }\n\
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 1, check-every = 1 }\n\
              hydra = { chips = 2, processor = { mhz = 50 } }\n",
         ),
         fixture(
@@ -173,7 +173,7 @@ fn merging() -> Vec<Fixture> {
             FLAT,
             hydra,
             "[buffer]\nsize = \"32KiB\"\npolicy = \"superblock\"\n\
-             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 2, check-every = 1 }\nhydra = { chips = 2 }\n",
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 1, check-every = 1 }\nhydra = { chips = 2 }\n",
         ),
         fixture(
             "bast",

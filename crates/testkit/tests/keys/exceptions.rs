@@ -69,6 +69,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         &["chang*"],
         "what the part could do: it is programmed page by page",
     ),
+    on("ftl.wear.check-every", &["hydra, buffer*"], EVEN),
+    on("ftl.wear.threshold", &["hydra, buffer*"], EVEN),
     on("slc.custom-part.endurance", &["chang, chains behind SLC, no throttle"], "printed, as no throttle weighs it"),
     on("slc.custom-part.geometry.blocks_per_plane", &[], "slc.blocks says how many of them there are"),
     on("slc.custom-part.geometry.dies_per_chip", &[], "its dies work one after another, and count for nothing"),
@@ -135,3 +137,5 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
 const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*"];
 const NEIGHBOURS: &str = "what the part can do: no list of this family has pages of a die behind one another";
 const HELD: &str = "what the part can do: a channel that is held takes no second page";
+const EVEN: &str =
+    "behind a buffer merges are so few that implicit levelling keeps all blocks within an erase of each other";
