@@ -12,6 +12,7 @@ use study::watch::timeline::Window;
 use workload::Pacing;
 use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
+use crate::exit::Failure;
 use crate::options::{FlowArg, columns, event, extent, flow, format, positive, size_unit, time_unit};
 
 /// A deterministic simulator of solid-state disks.
@@ -250,6 +251,22 @@ pub(crate) struct ReadingArgs {
 }
 
 impl ReadingArgs {
+    /// Refuses these options, and others about the reading of traces, where no trace is read.
+    pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
+        let own = [
+            ("--format", self.format.is_some()),
+            ("--gap-limit", self.gap_limit.is_some()),
+            ("--tolerance", self.tolerance.is_some()),
+        ];
+        let given = own.iter().chain(also).filter(|(_, given)| *given && !traces);
+        let lines: Vec<String> = given
+            .map(|(option, _)| {
+                format!("{option}: has no effect here: no workload is a trace; leave it out, or run a trace")
+            })
+            .collect();
+        if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
+    }
+
     /// Has a trace read like this.
     pub(crate) fn apply(&self, run: &mut RunSpec) {
         run.format = self.format.map(|format| format.name().into()).or_else(|| run.format.take());

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
 use study::lab::{self, Program};
 use study::output::{Kind, Outputs, publish};
-use study::plan::RunSpec;
-use workload::trace::files;
+use study::plan::{Point, RunSpec};
+use workload::trace::{ExtentRule, files};
 
 use crate::args::CompareArgs;
 use crate::exit::{Failure, note, print, say};
@@ -22,6 +22,18 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         named => named.to_vec(),
     };
     let mut plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
+    let also = [
+        ("--skip", args.skip.is_some()),
+        ("--volume", args.volume.is_some()),
+        ("--volumes", args.volumes != "overlay"),
+        ("--extent", args.extent != ExtentRule::Wrap),
+    ];
+    args.reading.check(plan.plays_a_trace(), &also)?;
+    let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
+    if args.time_scale.is_some() && plan.points.iter().all(closed) {
+        let why = "requests are issued as others complete, not at times of arrival";
+        return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
+    }
     fits(std::slice::from_ref(&plan), &args.lab)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let names = lab::names(std::slice::from_ref(&plan));

@@ -1,5 +1,7 @@
 //! `flashloom run`, from a disk and a workload to what came of it.
 
+mod idle;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -76,6 +78,7 @@ pub(crate) fn watched<O: Watcher>(
     let options = args.trace.options(Some(capacity));
     let workload = catalogue::workload(&args.workload)?.open(&options, capacity, args.seed)?;
     let tenants = tenants(args, &options, capacity, &workload)?;
+    idle::check(args, &workload, &tenants)?;
     let workload = (workload, tenants);
     if args.verify {
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
@@ -133,7 +136,8 @@ impl Outputs {
         let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));
         let inputs = workloads.chain([args.device.clone()]).chain(state.load_snapshot.clone());
         let mut all = output::Outputs::new(inputs, output.force);
-        let dir = output.out.as_deref().map(|path| all.folder("--out", path, &report::names(stages))).transpose()?;
+        let names = report::names(stages, args.issue.flow.len());
+        let dir = output.out.as_deref().map(|path| all.folder("--out", path, &names)).transpose()?;
         let mut file = |option: &str, path: &Option<PathBuf>, kind: Kind| {
             path.as_deref().map(|path| all.file(option, path, kind)).transpose()
         };
@@ -243,6 +247,15 @@ impl Outcome {
     }
 }
 
+/// The pacing that a flow asks for, if any.
+const fn pacing_of(flow: &FlowArg) -> Option<Pacing> {
+    match (flow.depth, flow.open) {
+        (Some(depth), _) => Some(Pacing::Closed { depth }),
+        (None, true) => Some(Pacing::Open),
+        (None, false) => None,
+    }
+}
+
 /// Runs the stages one after another and reports each.
 pub(crate) fn execute<S, D, P>(
     drive: &mut D,
@@ -341,11 +354,7 @@ where
         flows.extend(tenants.iter_mut().map(|Tenant { name, flow, stage, .. }| Flow {
             name: name.clone(),
             source: &mut *stage.source,
-            pacing: match (flow.depth, flow.open) {
-                (Some(depth), _) => Some(Pacing::Closed { depth }),
-                (None, true) => Some(Pacing::Open),
-                (None, false) => None,
-            },
+            pacing: pacing_of(flow),
             queue: QueueId::new(flow.queue),
         }));
         runner.run_flows(drive, flows, payload)
@@ -359,7 +368,9 @@ where
 fn about(args: &RunArgs, device: &Device, workload: &Workload, tenants: &[Tenant]) -> About {
     let mut run = toml::Table::new();
     let mut note = |key: &str, value: toml::Value| run.insert(key.into(), value);
-    note("seed", toml::Value::Integer(args.seed.cast_signed()));
+    // TOML has no integers of that size.
+    let seed = i64::try_from(args.seed).map_or_else(|_| args.seed.to_string().into(), toml::Value::Integer);
+    note("seed", seed);
     note("verify", args.verify.into());
     if let Some(depth) = args.issue.depth {
         note("depth", i64::from(depth).into());

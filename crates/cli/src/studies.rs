@@ -25,9 +25,15 @@ pub(crate) fn study(
 ) -> Result<(), Failure> {
     let plan = |path: &PathBuf| {
         let document = find(path)?;
-        workload.map_or_else(|| Plan::new(&document), |workload| Plan::under(&document, workload))
+        let Some(workload) = workload else {
+            let plan = Plan::new(&document)?;
+            let idle = plan.idle(&document);
+            return if idle.0.is_empty() { Ok(plan) } else { Err(idle) };
+        };
+        Plan::under(&document, workload)
     };
     let mut plans = paths.iter().map(plan).collect::<Result<Vec<_>, Faults>>()?;
+    reading.check(plans.iter().any(Plan::plays_a_trace), &[])?;
     plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
     perform(plans, paths, args, true, results)
 }

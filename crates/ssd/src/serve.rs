@@ -200,6 +200,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         ((base as i64 - io.start.get() as i64) as i32, mask)
     }
 
+    /// Where the piece of a chopped request ends that begins with unit `from`; `end` is where the request does.
+    #[inline]
+    fn piece(&self, from: u32, end: u32) -> u32 {
+        self.resolved.host.chop.map_or(end, |chop| (from / chop + 1).saturating_mul(chop).min(end))
+    }
+
     fn read(&mut self, handle: Handle<Active<S>>) {
         let extent = self.clients.requests[handle].extent;
         if S::PRESENT {
@@ -208,25 +214,33 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
-        for unit in extent.first..extent.end {
-            let (at, mut mask) = self.cover(handle, unit);
-            if self.clients.buffer.is_some() {
-                mask = self.read_buffer(handle, unit, at, mask);
-                if mask == 0 {
-                    continue;
+        let mut from = extent.first;
+        while from < extent.end {
+            let piece = self.piece(from, extent.end);
+            for unit in from..piece {
+                let (at, mut mask) = self.cover(handle, unit);
+                if self.clients.buffer.is_some() {
+                    mask = self.read_buffer(handle, unit, at, mask);
+                    if mask == 0 {
+                        continue;
+                    }
                 }
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
+                pending += u32::from(mapped);
+                self.clients.unmapped += u64::from(!mapped);
             }
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-            let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
-            pending += u32::from(mapped);
-            self.clients.unmapped += u64::from(!mapped);
+            if pending > 0 {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                self.ftl.end_read(&mut flash);
+            }
+            from = piece;
         }
+        // No list finishes while it is handed in, so nothing has been counted off yet.
         self.clients.requests[handle].pending = pending;
         if pending == 0 {
-            return self.served(handle);
+            self.served(handle);
         }
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-        self.ftl.end_read(&mut flash);
     }
 
     /// Takes what the buffer has of a unit; returns what it has not.
@@ -259,7 +273,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let (owner, set) = (Clients::request_owner(handle), self.clients.requests[handle].set);
         let mut from = extent.first;
         while from < extent.end {
-            let piece = self.resolved.host.chop.map_or(extent.end, |chop| (from / chop + 1) * chop).min(extent.end);
+            let piece = self.piece(from, extent.end);
             let version = self.ftl.next_version();
             self.ftl.begin_write(set);
             for unit in from..piece {
@@ -284,10 +298,16 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                 if !self.take(handle) {
                     break;
                 }
+                let request = &self.clients.requests[handle];
+                if request.next_unit < request.extent.end {
+                    // Each piece is a write of its own: what is due leaves before the next one comes in.
+                    while self.log_flush() || self.write_back(false) {}
+                    continue;
+                }
                 self.buffer_queue.pop_front();
                 self.served(handle);
             }
-            if !self.log_flush() && !self.write_back() {
+            if !self.log_flush() && !self.write_back(!self.buffer_queue.is_empty()) {
                 return;
             }
         }
@@ -340,9 +360,10 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
     }
 
-    /// Takes the units of a write into the buffer. False if it is full.
+    /// Takes the units of a write into the buffer, those of its next piece. False if it is full.
     fn take(&mut self, handle: Handle<Active<S>>) -> bool {
-        let end = self.clients.requests[handle].extent.end;
+        let request = &self.clients.requests[handle];
+        let end = self.piece(request.next_unit, request.extent.end);
         while self.clients.requests[handle].next_unit < end {
             let unit = self.clients.requests[handle].next_unit;
             let (at, mask) = self.cover(handle, unit);
@@ -358,8 +379,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         true
     }
 
-    /// Writes back one program's worth of the buffer, if it is time for so much. False if not.
-    fn write_back(&mut self) -> bool {
+    /// Writes back one program's worth of the buffer, if it is time for so much, or if a write waits for room. False if
+    /// not.
+    fn write_back(&mut self, waits: bool) -> bool {
         if !self.ftl.takes_writes() {
             return false;
         }
@@ -369,7 +391,6 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
         let batch = self.backend.slots_per_command();
         let flush = self.flushes.back().filter(|(_, handle)| !self.is_logged(*handle)).map(|(epoch, _)| *epoch);
-        let waits = !self.buffer_queue.is_empty();
         let Some(buffer) = &mut self.clients.buffer else { return false };
         let batch = buffer.batch(batch);
         let Some(due) = buffer.is_due(batch, flush, waits) else { return false };

@@ -5,6 +5,7 @@ mod builtin;
 mod cost;
 mod format;
 mod hydra;
+mod idle;
 mod limits;
 mod link;
 mod log;
@@ -65,6 +66,7 @@ pub struct Spec {
 pub struct FlashSpec {
     /// The NAND part, by the name of a preset (see `flashloom devices`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
     pub part: Option<String>,
     /// The NAND part, written out; instead of `part`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -140,7 +142,9 @@ pub struct HostSpec {
     pub arbitration: QueueArbitration,
     /// Requests taken from a queue at a time (NVM Express calls it the arbitration burst).
     pub burst: u32,
-    /// Requests are cut into pieces of at most this size, aligned to it; not at all if missing.
+    /// Requests are cut into pieces of at most this size, aligned to it, before anything is asked for: each piece asks
+    /// the map, is read, written or taken into the write buffer for itself, and the request completes with its last one
+    /// (Woo and Min, FMMU, Sec. 4.1, call it the request chopper). Not at all if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chop: Option<Bytes>,
     /// Submission queues, each described; instead of `queues`.
@@ -174,7 +178,7 @@ pub struct FtlSpec {
     pub map_unit: Option<Bytes>,
     /// Share of the flash that the host does not see.
     pub over_provisioning: Ratio,
-    /// What the host sees; instead of `over-provisioning`.
+    /// What the host sees; instead of `over-provisioning`, which then counts for nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// Who knows where every mapping unit is.

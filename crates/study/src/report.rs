@@ -10,6 +10,7 @@ mod map;
 mod out;
 mod page;
 mod requests;
+mod rerun;
 mod run_page;
 mod summary;
 mod table;

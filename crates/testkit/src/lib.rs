@@ -5,6 +5,8 @@
 pub mod conformance;
 mod fixed;
 mod host;
+mod idle;
+pub mod keys;
 mod list;
 pub mod oracle;
 pub mod requests;
@@ -13,6 +15,7 @@ pub mod swarm;
 
 pub use fixed::{Bug, FixedDrive};
 pub use host::Host;
+pub use idle::leave_out_idle;
 pub use list::List;
 pub use oracle::Oracle;
 pub use second::Second;

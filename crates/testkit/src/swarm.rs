@@ -11,7 +11,7 @@ use ssd::{
     WearSpec,
 };
 
-use crate::{Host, requests};
+use crate::{Host, leave_out_idle, requests};
 
 /// What a run of the swarm may draw.
 #[derive(Clone, Copy, Debug)]
@@ -57,6 +57,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
+        leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
             return spec;
         }
@@ -280,7 +281,8 @@ fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
 #[must_use]
 pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
     loop {
-        let spec = try_queues(rng, device);
+        let mut spec = try_queues(rng, device);
+        leave_out_idle(&mut spec);
         let Ok(resolved) = spec.resolve() else { continue };
         let queues = &resolved.host.queues;
         // Only a page-mapped FTL confines anybody.

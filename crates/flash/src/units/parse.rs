@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Gives a quantity `FromStr`, serde as a string with a unit, and a JSON schema.
+/// Gives a quantity `FromStr`, and what [`as_text!`] gives.
 macro_rules! quantity {
     ($type:ty, $kind:ident, $from:expr) => {
         impl FromStr for $type {
@@ -96,6 +96,13 @@ macro_rules! quantity {
             }
         }
 
+        as_text!($type, $kind);
+    };
+}
+
+/// Gives a quantity serde as a string with a unit, and a JSON schema.
+macro_rules! as_text {
+    ($type:ty, $kind:ident) => {
         impl<'de> Deserialize<'de> for $type {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_any(Text::<$type>::new(&$kind))
@@ -208,7 +215,7 @@ static FREQUENCY: Kind = Kind {
 };
 static VOLTAGE: Kind = Kind { name: "voltage", example: "3.3V", units: &[("mV", 1), ("V", 1_000)] };
 static CURRENT: Kind = Kind { name: "current", example: "15mA", units: &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)] };
-/// Ratios are kept in billionths while they are parsed.
+/// Ratios of at most [`DECIMALS`] decimals are kept in billionths while they are parsed.
 static RATIO: Kind = Kind { name: "share", example: "7%", units: &[("%", 10_000_000)] };
 
 quantity!(Span, SPAN, |ps| Some(Span::from_ps(ps)));
@@ -217,10 +224,33 @@ quantity!(Rate, RATE, |r| (r > 0).then(|| Rate::new(r)));
 quantity!(Frequency, FREQUENCY, |h| (h > 0).then(|| Frequency::new(h)));
 quantity!(Voltage, VOLTAGE, |mv| Some(Voltage::from_mv(mv)));
 quantity!(Current, CURRENT, |ua| Some(Current::from_ua(ua)));
-quantity!(Ratio, RATIO, |billionths| Some(Ratio::new(billionths as f64 * 1e-9)));
+as_text!(Ratio, RATIO);
 
-/// The text that reads back as exactly the same quantity.
-trait Exact {
+/// Decimals of a percentage that billionths hold. With more of them a text is the number nearest to what it says.
+const DECIMALS: usize = 7;
+
+fn billionths(count: u64) -> f64 {
+    count as f64 * 1e-9
+}
+
+impl FromStr for Ratio {
+    type Err = ParseUnitError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let near = RATIO.parse(text)?;
+        let number = text.trim().trim_end_matches('%').trim_end().replace('_', "");
+        let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        if decimals <= DECIMALS {
+            return Ok(Self::new(billionths(near)));
+        }
+        format!("{number}e-2").parse().map(Self::new).map_err(|_| RATIO.error(text, Wrong::Form))
+    }
+}
+
+/// The text that reads back as exactly the same quantity: what is written into files. `Display` is for people, and
+/// rounds.
+pub trait Exact {
+    /// The text.
     fn exact(&self) -> String;
 }
 
@@ -269,7 +299,20 @@ impl Exact for Current {
 
 impl Exact for Ratio {
     fn exact(&self) -> String {
-        self.to_string()
+        // Shorter texts are read by way of billionths: only those of which it is one are written so.
+        let near = (self.get() * 1e9).round();
+        if near < (1_u64 << 53) as f64 && billionths(near as u64).to_bits() == self.get().to_bits() {
+            let (whole, part) = (near as u64 / 10_000_000, near as u64 % 10_000_000);
+            let text = format!("{whole}.{part:07}");
+            return format!("{}%", text.trim_end_matches('0').trim_end_matches('.'));
+        }
+        // The shortest digits of the share, with the point two places further on.
+        let digits = self.get().to_string();
+        let (whole, part) = digits.split_once('.').unwrap_or((&digits, ""));
+        let part = format!("{part:0<width$}", width = DECIMALS + 3);
+        let whole = format!("{whole}{}", &part[..2]);
+        let whole = whole.trim_start_matches('0');
+        format!("{}.{}%", if whole.is_empty() { "0" } else { whole }, &part[2..])
     }
 }
 
@@ -315,12 +358,46 @@ mod tests {
         assert!(message.contains("has no unit") && message.contains("25us"), "{message}");
     }
 
+    #[test]
+    fn no_decimal_of_a_share_is_lost() {
+        for (text, wanted) in [("12.414348435332%", 0.124_143_484_353_32), ("0.00000001%", 1e-10), ("7%", 0.07)] {
+            let share: Ratio = text.parse().expect(text);
+            assert_eq!((share.get().to_bits(), share.exact().as_str()), (f64::to_bits(wanted), text));
+        }
+        assert_eq!((Ratio::ZERO.exact(), Ratio::new(3.0).exact()), ("0%".into(), "300%".into()));
+    }
+
     proptest! {
         #[test]
         fn what_is_written_reads_back(value in any::<u64>()) {
             prop_assert_eq!(Span::from_ps(value).exact().parse(), Ok(Span::from_ps(value)));
             prop_assert_eq!(Bytes::new(value).exact().parse(), Ok(Bytes::new(value)));
             prop_assert_eq!(Voltage::from_mv(value).exact().parse(), Ok(Voltage::from_mv(value)));
+            prop_assert_eq!(Current::from_ua(value).exact().parse(), Ok(Current::from_ua(value)));
+            let above = value.max(1);
+            prop_assert_eq!(Rate::new(above).exact().parse(), Ok(Rate::new(above)));
+            prop_assert_eq!(Frequency::new(above).exact().parse(), Ok(Frequency::new(above)));
+        }
+
+        #[test]
+        fn shares_read_back_bit_by_bit(bits in any::<u64>(), billion in any::<u32>(), nearby in -2..=2_i64) {
+            // Any share at all, and those beside what few decimals say.
+            let any = f64::from_bits(bits);
+            let near = f64::from_bits((f64::from(billion) * 1e-9).to_bits().saturating_add_signed(nearby));
+            for share in [any.abs(), near, f64::from(billion) / 1e9] {
+                if share.is_finite() && share < 1e10 {
+                    let text = Ratio::new(share).exact();
+                    prop_assert_eq!(text.parse::<Ratio>().map(|r| r.get().to_bits()), Ok(share.to_bits()), "{}", text);
+                }
+            }
+        }
+
+        #[test]
+        fn a_share_is_what_is_written(percent in "[0-9]{1,3}(\\.[0-9]{1,20})?") {
+            let share: Ratio = format!("{percent}%").parse().expect("a share");
+            prop_assert_eq!(share.exact().parse(), Ok(share));
+            let meant: f64 = format!("{percent}e-2").parse().expect("a number");
+            prop_assert!((share.get() - meant).abs() < 1e-15 * meant.max(1e-3), "{} for {}", share.get(), meant);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Short texts: quantities with units, steps of preconditioning, assignments of `--set`.
 
-use flash::units::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
+use flash::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
 use ssd::Precondition;
 
 use crate::{Damage, Scratch, Target, Verdict, verdict};
@@ -15,7 +15,7 @@ fn quantity(input: &[u8], _: u64, _: &Scratch) -> Verdict {
         ($($unit:ty),*) => {
             [$(text.parse::<$unit>().map(|value| {
                 // What is written is what is meant.
-                let again = value.to_string();
+                let again = value.exact();
                 assert_eq!(again.parse::<$unit>().ok(), Some(value), "`{text}` is printed as `{again}`");
             }).is_ok()),*]
         };

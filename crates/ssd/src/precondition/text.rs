@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use flash::units::Bytes;
+use flash::units::{Bytes, Exact};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Precondition;
@@ -29,7 +29,7 @@ impl fmt::Display for Precondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fill => f.write_str("fill"),
-            Self::Preload { piece, extent } => write!(f, "preload:{piece}:{extent}"),
+            Self::Preload { piece, extent } => write!(f, "preload:{}:{}", piece.exact(), extent.exact()),
             Self::RandomOverwrite(times) => write!(f, "random:x{times}"),
             Self::Steady => f.write_str("steady"),
         }
@@ -81,6 +81,11 @@ mod tests {
     fn steps_are_read_as_they_are_written() {
         for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "random:x1000", "steady"] {
             assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
+        }
+        // 1,234,567 sectors are no round number of anything.
+        for text in ["preload:512B:632098304B", "preload:4608B:3MiB", "random:x0.1234567890123"] {
+            let step: Precondition = text.parse().expect(text);
+            assert_eq!(step.to_string().parse(), Ok(step));
         }
         for wrong in [
             "",

@@ -313,13 +313,13 @@ mod tests {
 
     #[test]
     fn the_processor_takes_its_cycles() {
-        let table = "[ftl.hydra.processor]\nmhz = 40\nread-cycles = 100\nmerge-cycles = 4000";
+        let table = "[ftl.hydra.processor]\nmhz = 40\nmerge-cycles = 4000";
         let think = |more: &str| {
             let resolved = resolve(FLASH, FTL, &format!("{table}\n{more}")).expect("sound");
             resolved.hydra.expect("its FTL").think
         };
         assert_eq!(think(""), [Span::ZERO, Span::from_us(100)]);
-        assert_eq!(think("synthesizer = false"), [Span::from_ns(2500), Span::from_us(100)]);
+        assert_eq!(think("synthesizer = false\nread-cycles = 100"), [Span::from_ns(2500), Span::from_us(100)]);
     }
 
     #[test]

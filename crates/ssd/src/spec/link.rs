@@ -124,12 +124,14 @@ impl Serialize for LinkSpec {
         if Self::preset(&self.name).as_ref() == Some(self) {
             return serializer.serialize_str(&self.name);
         }
-        let preset = self.name != "custom";
+        // Beside a name only what it does not say.
+        let preset = Self::preset(&self.name);
+        let own = preset.as_ref().is_none_or(|preset| preset.duplex != self.duplex);
         let custom = Custom {
-            preset: preset.then(|| self.name.to_string()),
-            rate: self.rate,
+            preset: preset.is_some().then(|| self.name.to_string()),
+            rate: self.rate.filter(|_| preset.as_ref().is_none_or(|preset| preset.rate != self.rate)),
             overhead: self.overhead,
-            duplex: Some(self.duplex),
+            duplex: own.then_some(self.duplex),
         };
         custom.serialize(serializer)
     }
@@ -149,7 +151,7 @@ impl JsonSchema for LinkSpec {
                     "type": "object",
                     "additionalProperties": false,
                     "properties": {
-                        "preset": { "type": "string" },
+                        "preset": { "type": "string", "examples": ["sata-600", "ata-133", "pcie-3-x4"] },
                         "rate": generator.subschema_for::<Rate>(),
                         "overhead": generator.subschema_for::<Span>(),
                         "duplex": generator.subschema_for::<Duplex>(),

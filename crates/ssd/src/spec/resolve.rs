@@ -121,6 +121,7 @@ impl Spec {
         let part = self.part(&mut faults);
         if let Some(part) = &part {
             self.check_family(part, &mut faults);
+            self.check_idle(part, &mut faults);
         }
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let Some(geometry) = self.geometry(&part, &mut faults) else { return Err(faults.0) };

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use flash::units::Sectors;
+use flash::units::{Exact, Sectors};
+use serde::Deserialize;
 use workload::generate::{Generator, GeneratorSpec, builtin};
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
@@ -101,6 +102,19 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
 }
 
 impl WorkloadFile {
+    /// True if it is a recorded one.
+    #[must_use]
+    pub const fn is_trace(&self) -> bool {
+        matches!(self, Self::Trace(_))
+    }
+
+    /// True if it says that requests are issued as others complete.
+    #[must_use]
+    pub fn is_closed_loop(&self) -> bool {
+        let Self::Described(document) = self else { return false };
+        document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
+    }
+
     /// Opens it for a disk of `capacity`. Traces are read with `options`.
     ///
     /// # Errors
@@ -113,6 +127,11 @@ impl WorkloadFile {
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
                 let stage = Stage { name: spec.name, source: Box::new(script) };
                 Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
+            }
+            Self::Described(document) if document.table().contains_key("stage") => {
+                let Stages { stage } = document.decode()?;
+                let opened = in_turn(&stage, capacity, seed).map_err(|faults| document.faults(faults))?;
+                Ok(Workload { stages: opened, config: table(&stage), notes: Vec::new() })
             }
             Self::Described(document) => {
                 let spec: GeneratorSpec = document.decode()?;
@@ -135,9 +154,7 @@ impl WorkloadFile {
                     config.insert("address-unit".into(), units.address.to_string().into());
                     config.insert("size-unit".into(), units.size.to_string().into());
                 }
-                config.insert("skip".into(), toml::Value::Integer(options.skip.cast_signed()));
-                config.insert("repeat".into(), i64::from(options.repeat).into());
-                config.insert("extent".into(), options.extent.name().into());
+                config.extend(reading(&options));
                 let notes =
                     source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())).collect();
                 let stage = Stage { name: file.name(), source: Box::new(source) };
@@ -145,6 +162,59 @@ impl WorkloadFile {
             }
         }
     }
+}
+
+/// Generators that run one after another: what a job file with several stages comes to, as results write it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stages {
+    stage: Vec<GeneratorSpec>,
+}
+
+fn in_turn(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<flash::fault::Fault>> {
+    if specs.is_empty() {
+        let remedy = "describe at least one as [[stage]], with the keys of a workload";
+        return Err(vec![flash::fault::Fault::new("stage", "no stage: nothing would ever be asked", remedy)]);
+    }
+    let mut stages = Vec::new();
+    for (number, spec) in (0_u64..).zip(specs) {
+        // Two jobs that read alike must not draw alike.
+        let generator = Generator::new(spec, capacity, seed.wrapping_add(number << 32)).map_err(|faults| {
+            let inside = |fault: flash::fault::Fault| {
+                let path = if specs.len() > 1 { format!("stage[{number}].{}", fault.path) } else { fault.path };
+                flash::fault::Fault::new(path, fault.message, fault.remedy)
+            };
+            faults.into_iter().map(inside).collect::<Vec<_>>()
+        })?;
+        stages.push(Stage { name: spec.name.clone(), source: Box::new(generator) });
+    }
+    Ok(stages)
+}
+
+/// How a trace was read: what is not as usual, and how it was placed.
+fn reading(options: &TraceOptions) -> toml::Table {
+    let plain = TraceOptions::default();
+    let mut table = toml::Table::new();
+    let mut note = |key: &str, value: toml::Value| table.insert(key.into(), value);
+    if let Some(volume) = &options.volume {
+        note("volume", volume.clone().into());
+    }
+    if options.volumes != plain.volumes {
+        note("volumes", options.volumes.to_string().into());
+    }
+    if options.event != plain.event {
+        note("event", options.event.name().into());
+    }
+    if options.tolerance != plain.tolerance {
+        note("tolerance", options.tolerance.exact().into());
+    }
+    if let Some(limit) = options.gap_limit {
+        note("gap-limit", limit.exact().into());
+    }
+    note("skip", toml::Value::Integer(options.skip.cast_signed()));
+    note("repeat", i64::from(options.repeat).into());
+    note("extent", options.extent.name().into());
+    table
 }
 
 fn table(specs: &[GeneratorSpec]) -> toml::Table {
@@ -171,12 +241,7 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
     };
     let file = fio::parse(&name, text).map_err(faults)?;
     file.validate(capacity).map_err(faults)?;
-    let mut stages = Vec::new();
-    for (number, stage) in (0..).zip(&file.stages) {
-        // Two jobs that read alike must not draw alike.
-        let generator = Generator::new(stage, capacity, seed.wrapping_add(number << 32)).map_err(faults)?;
-        stages.push(Stage { name: stage.name.clone(), source: Box::new(generator) });
-    }
+    let stages = in_turn(&file.stages, capacity, seed).map_err(faults)?;
     let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
     Ok(Workload { stages, config: table(&file.stages), notes })
 }

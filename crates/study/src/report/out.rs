@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Report, Summary, page, table, write_erases, write_histograms, write_series};
+use super::{Report, Summary, page, rerun, table, write_erases, write_histograms, write_series};
 use crate::output::{MARK, OutFolder, OutputError, TEXT};
 
 /// The page to look at.
@@ -17,14 +17,15 @@ fn stage(number: usize) -> String {
     format!("stage-{number}/")
 }
 
-/// The names that the files of a run of so many stages may have.
+/// The names that the files of a run of so many stages, and so many flows beside them, may have.
 #[must_use]
-pub fn names(stages: usize) -> Vec<String> {
+pub fn names(stages: usize, flows: usize) -> Vec<String> {
     let inside = |folder: String| NAMES.map(|name| format!("{folder}{name}"));
-    if stages == 1 {
-        return inside(String::new()).to_vec();
-    }
-    (1..=stages).flat_map(|number| inside(stage(number))).chain([MARK.to_owned()]).collect()
+    let all: Vec<_> = match stages {
+        1 => inside(String::new()).to_vec(),
+        _ => (1..=stages).flat_map(|number| inside(stage(number))).chain([MARK.to_owned()]).collect(),
+    };
+    all.into_iter().chain(rerun::names(flows)).collect()
 }
 
 /// Writes all files about a run into its folder. Each of several stages has a folder of its own inside. Returns the page
@@ -33,6 +34,9 @@ pub fn names(stages: usize) -> Vec<String> {
 /// # Errors
 /// If something cannot be written.
 pub fn fill(folder: &mut OutFolder, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, OutputError> {
+    for (name, text) in stages.first().map(|(report, _)| rerun::files(report.about)).into_iter().flatten() {
+        folder.add(&name, |out| write!(out, "{TEXT}{text}"))?;
+    }
     if let [(report, summary)] = stages {
         fill_stage(folder, "", report, summary)?;
         return Ok(folder.shown().join(PAGE));
@@ -96,7 +100,7 @@ mod tests {
         let summary = Summary::new(&report);
         for round in 0..2 {
             let mut outputs = Outputs::new([""; 0], false);
-            let mut folder = outputs.folder("--out", &path, &super::names(1)).expect("writable");
+            let mut folder = outputs.folder("--out", &path, &super::names(1, 0)).expect("writable");
             assert_eq!(fill(&mut folder, &[(report, &summary)]).expect("written"), path.join(PAGE));
             let notes = publish(Vec::new(), Some(folder)).expect("named");
             assert_eq!(notes.len(), round, "{notes:?}");

@@ -11,6 +11,8 @@ use ssd::{
     PlacementSpec, Spec, Striping, VictimSpec, WearSpec,
 };
 
+use crate::leave_out_idle;
+
 /// A device with a name.
 #[derive(Clone, Debug)]
 pub struct Setting {
@@ -183,6 +185,9 @@ impl Book {
         self.add("queue depth of 32, chopped requests", |spec| {
             (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(2048)));
         });
+        self.add("chopped requests, buffered", |spec| {
+            (spec.host.chop, spec.buffer) = (Some(Bytes::new(1024)), Some(buffer(8, 0.5, 0.25)));
+        });
         if self.map.is_paged() {
             self.add("translation pages one by one", |spec| spec.ftl.map_gather = Some(1));
             self.add("translation pages put together", |spec| spec.ftl.map_gather = Some(4));
@@ -297,6 +302,9 @@ impl Book {
         self.add("queue depth of 32, chopped requests", |spec| {
             (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096)));
         });
+        self.add("chopped requests, buffered", |spec| {
+            (spec.host.chop, spec.buffer) = (Some(Bytes::new(2048)), Some(buffer(8, 0.5, 0.25)));
+        });
         self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
     }
 
@@ -322,6 +330,9 @@ impl Book {
         self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
         self.add("queue depth of 32", |spec| spec.host.queue_depth = 32);
         self.add("chopped requests", |spec| spec.host.chop = Some(Bytes::new(2048)));
+        self.add("requests chopped into units, buffer that fills up", |spec| {
+            (spec.host.chop, spec.buffer) = (Some(Bytes::new(1024)), Some(buffer(8, 1.0, 1.0)));
+        });
         self.add("a link", |spec| spec.host.link.rate = Some(flash::units::Rate::new(50_000_000)));
     }
 }
@@ -357,5 +368,6 @@ pub fn settings() -> Vec<Setting> {
             settings = book.settings;
         }
     }
+    settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use flash::units::{Bytes, Ratio};
+use flash::units::{Bytes, Exact, Ratio};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -125,7 +125,7 @@ impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Bytes(bytes) => write!(f, "{}", exact(*bytes)),
-            Self::Share(share) => write!(f, "{share}"),
+            Self::Share(share) => f.write_str(&share.exact()),
         }
     }
 }
@@ -213,6 +213,7 @@ as_text!(RequestRate, "a rate of requests", ["14/s", "2.5k/s"]);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn quantities_read_as_written_and_back() {
@@ -224,6 +225,22 @@ mod tests {
         }
         assert!((("2.5k/s".parse::<RequestRate>().unwrap()).per_second() - 2500.0).abs() < 1e-9);
         assert_eq!("1_000/s".parse::<RequestRate>().unwrap().to_string(), "1000/s");
+    }
+
+    proptest! {
+        #[test]
+        fn every_quantity_reads_back(count in 1..u64::MAX, more in any::<u64>(), bits in any::<u64>()) {
+            let amount = Amount::Bytes(Bytes::new(count));
+            prop_assert_eq!(amount.to_string().parse(), Ok(amount));
+            let range = SizeRange { min: Bytes::new(count.min(more)), max: Bytes::new(count.max(more)) };
+            prop_assert_eq!(range.to_string().parse(), Ok(range));
+            let number = f64::from_bits(bits).abs();
+            if number.is_finite() && number > 0.0 {
+                prop_assert_eq!(RequestRate::new(number).to_string().parse(), Ok(RequestRate::new(number)));
+                let share = Amount::Share(Ratio::new(number % 1e9));
+                prop_assert_eq!(share.to_string().parse(), Ok(share));
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flash::units::{Bytes, Lba, ParseUnitError, Sectors};
+use flash::units::{Bytes, Exact, Lba, ParseUnitError, Sectors};
 
 use crate::SourceError;
 
@@ -38,6 +38,16 @@ impl std::str::FromStr for VolumeRule {
                 }
             }
             _ => Err(refuse("it is not known")),
+        }
+    }
+}
+
+impl std::fmt::Display for VolumeRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Single => f.write_str("single"),
+            Self::Overlay => f.write_str("overlay"),
+            Self::Stride(stride) => write!(f, "stride:{}", stride.bytes().exact()),
         }
     }
 }
@@ -163,6 +173,9 @@ mod tests {
     fn rules_are_parsed_with_units() {
         assert_eq!("overlay".parse(), Ok(VolumeRule::Overlay));
         assert_eq!("stride:1MiB".parse(), Ok(VolumeRule::Stride(Sectors::new(2048))));
+        for text in ["single", "overlay", "stride:1MiB", "stride:1234567KiB", "stride:512B"] {
+            assert_eq!(text.parse::<VolumeRule>().expect(text).to_string(), text);
+        }
         for bad in ["", "stride", "stride:0B", "stride:1", "stride:700B", "double"] {
             assert!(bad.parse::<VolumeRule>().is_err(), "{bad}");
         }

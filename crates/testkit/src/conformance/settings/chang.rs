@@ -87,6 +87,9 @@ pub(super) fn settings() -> Vec<Setting> {
         spec.flash.pages = Some(12);
     });
     add("chopped requests", true, &|spec| (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096))));
+    add("chopped requests, buffer", true, &|spec| {
+        (spec.host.chop, spec.buffer) = (Some(Bytes::new(2048)), Some(buffer(8, 0.5, 0.25)));
+    });
     add("throttled", true, &|spec| {
         let chang = chang(spec);
         (chang.throttle, chang.throttle_step, chang.throttle_every) = (true, 2, 8);

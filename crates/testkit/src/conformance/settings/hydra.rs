@@ -100,6 +100,9 @@ pub(super) fn settings() -> Vec<Setting> {
         ..buffer(kib, high, 0.25)
     };
     add("buffer", PLAIN, &|spec| spec.buffer = Some(sectors(32, 0.7, 2)));
+    add("chopped requests, buffer", PLAIN, &|spec| {
+        (spec.host.chop, spec.buffer) = (Some(Bytes::new(4096)), Some(sectors(32, 0.7, 2)));
+    });
     add("buffer that fills up", PLAIN, &|spec| spec.buffer = Some(sectors(16, 1.0, 8)));
     add("buffer of one row", PLAIN, &|spec| spec.buffer = Some(sectors(2, 0.5, 8)));
     add("buffer, 4 buses, replicated map", (4, 2, 1), &|spec| {

@@ -1,0 +1,55 @@
+//! Options that would have no effect on what is run: they are refused, so that nobody takes them for what ran.
+
+use study::catalogue::Workload;
+use workload::Pacing;
+use workload::trace::TraceOptions;
+
+use super::{Tenant, pacing_of};
+use crate::args::{RunArgs, TraceArgs};
+use crate::exit::Failure;
+
+/// Refuses what would have no effect.
+pub(super) fn check(args: &RunArgs, first: &Workload, tenants: &[Tenant]) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    let recorded = |config: &toml::Table| config.contains_key("trace");
+    if !recorded(&first.config) && !tenants.iter().any(|tenant| recorded(&tenant.config)) {
+        let remedy = "leave it out, or run a trace";
+        lines.extend(
+            given(&args.trace).map(|option| format!("{option}: has no effect here: no workload is a trace; {remedy}")),
+        );
+    }
+    if args.issue.time_scale.is_some() {
+        let closed = |pacing: Pacing| matches!(pacing, Pacing::Closed { .. });
+        let own = first.stages.iter().all(|stage| closed(args.issue.pacing().unwrap_or_else(|| stage.source.pacing())));
+        if own
+            && tenants
+                .iter()
+                .all(|tenant| closed(pacing_of(&tenant.flow).unwrap_or_else(|| tenant.stage.source.pacing())))
+        {
+            lines.push(
+                "--time-scale: has no effect here: requests are issued as others complete, not at times of arrival; leave \
+                 it out, or give --open"
+                    .into(),
+            );
+        }
+    }
+    if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
+}
+
+/// The options about the reading of traces that say something else than when they are left out.
+fn given(trace: &TraceArgs) -> impl Iterator<Item = &'static str> {
+    let (options, plain) = (trace.options(None), TraceOptions::default());
+    [
+        ("--format", options.format != plain.format),
+        ("--volume", options.volume != plain.volume),
+        ("--volumes", options.volumes != plain.volumes),
+        ("--event", options.event != plain.event),
+        ("--tolerance", options.tolerance != plain.tolerance),
+        ("--gap-limit", options.gap_limit != plain.gap_limit),
+        ("--skip", options.skip != plain.skip),
+        ("--repeat", options.repeat != plain.repeat),
+        ("--extent", options.extent != plain.extent),
+    ]
+    .into_iter()
+    .filter_map(|(option, is)| is.then_some(option))
+}

@@ -1,0 +1,153 @@
+//! What it takes to run a result again: its device and its workloads as files, and the command.
+//!
+//! The files are the resolved configuration, so that the same version of Flashloom comes to the same event hash whatever
+//! has become of the files that the run was described in. A trace stays where it is.
+
+use std::path::{Path, absolute};
+
+use toml::{Table, Value};
+
+use super::About;
+
+/// The command, in the directory of a result.
+const COMMAND: &str = "command.txt";
+
+/// The names that the files may have, with so many flows beside the first.
+pub(super) fn names(flows: usize) -> Vec<String> {
+    let plain = ["device.toml", "workload.toml", COMMAND].map(ToOwned::to_owned);
+    plain.into_iter().chain((1..=flows).map(|number| format!("flow-{number}.toml"))).collect()
+}
+
+/// The names and contents of the files.
+pub(super) fn files(about: &About) -> Vec<(String, String)> {
+    let table = |key: &str| about.config.get(key).and_then(Value::as_table);
+    let (Some(device), Some(workload)) = (table("device"), table("workload")) else { return Vec::new() };
+    let run = table("run").cloned().unwrap_or_default();
+    let mut files = vec![("device.toml".to_owned(), device.to_string())];
+    let mut command = vec!["flashloom".to_owned(), "run".to_owned(), "device.toml".to_owned()];
+    command.push(play(workload, "workload.toml", &mut files));
+    let flows = about.config.get("flow").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let all = || std::iter::once(workload).chain(flows.iter().filter_map(|flow| flow.get("workload")?.as_table()));
+    if let Some(trace) = all().find(|workload| workload.contains_key("trace")) {
+        options(
+            trace,
+            &[
+                "format",
+                "csv",
+                "time-unit",
+                "address-unit",
+                "size-unit",
+                "volume",
+                "volumes",
+                "event",
+                "tolerance",
+                "gap-limit",
+                "skip",
+                "repeat",
+                "extent",
+            ],
+            &mut command,
+        );
+    }
+    options(&run, &["depth", "open", "time-scale", "limit", "queue", "verify"], &mut command);
+    if let Some(path) = run.get("snapshot").and_then(Value::as_str) {
+        command.extend(["--load-snapshot".to_owned(), whole(path)]);
+    }
+    let steps = run.get("precondition").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    if !steps.is_empty() {
+        let steps: Vec<_> = steps.iter().filter_map(Value::as_str).collect();
+        command.extend(["--precondition".to_owned(), steps.join(",")]);
+    }
+    for (number, flow) in (1..).zip(flows.iter().filter_map(Value::as_table)) {
+        let Some(workload) = flow.get("workload").and_then(Value::as_table) else { continue };
+        let mut text = play(workload, &format!("flow-{number}.toml"), &mut files);
+        for key in ["queue", "depth", "name"] {
+            if let Some(value) = flow.get(key) {
+                text += &format!(",{key}={}", plain(value));
+            }
+        }
+        if flow.contains_key("open") {
+            text += ",open";
+        }
+        command.extend(["--flow".to_owned(), text]);
+    }
+    command.extend(["--seed".to_owned(), about.seed.to_string()]);
+    let command: Vec<String> = command.iter().map(|word| quoted(word)).collect();
+    files.push((COMMAND.to_owned(), format!("{}\n", command.join(" "))));
+    files
+}
+
+/// The argument that plays a workload; one that is no trace becomes a file of this name.
+fn play(workload: &Table, name: &str, files: &mut Vec<(String, String)>) -> String {
+    match workload.get("trace").and_then(Value::as_str) {
+        Some(trace) => whole(trace),
+        None => {
+            files.push((name.to_owned(), workload.to_string()));
+            name.to_owned()
+        }
+    }
+}
+
+/// The same path from wherever the command is given.
+fn whole(path: &str) -> String {
+    absolute(Path::new(path)).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
+}
+
+/// Options by the names of keys.
+fn options(table: &Table, keys: &[&str], command: &mut Vec<String>) {
+    for key in keys {
+        match table.get(*key) {
+            None | Some(Value::Boolean(false)) => {}
+            Some(Value::Boolean(true)) => command.push(format!("--{key}")),
+            Some(value) => command.extend([format!("--{key}"), plain(value)]),
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let harmless = |c: char| c.is_ascii_alphanumeric() || "._/:,=+@%-".contains(c);
+    if !word.is_empty() && word.chars().all(harmless) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(config: &str) -> (Vec<String>, String) {
+        let config: Table = toml::from_str(config).expect("TOML");
+        let mut files = files(&About { seed: u64::MAX, config, ..About::default() });
+        let (name, command) = files.pop().expect("a command");
+        assert_eq!(name, COMMAND);
+        (files.into_iter().map(|(name, _)| name).collect(), command)
+    }
+
+    #[test]
+    fn the_command_says_everything_that_was_said() {
+        let (files, text) = command(
+            "[device]\nname = \"d\"\n[workload]\nname = \"w\"\n\
+             [run]\ndepth = 3\nopen = true\ntime-scale = 0.5\nlimit = 9\nqueue = 1\nverify = true\nsnapshot = \"/a b\"\n\
+             precondition = [\"fill\", \"random:x2\"]\n\
+             [[flow]]\nname = \"it's\"\nqueue = 2\nopen = true\nworkload = { name = \"v\" }\n",
+        );
+        assert_eq!(files, ["device.toml", "workload.toml", "flow-1.toml"]);
+        assert_eq!(
+            text,
+            "flashloom run device.toml workload.toml --depth 3 --open --time-scale 0.5 --limit 9 --queue 1 --verify \
+             --load-snapshot '/a b' --precondition fill,random:x2 --flow 'flow-1.toml,queue=2,name=it'\\''s,open' \
+             --seed 18446744073709551615\n"
+        );
+        let (files, text) =
+            command("device = {}\nworkload = { trace = \"/t.csv\", skip = 3, gap-limit = \"1s\" }\nrun = {}\n");
+        assert_eq!(files, ["device.toml"]);
+        assert_eq!(text, "flashloom run device.toml /t.csv --gap-limit 1s --skip 3 --seed 18446744073709551615\n");
+    }
+}

@@ -1,0 +1,67 @@
+//! Takes out of a drawn description what would have no effect and is therefore refused.
+
+use flash::backend::{Arbitration, Transfer, Units};
+use ssd::{BufferSpec, ChangSpec, GcSpec, PlacementSpec, ProcessorSpec, QueueArbitration, Spec, WearSpec};
+
+/// Leaves out every key that is refused because it would have no effect on this device.
+///
+/// # Panics
+/// If such a key is not known here.
+pub fn leave_out_idle(spec: &mut Spec) {
+    let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new());
+    for fault in faults.iter().filter(|fault| fault.message.starts_with("has no effect here")) {
+        leave_out(spec, &fault.path);
+    }
+}
+
+fn leave_out(spec: &mut Spec, path: &str) {
+    if let (Some(key), Some(chang)) = (path.strip_prefix("ftl.chang."), &mut spec.ftl.chang) {
+        return leave_out_of_chang(chang, key);
+    }
+    match path {
+        "flash.multi-plane" => spec.flash.multi_plane = None,
+        "flash.cache-mode" => spec.flash.cache_mode = true,
+        "flash.transfer" => spec.flash.transfer = Transfer::default(),
+        "flash.order.bus" => spec.flash.order.bus = Arbitration::default().bus,
+        "flash.units" => spec.flash.units = Units::default(),
+        "ftl.gc" => spec.ftl.gc = GcSpec::default(),
+        "ftl.gc.copy-back" => spec.ftl.gc.copy_back = false,
+        "ftl.placement" => spec.ftl.placement = PlacementSpec::default(),
+        "ftl.wear.check-every" => spec.ftl.wear.check_every = WearSpec::default().check_every,
+        "ftl.map-gather" => spec.ftl.map_gather = None,
+        "ftl.hydra.processor.read-cycles" => {
+            let processor = spec.ftl.hydra.as_mut().and_then(|hydra| hydra.processor.as_mut());
+            processor.expect("a processor").read_cycles = ProcessorSpec::default().read_cycles;
+        }
+        "host.burst" => spec.host.burst = 1,
+        "host.arbitration" => {
+            spec.host.arbitration = QueueArbitration::default();
+            spec.host.queue.iter_mut().for_each(|queue| queue.weight = None);
+        }
+        "buffer.low" => {
+            let buffer = spec.buffer.as_mut().expect("a buffer");
+            buffer.low = BufferSpec::new(buffer.size).low;
+        }
+        _ => panic!("{path} has no effect, and nobody knows what it is without it"),
+    }
+}
+
+fn leave_out_of_chang(chang: &mut ChangSpec, key: &str) {
+    let plain = ChangSpec::default();
+    match key {
+        "threshold" => chang.threshold = plain.threshold,
+        "recluster-every" => chang.recluster_every = plain.recluster_every,
+        "hash-entries" => chang.hash_entries = plain.hash_entries,
+        "probing" => chang.probing = plain.probing,
+        "probes" => chang.probes = plain.probes,
+        "throttle" => chang.throttle = plain.throttle,
+        "throttle-step" => chang.throttle_step = plain.throttle_step,
+        "throttle-every" => chang.throttle_every = plain.throttle_every,
+        "copy-back" => chang.copy_back = plain.copy_back,
+        "fold-assistance" => chang.fold_assistance = plain.fold_assistance,
+        "safety-valve" => chang.safety_valve = plain.safety_valve,
+        "mapping-cache" => chang.mapping_cache = plain.mapping_cache,
+        "scan-data-blocks" => chang.scan_data_blocks = plain.scan_data_blocks,
+        _ => panic!("ftl.chang.{key} has no effect, and nobody knows what it is without it"),
+    }
+}

@@ -1,0 +1,134 @@
+//! Other values of a key's type.
+
+use std::str::FromStr;
+
+use flash::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
+use serde_json::{Map, Value, json};
+
+use super::walk::Schema;
+
+/// The word by which a form of a table is told from the others: that of its constant key, or its only required key.
+pub(super) fn tag(form: &Value) -> Option<&str> {
+    let constant = form["properties"].as_object()?.values().find_map(|node| node["const"].as_str());
+    let required = form["required"].as_array().map_or(&[][..], Vec::as_slice);
+    constant.or_else(|| required.first().filter(|_| required.len() == 1)?.as_str())
+}
+
+/// Values that a key may have instead of the one it has, the plainest first.
+pub(super) fn alternatives(schema: Schema<'_>, node: &Value, value: Option<&Value>) -> Vec<Value> {
+    let (found, name) = schema.resolve(node);
+    let mut others = Vec::new();
+    for form in schema.forms(node) {
+        if !form["const"].is_null() {
+            others.push(form["const"].clone());
+        } else if form["properties"].is_object() {
+            // A table of the same form is changed key by key.
+            let same = value.and_then(Value::as_object).is_some_and(|table| is_of(form, table));
+            if !same {
+                others.extend(minimal(schema, form));
+            }
+        } else {
+            others.extend(plain(schema, found, form, name, value));
+        }
+    }
+    others.retain(|other| Some(other) != value);
+    others
+}
+
+fn is_of(form: &Value, table: &Map<String, Value>) -> bool {
+    let Some(properties) = form["properties"].as_object() else { return false };
+    table.keys().all(|key| properties.contains_key(key))
+        && properties.iter().all(|(key, node)| node["const"].is_null() || table.get(key) == Some(&node["const"]))
+}
+
+/// A table that has only what it must have.
+fn minimal(schema: Schema<'_>, form: &Value) -> Option<Value> {
+    let mut table = Map::new();
+    for key in form["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let node = &form["properties"][key];
+        let value = if node["const"].is_null() {
+            alternatives(schema, node, None).first()?.clone()
+        } else {
+            node["const"].clone()
+        };
+        table.insert(key.to_owned(), value);
+    }
+    Some(Value::Object(table))
+}
+
+fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, value: Option<&Value>) -> Vec<Value> {
+    let kind = &form["type"];
+    let is = |wanted: &str| kind == wanted || kind.as_array().is_some_and(|kinds| kinds.iter().any(|k| k == wanted));
+    if is("array") {
+        return lists(schema, node, value);
+    }
+    if is("boolean") {
+        return vec![json!(true), json!(false)];
+    }
+    if is("integer") {
+        return match value.and_then(Value::as_u64) {
+            Some(n) => [n + 1, n * 2, n * 4, n / 2, n.saturating_sub(1), n + 7, n + 500].map(|n| json!(n)).to_vec(),
+            None => [1, 2, 3, 4, 8, 32].map(|n| json!(n)).to_vec(),
+        };
+    }
+    if is("number") {
+        return vec![json!(value.and_then(Value::as_f64).unwrap_or(1.5) * 1.75)];
+    }
+    let text = value.and_then(Value::as_str);
+    let mut others = Vec::new();
+    match name.unwrap_or_default() {
+        "Span" => others.extend(scaled(text, Span::as_ps, Span::from_ps, &[])),
+        "Bytes" => {
+            others.extend(scaled(text, Bytes::get, Bytes::new, &["512B", "1KiB", "2KiB", "8KiB", "16KiB", "64KiB"]))
+        }
+        "Rate" => others.extend(scaled(text, Rate::get, Rate::new, &[])),
+        "Frequency" => others.extend(scaled(text, Frequency::get, Frequency::new, &[])),
+        "Voltage" => others.extend(scaled(text, Voltage::as_mv, Voltage::from_mv, &[])),
+        "Current" => others.extend(scaled(text, Current::as_ua, Current::from_ua, &[])),
+        "Ratio" => {
+            let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
+            // With more digits than anybody writes: none of them may be lost.
+            let others_of =
+                [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
+            others.extend(others_of.into_iter().chain([1.0, 0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));
+        }
+        "Digits" => {
+            others.extend(
+                ["chip-channel-die-plane", "plane-die-chip-channel", "die-plane-chip-channel"].map(Value::from),
+            );
+        }
+        _ => {
+            others.extend(form["examples"].as_array().into_iter().flatten().cloned());
+            others.push(json!("something else"));
+        }
+    }
+    if text.is_none() {
+        others.extend(form["examples"].as_array().into_iter().flatten().cloned());
+    }
+    others
+}
+
+/// Multiples and parts of a quantity.
+fn scaled<T: FromStr + Exact>(text: Option<&str>, count: fn(T) -> u64, of: fn(u64) -> T, more: &[&str]) -> Vec<Value> {
+    let mut others = Vec::new();
+    if let Some(n) = text.and_then(|text| text.parse().ok()).map(count) {
+        let counts = [n * 2, n + n / 2, n / 2, n * 4, n + 10_000_019, 7_000_003];
+        others.extend(counts.into_iter().filter(|n| *n > 0).map(|n| json!(of(n).exact())));
+    }
+    others.extend(more.iter().map(|text| json!(text)));
+    others
+}
+
+fn lists(schema: Schema<'_>, node: &Value, value: Option<&Value>) -> Vec<Value> {
+    let mut others = Vec::new();
+    match value.and_then(Value::as_array) {
+        Some(items) if !items.is_empty() => {
+            others.push(json!(items[..items.len() - 1]));
+            others.push(json!([&items[..], &items[..1]].concat()));
+        }
+        _ => others.extend(
+            alternatives(schema, &node["items"], None).into_iter().flat_map(|one| [json!([one, one]), json!([one])]),
+        ),
+    }
+    others
+}

@@ -1,0 +1,419 @@
+//! Small devices of every family, and workloads on which a key has the chance to make a difference.
+
+use flash::engine::Rng;
+use flash::io::{Io, IoKind};
+use flash::nand::FaultSpec;
+use flash::units::{Lba, Sectors, Span, Time};
+use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
+
+use crate::requests;
+
+/// A NAND part that can do everything, with two kinds of pages, and wears out within a test.
+const PART: &str = r#"
+name = "key"
+source = "made up"
+cell = "mlc"
+endurance = 3
+initial_bad_blocks = "2%"
+geometry = { page = "2KiB", spare = "64B", pages_per_block = 8, blocks_per_plane = 12, planes_per_die = 2, dies_per_chip = 1 }
+timing = { read = ["25us", "40us"], program = ["200us", "500us"], erase = "1500us", cache_read_copy = "3us", cache_program_copy = "4us", one_shot = 1 }
+bus = { rate = "50MB/s", command = "1us", transfer_spare = true }
+features = { multi_plane = true, cache_read = true, cache_program = true, copy_back = true }
+electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
+"#;
+
+/// A part of one plane for the families that map pages or rows, and a small one for SLC flash.
+const FLAT: &str = r#"
+name = "flat"
+source = "made up"
+cell = "slc"
+endurance = 3
+initial_bad_blocks = "2%"
+geometry = { page = "1KiB", spare = "32B", pages_per_block = 8, blocks_per_plane = 24, planes_per_die = 1, dies_per_chip = 1 }
+timing = { read = ["25us"], program = ["200us"], erase = "1500us", cache_read_copy = "3us", cache_program_copy = "4us", one_shot = 1 }
+bus = { rate = "50MB/s", command = "1us", transfer_spare = true }
+features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }
+electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
+"#;
+
+/// What a step of a map unit costs, each another time.
+const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns" } }"#;
+
+/// A device and what it is called.
+#[derive(Clone, Debug)]
+pub struct Fixture {
+    /// Its name, the family first.
+    pub name: &'static str,
+    /// Its description.
+    pub spec: Spec,
+}
+
+/// Devices of every family and mode, so that each key of the schema stands in one of them or can be set there.
+///
+/// # Panics
+/// If one is not sound.
+#[must_use]
+pub fn fixtures() -> Vec<Fixture> {
+    let costs = |text: &str| text.replace("COSTS", COSTS);
+    let mut fixtures = vec![
+        fixture("page, one queue", PART, "channels = 2\nchips = 2\n", "[ftl]\nover-provisioning = \"45%\"\n"),
+        fixture(
+            "page, planes apart, sub-pages",
+            PART,
+            "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\nunits = \"none\"\norder = { bus = \"command-first\" }\n",
+            "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\" }\nqueue-depth = 12\n\
+             [ftl]\nover-provisioning = \"45.5%\"\nmap-unit = \"1KiB\"\n\
+             gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
+             placement = { policy = \"least-loaded\", order = \"channel-chip-die-plane\" }\n\
+             wear = { threshold = 2, check-every = 4 }\n",
+        ),
+        fixture(
+            "page, wears and fails",
+            PART,
+            "channels = 2\nchips = 2\nblocks = 12\n\
+             faults = { program-failures = \"0.05%\", erase-failures = \"0.05%\", uncorrectable-reads = \"0.5%\", initial-bad-blocks = \"1%\", wear-out = true }\n",
+            "[host]\nqueue-depth = 4\n[ftl]\nover-provisioning = \"48%\"\ngc = { victim = { policy = \"windowed-greedy\", window = 3 } }\n\
+             placement = { policy = \"address-striping\" }\n",
+        ),
+        fixture(
+            "page, queues",
+            PART,
+            "channels = 2\nchips = 2\nunits = { background = 2 }\nsoftware-units = \"3us\"\n\
+             order = { commands = \"read-first\", bus = \"read-first\", hold = true }\n",
+            "[host]\nqueue-depth = 8\narbitration = \"weighted\"\nburst = 2\nlink = { rate = \"300MB/s\", overhead = \"1us\", duplex = \"half\" }\n\
+             [[host.queue]]\nweight = 3\ndepth = 4\nchannels = [0, 1]\n[[host.queue]]\nweight = 2\ndies = [0, 1, 2]\n\
+             [[host.queue]]\n\
+             [ftl]\nover-provisioning = \"65%\"\nplacement = { policy = \"request-round-robin\" }\n",
+        ),
+        fixture(
+            "page, buffer of units",
+            PART,
+            "channels = 2\nchips = 2\nunits = { shared = 2 }\ntransfer = \"unit\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
+            "[host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
+             [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
+             [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 1, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
+        ),
+        fixture(
+            "page, buffer of superblocks",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[buffer]\nsize = \"64KiB\"\npolicy = \"superblock\"\nsuperblock = \"8KiB\"\nmax-superblocks = 3\nhigh = \"70%\"\n\
+             [ftl]\nover-provisioning = \"45%\"\n",
+        ),
+        fixture(
+            "page, map table",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[host]\nchop = \"8KiB\"\n[ftl]\nover-provisioning = \"45%\"\nmap = { kind = \"table\", service = \"3us\" }\n",
+        ),
+    ];
+    for (name, map) in [
+        ("page, map uncached", "map = { kind = \"uncached\", service = \"1us\" }\nmap-gather = 2"),
+        (
+            "page, map dftl",
+            "[ftl.map]\nkind = \"dftl\"\ncmt = \"2KiB\"\nways = 4\ncores = 2\noutstanding = 3\nwrite-buffers = 2\nCOSTS",
+        ),
+        (
+            "page, map cdftl",
+            "[ftl.map]\nkind = \"cdftl\"\ncmt = \"512B\"\nctp = \"2KiB\"\nways = 2\ncores = 1\noutstanding = 3\nwrite-buffers = 2\nCOSTS",
+        ),
+        (
+            "page, map fmmu",
+            "[ftl.map]\nkind = \"fmmu\"\ncmt = \"512B\"\nctp = \"1KiB\"\nways = 2\nqueue = 3\nwindow = 2\nhigh = \"90%\"\nlow = \"80%\"\nwrite-buffers = 2\nCOSTS",
+        ),
+    ] {
+        let rest = format!(
+            "[host]\nqueue-depth = 12\n[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}",
+            costs(map)
+        );
+        fixtures.push(fixture(name, FLAT, "channels = 2\nchips = 2\n", &rest));
+    }
+    fixtures.push(fixture(
+        "page, part by its name",
+        "",
+        "part = \"dirik-2009\"\nchannels = 2\nchips = 3\nblocks = 12\npages = 8\nplanes = 1\n",
+        "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
+    ));
+    fixtures.extend(merging());
+    fixtures
+}
+
+/// The families that are no page map.
+fn merging() -> Vec<Fixture> {
+    let hydra = "chips = 4\ngang = 2\nwidth = 16\nchannels = 1\nblocks = 40\nunits = { background = 2 }\n\
+                 order = { commands = \"read-first\", bus = \"read-first\" }\n";
+    let log = "channels = 2\nchips = 2\nunits = \"per-channel\"\n";
+    let chang = "channels = 2\nchips = 1\n";
+    let mut small: toml::Table = toml::from_str(FLAT).expect("a part");
+    small.insert("name".into(), "small".into());
+    let slc = |rest: &str| {
+        let part = toml::Value::Table(small.clone());
+        format!("{rest}\n[slc]\nblocks = 8\ncustom-part = {part}\n")
+    };
+    let chains = "[ftl]\nkind = \"chang\"\nover-provisioning = \"50%\"\nwear = { threshold = 3, check-every = 2 }\n";
+    vec![
+        fixture(
+            "hydra, no buffer",
+            FLAT,
+            hydra,
+            "[host]\nlink = \"sata-150\"\n[ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\n\
+             wear = { threshold = 2, check-every = 2 }\n\
+             hydra = { chips = 2, spare-blocks = 4, replicate = true, processor = { mhz = 50, synthesizer = false, unit-cycles = 70 } }\n",
+        ),
+        fixture(
+            "hydra, buffer, flushes logged",
+            FLAT,
+            hydra,
+            "[buffer]\nsize = \"48KiB\"\npolicy = \"superblock\"\nflush = \"log\"\nmax-superblocks = 2\nhigh = \"60%\"\n\
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 1, check-every = 1 }\n\
+             hydra = { chips = 2, processor = { mhz = 50 } }\n",
+        ),
+        fixture(
+            "hydra, buffer of superblocks",
+            FLAT,
+            hydra,
+            "[buffer]\nsize = \"32KiB\"\npolicy = \"superblock\"\n\
+             [ftl]\nkind = \"hydra\"\nover-provisioning = \"75%\"\nwear = { threshold = 1, check-every = 1 }\nhydra = { chips = 2 }\n",
+        ),
+        fixture(
+            "bast",
+            FLAT,
+            log,
+            "[ftl]\nkind = \"bast\"\nover-provisioning = \"40%\"\nlog = { blocks = 6, parallel = 2 }\n",
+        ),
+        fixture(
+            "fast, buffer",
+            FLAT,
+            log,
+            "[buffer]\nsize = \"24KiB\"\n[ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\n\
+             log = { blocks = 6, parallel = 2, striping = \"page\", erase = \"read\" }\n",
+        ),
+        fixture("chang, plain chains", FLAT, chang, &format!("{chains}chang = {{ mapping-cache = 2 }}\n")),
+        fixture(
+            "chang, density control",
+            FLAT,
+            chang,
+            &format!(
+                "{chains}chang = {{ mapping-cache = 2, density = {{ extra = \"32KiB\", read = \"20us\", program = \"120us\", rank-every = 20 }} }}\n"
+            ),
+        ),
+        fixture("chang, plain pages", FLAT, chang, &format!("{chains}chang = {{ mapping = \"pages\" }}\n")),
+        fixture(
+            "chang, chains behind SLC",
+            FLAT,
+            chang,
+            &slc(&format!(
+                "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 32, probes = 3, throttle-step = 2, throttle-every = 8 }}"
+            )),
+        ),
+        fixture(
+            "chang, chains behind SLC, no throttle",
+            FLAT,
+            chang,
+            &slc(&format!(
+                "{chains}chang = {{ mapping-cache = 2, recluster-every = 16, hash-entries = 128, throttle = false }}"
+            )),
+        ),
+        fixture(
+            "chang, pages behind SLC",
+            FLAT,
+            chang,
+            &format!(
+                "{chains}chang = {{ mapping = \"pages\", recluster-every = 16, hash-entries = 32, probes = 3 }}\n\
+                 [slc]\npart = \"K9WAG08U1A\"\npages = 4\nsize = \"64KiB\"\n"
+            ),
+        ),
+    ]
+}
+
+fn fixture(name: &'static str, part: &str, flash: &str, rest: &str) -> Fixture {
+    let text = format!("name = \"keys\"\n[flash]\n{flash}\n{rest}");
+    let mut table: toml::Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
+    if !part.is_empty() {
+        let part: toml::Table = toml::from_str(part).expect("a part");
+        let flash = table.get_mut("flash").and_then(toml::Value::as_table_mut).expect("a flash array");
+        flash.insert("custom-part".into(), part.into());
+    }
+    let spec: Spec = table.try_into().unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
+    Fixture { name, spec }
+}
+
+/// What is done with a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Load {
+    /// Requests of all kinds, large and small, as many at once as the host likes, from all queues.
+    Mixed,
+    /// Bursts and pauses, long and short sequences, and the power goes twice.
+    Bursts,
+    /// Small writes on a small part of the drive, until everything has been collected many times.
+    Hot,
+    /// Small writes on a part of the drive, and then on another: for what looks at a thousand of them at a time.
+    Shift,
+}
+
+impl Load {
+    /// All of them, the shortest first.
+    pub const EVERY: [Self; 4] = [Self::Bursts, Self::Mixed, Self::Hot, Self::Shift];
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ran {
+    /// The hash of all its events: what took how long on which die and channel.
+    pub hash: u64,
+    /// How often each block was erased. Which of a die's blocks is taken moves no event.
+    pub erases: Vec<u32>,
+}
+
+/// Runs a load on a full drive.
+#[must_use]
+pub fn run(device: &Resolved, load: Load) -> Ran {
+    let mut ssd = Ssd::<()>::new(device, 7);
+    let fails = device.spec.flash.faults != FaultSpec::default();
+    if !fails {
+        ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    }
+    let mut player = Player { rng: Rng::stream(11, "keys"), ssd, tag: 0, under_way: 0, done: Vec::new() };
+    if fails {
+        // What fails is worth seeing from the first write on.
+        player.fill();
+    }
+    match load {
+        Load::Mixed => player.mixed(),
+        Load::Bursts => player.bursts(),
+        Load::Hot => player.hot(),
+        Load::Shift => player.shift(),
+    }
+    player.rest();
+    let mut erases = player.ssd.erase_counts();
+    erases.extend(player.ssd.second_erase_counts());
+    Ran { hash: player.ssd.counters().event_hash, erases }
+}
+
+struct Player {
+    rng: Rng,
+    ssd: Ssd<()>,
+    tag: u64,
+    under_way: usize,
+    done: Vec<Completion<()>>,
+}
+
+impl Player {
+    fn submit(&mut self, at: Time, io: Io) {
+        self.advance(at);
+        let queues = self.ssd.resolved().host.queues.queues.len() as u64;
+        let queue = QueueId::new(self.rng.below(queues) as u16);
+        let data = if io.kind == IoKind::Write { vec![(); io.sectors.get() as usize] } else { Vec::new() };
+        self.ssd.submit(at, Request { tag: self.tag, queue, io, data });
+        self.tag += 1;
+        self.under_way += 1;
+    }
+
+    fn advance(&mut self, to: Time) {
+        while self.ssd.now() < to {
+            self.ssd.advance(to, &mut self.done);
+            self.under_way -= self.done.drain(..).count();
+        }
+    }
+
+    fn step(&mut self) -> bool {
+        let Some(at) = self.ssd.next_event() else { return false };
+        self.ssd.advance(at, &mut self.done);
+        self.under_way -= self.done.drain(..).count();
+        true
+    }
+
+    /// Lets everything come to its end.
+    fn rest(&mut self) {
+        while self.step() {}
+        assert_eq!(self.under_way, 0, "a request that never completes");
+    }
+
+    fn closed(&mut self, io: Io, depth: usize) {
+        while self.under_way >= depth && self.step() {}
+        self.submit(self.ssd.now(), io);
+    }
+
+    fn capacity(&self) -> u64 {
+        self.ssd.capacity().get()
+    }
+
+    fn fill(&mut self) {
+        let step = 32;
+        for from in (0..self.capacity()).step_by(step) {
+            let io = self.io(IoKind::Write, from, step as u64);
+            self.closed(io, 8);
+        }
+    }
+
+    fn mixed(&mut self) {
+        for _ in 0..260 {
+            let capacity = self.capacity();
+            let io = requests::draw(&mut self.rng, capacity);
+            self.closed(io, 24);
+        }
+    }
+
+    fn io(&self, kind: IoKind, start: u64, sectors: u64) -> Io {
+        let sectors = sectors.min(self.capacity());
+        let start = start % (self.capacity() - sectors + 1);
+        Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+    }
+
+    fn bursts(&mut self) {
+        for round in 0..8_u64 {
+            let capacity = self.capacity();
+            let from = self.rng.below(capacity);
+            for i in 0..16 {
+                let io = match round % 4 {
+                    0 => self.io(IoKind::Write, from + 16 * i, 16),
+                    1 => self.io(IoKind::Read, from + 24 * i, 24),
+                    2 => self.io(IoKind::Write, 4 * i, 4),
+                    _ if i == 0 => self.io(IoKind::Discard, from, 32),
+                    _ if i == 9 => Io::FLUSH,
+                    _ => {
+                        let kind = if self.rng.chance(0.5) { IoKind::Read } else { IoKind::Write };
+                        let start = self.rng.below(capacity);
+                        self.io(kind, start, 7)
+                    }
+                };
+                let at = self.ssd.now() + Span::from_us(40);
+                self.submit(at, io);
+            }
+            if round == 3 {
+                let done = self.ssd.power_off();
+                self.under_way -= done.len();
+                self.ssd.power_on(self.ssd.now());
+            } else if round == 5 {
+                let lost = self.ssd.cut_power();
+                self.under_way -= lost.len();
+                self.ssd.power_on(self.ssd.now());
+            } else {
+                let pause = self.ssd.now() + Span::from_ms(30);
+                self.advance(pause);
+            }
+        }
+    }
+
+    fn hot(&mut self) {
+        let capacity = self.capacity();
+        let hot = (capacity / 8).max(1);
+        for i in 0..700 {
+            let start = if i % 16 == 0 { self.rng.below(capacity) } else { self.rng.below(hot) };
+            let kind = if i % 9 == 0 { IoKind::Read } else { IoKind::Write };
+            let size = if i % 5 == 0 { 8 } else { 2 };
+            let io = self.io(kind, start, size);
+            self.closed(io, 6);
+        }
+    }
+
+    fn shift(&mut self) {
+        let capacity = self.capacity();
+        for i in 0..3_200 {
+            let (from, space) = if i < 1_600 { (0, 8) } else { (0, capacity) };
+            let start = from + self.rng.below(space);
+            let io = self.io(IoKind::Write, start, 1);
+            self.closed(io, 4);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Walks a schema, beside a description or alone.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::alternatives::{alternatives, tag};
+use super::{Key, Step};
+
+/// A schema and what it refers to.
+#[derive(Clone, Copy)]
+pub(super) struct Schema<'a> {
+    root: &'a Value,
+}
+
+impl<'a> Schema<'a> {
+    /// What a node says, with references followed and `null` left out, and the name by which it was referred to.
+    pub(super) fn resolve(self, node: &'a Value) -> (&'a Value, Option<&'a str>) {
+        if let Some(reference) = node["$ref"].as_str() {
+            let name = reference.rsplit('/').next().unwrap_or_default();
+            let (found, inner) = self.resolve(&self.root["$defs"][name]);
+            return (found, inner.or(Some(name)));
+        }
+        if let Some(any) = node["anyOf"].as_array() {
+            let mut some = any.iter().filter(|one| one["type"] != "null");
+            if let (Some(only), None) = (some.next(), some.next()) {
+                return self.resolve(only);
+            }
+        }
+        (node, None)
+    }
+
+    /// The forms that a node may take: one, or several of a table or a word.
+    pub(super) fn forms(self, node: &'a Value) -> Vec<&'a Value> {
+        let (node, _) = self.resolve(node);
+        let several = node["oneOf"].as_array().or_else(|| node["anyOf"].as_array());
+        several.map_or_else(|| vec![node], |forms| forms.iter().map(|form| self.resolve(form).0).collect())
+    }
+}
+
+/// What a form of a table is called, if it is one of several.
+fn form_name(forms: &[&Value], form: &Value) -> String {
+    if forms.len() < 2 {
+        return String::new();
+    }
+    tag(form).map_or_else(|| "(table)".into(), |tag| format!("({tag})"))
+}
+
+fn properties(form: &Value) -> Option<&Map<String, Value>> {
+    form["properties"].as_object()
+}
+
+/// The names of all keys that a schema has.
+#[must_use]
+pub fn every_key(schema: &Value) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    names_of(Schema { root: schema }, schema, "", &mut names);
+    names
+}
+
+fn names_of(schema: Schema<'_>, node: &Value, name: &str, names: &mut BTreeSet<String>) {
+    let (node, _) = schema.resolve(node);
+    if !node["items"].is_null() {
+        return names_of(schema, &node["items"], &format!("{name}[]"), names);
+    }
+    let forms = schema.forms(node);
+    for form in &forms {
+        let Some(properties) = properties(form) else { continue };
+        let form_name = form_name(&forms, form);
+        for (key, node) in properties.iter().filter(|(_, node)| node["const"].is_null()) {
+            let name = format!("{name}{form_name}.{key}");
+            let name = name.trim_start_matches('.').to_owned();
+            names_of(schema, node, &name, names);
+            names.insert(name);
+        }
+    }
+}
+
+/// The keys of a description, those that it leaves out included.
+#[must_use]
+pub fn keys(schema: &Value, description: &Value) -> Vec<Key> {
+    let mut keys = Vec::new();
+    let mut path = Vec::new();
+    keys_of(Schema { root: schema }, schema, ("", &mut path), description, &mut keys);
+    keys
+}
+
+fn keys_of(schema: Schema<'_>, node: &Value, (name, path): (&str, &mut Vec<Step>), value: &Value, keys: &mut Vec<Key>) {
+    let (node, _) = schema.resolve(node);
+    if let (Some(items), false) = (value.as_array(), node["items"].is_null()) {
+        for (i, item) in items.iter().enumerate() {
+            path.push(Step::Item(i));
+            let name = format!("{name}[]");
+            if !item.is_object() {
+                keys.push(Key {
+                    name: name.clone(),
+                    path: path.clone(),
+                    alternatives: alternatives(schema, &node["items"], Some(item)),
+                });
+            }
+            keys_of(schema, &node["items"], (&name, path), item, keys);
+            path.pop();
+        }
+        return;
+    }
+    let Some(table) = value.as_object() else { return };
+    let forms = schema.forms(node);
+    let fits = |form: &&&Value| {
+        let Some(properties) = properties(form) else { return false };
+        let constant =
+            |(key, node): (&String, &Value)| node["const"].is_null() || table.get(key) == Some(&node["const"]);
+        properties.iter().all(constant) && table.keys().all(|key| properties.contains_key(key))
+    };
+    let Some(form) = forms.iter().find(fits) else { panic!("{name}: {value} has no form in the schema") };
+    let form_name = form_name(&forms, form);
+    for (key, node) in properties(form).into_iter().flatten().filter(|(_, node)| node["const"].is_null()) {
+        let name = format!("{name}{form_name}.{key}");
+        let name = name.trim_start_matches('.');
+        path.push(Step::Key(key.clone()));
+        let value = table.get(key);
+        let others = alternatives(schema, node, value);
+        keys.push(Key { name: name.to_owned(), path: path.clone(), alternatives: others });
+        if let Some(value) = value {
+            keys_of(schema, node, (name, path), value, keys);
+        }
+        path.pop();
+    }
+}

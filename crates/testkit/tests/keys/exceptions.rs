@@ -1,0 +1,141 @@
+//! Keys that change nothing of what a device does, and why they are accepted all the same.
+
+/// A key that has no effect on some devices, or on any.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Exception {
+    /// The key, with those in its table.
+    pub(crate) key: &'static str,
+    /// The devices on which it has none, by their names or, with a `*`, by the beginning of them; all if there are none.
+    pub(crate) devices: &'static [&'static str],
+    /// Why.
+    pub(crate) reason: &'static str,
+}
+
+impl Exception {
+    /// True if it is about this key.
+    pub(crate) fn covers(&self, key: &str) -> bool {
+        key.strip_prefix(self.key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    }
+
+    /// True if it is about this key on this device.
+    pub(crate) fn is_about(&self, device: &str, key: &str) -> bool {
+        self.covers(key)
+            && (self.devices.is_empty()
+                || self
+                    .devices
+                    .iter()
+                    .any(|name| name.strip_suffix('*').map_or(device == *name, |start| device.starts_with(start))))
+    }
+}
+
+const fn printed(key: &'static str, reason: &'static str) -> Exception {
+    Exception { key, devices: &[], reason }
+}
+
+const fn on(key: &'static str, devices: &'static [&'static str], reason: &'static str) -> Exception {
+    Exception { key, devices, reason }
+}
+
+/// All of them.
+pub(crate) const EXCEPTIONS: &[Exception] = &[
+    printed("name", "a name"),
+    printed("description", "a description"),
+    printed("flash.custom-part.name", "a name"),
+    printed("flash.custom-part.source", "says where the numbers come from"),
+    printed("flash.custom-part.cell", "the price, and how many times there may be for kinds of pages"),
+    printed("flash.custom-part.cost_per_gib", "the price"),
+    printed(
+        "flash.custom-part.initial_bad_blocks",
+        "what the maker promises; flash.faults.initial-bad-blocks is what happens",
+    ),
+    printed("flash.custom-part.electrical", "energy, which is worked out from the counters afterwards"),
+    printed("slc.custom-part.name", "a name"),
+    printed("slc.custom-part.source", "says where the numbers come from"),
+    printed("slc.custom-part.cell", "the price, and how many times there may be for kinds of pages"),
+    printed("slc.custom-part.cost_per_gib", "the price"),
+    printed(
+        "slc.custom-part.initial_bad_blocks",
+        "what the maker promises; flash.faults.initial-bad-blocks is what happens",
+    ),
+    printed("slc.custom-part.electrical", "energy, which is worked out from the counters afterwards"),
+    on(
+        "slc.custom-part.features",
+        &["chang*"],
+        "what the part could do: the SLC flash is read and programmed page by page",
+    ),
+    on("slc.custom-part.timing.cache_read_copy", &["chang*"], "what the part could do: it is read page by page"),
+    on(
+        "slc.custom-part.timing.cache_program_copy",
+        &["chang*"],
+        "what the part could do: it is programmed page by page",
+    ),
+    on("ftl.wear.check-every", &["hydra, buffer*"], EVEN),
+    on("ftl.wear.threshold", &["hydra, buffer*"], EVEN),
+    on("slc.custom-part.endurance", &["chang, chains behind SLC, no throttle"], "printed, as no throttle weighs it"),
+    on("slc.custom-part.geometry.blocks_per_plane", &[], "slc.blocks says how many of them there are"),
+    on("slc.custom-part.geometry.dies_per_chip", &[], "its dies work one after another, and count for nothing"),
+    on("slc.custom-part.geometry.planes_per_die", &[], "its planes work one after another, and count for nothing"),
+    on(
+        "ftl.chang.safety-valve",
+        &["chang, chains behind SLC"],
+        "the throttle keeps the SLC flash from taking a thousand writes",
+    ),
+    on("ftl.chang.throttle-step", &["chang, pages behind SLC"], "more blocks at a time than the log has"),
+    on("host.link(table).preset", &["page, queues"], "a name beside a rate and a duplex of the link's own"),
+    on("slc.custom-part.timing.one_shot", &[], "1, because the log takes a page at a time"),
+    on(
+        "ftl.over-provisioning",
+        &["page, buffer of units"],
+        "ftl.capacity stands instead, as `--set ftl.capacity` on any device",
+    ),
+    on(
+        "flash.custom-part.endurance",
+        &[
+            "page, one queue",
+            "page, pl*",
+            "page, q*",
+            "page, b*",
+            "page, map*",
+            "page, part*",
+            "hydra*",
+            "bast",
+            "fast*",
+            "chang, plain*",
+            "chang, density*",
+            "chang, chains behind SLC, no throttle",
+        ],
+        "printed, as long as flash.faults.wear-out is off and no throttle weighs it",
+    ),
+    on(
+        "flash.custom-part.features.copy_back",
+        &["page*", "bast", "fast*", "chang*"],
+        "what the part can do: whoever needs it is refused without it",
+    ),
+    on("flash.custom-part.features.multi_plane", &["page, planes apart*"], "flash.multi-plane says otherwise"),
+    on("flash.custom-part.features.cache_read", NOT_CACHED, NEIGHBOURS),
+    on("flash.custom-part.timing.cache_read_copy", NOT_CACHED, NEIGHBOURS),
+    on("flash.custom-part.features.cache_program", NOT_CACHED, NEIGHBOURS),
+    on("flash.custom-part.timing.cache_program_copy", NOT_CACHED, NEIGHBOURS),
+    on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
+    on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
+    on("flash.order.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
+    on("flash.planes", &["hydra*"], "1 is the only number there is, and says what the part says"),
+    on(
+        "ftl.map-unit",
+        &["bast", "fast*", "chang*"],
+        "a page is the only size there is, and what it is without the key",
+    ),
+    on("ftl.map(dftl).costs(custom).custom.list", &["page, map dftl"], "all steps are named; DFTL keeps no lists"),
+    on("ftl.map(cdftl).costs(custom).custom.list", &["page, map cdftl"], "all steps are named; CDFTL keeps no lists"),
+    on(
+        "ftl.map(fmmu).costs(custom).custom.scan",
+        &["page, map fmmu"],
+        "all steps are named; FMMU never looks through its cache",
+    ),
+];
+
+const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*"];
+const NEIGHBOURS: &str = "what the part can do: no list of this family has pages of a die behind one another";
+const HELD: &str = "what the part can do: a channel that is held takes no second page";
+const EVEN: &str =
+    "behind a buffer merges are so few that implicit levelling keeps all blocks within an erase of each other";
