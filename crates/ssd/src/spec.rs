@@ -63,6 +63,7 @@ pub struct Spec {
 pub struct FlashSpec {
     /// The NAND part, by the name of a preset (see `flashloom devices`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["dirik-2009", "FMMU-V2"]))]
     pub part: Option<String>,
     /// The NAND part, written out; instead of `part`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -8,6 +8,7 @@ mod label;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use flash::fault::Fault;
 use flash::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
 pub use label::{Assignment, Label, OneOrMany};
 
+use crate::config::did_you_mean;
 use crate::expect::ExpectSpec;
 use crate::metric::Metric;
 
@@ -35,8 +37,10 @@ pub struct StudySpec {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The device: a file beside the study, or the name of one that comes with Flashloom.
+    #[schemars(extend("examples" = ["demo", "fmmu-16x8"]))]
     pub device: PathBuf,
     /// The workload: a file beside the study, or the name of one that comes with Flashloom.
+    #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
     /// Seeds; every point is run with each, and a metric is the mean over them.
     #[serde(default = "zero")]
@@ -99,24 +103,38 @@ pub(crate) enum UnknownRule {
     Volumes,
 }
 
-impl std::fmt::Display for UnknownRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Format => "an unknown format of traces",
-            Self::Extent => "an unknown rule for addresses of traces",
-            Self::Volumes => "an unknown rule for volumes of traces",
-        })
+impl UnknownRule {
+    /// The same as a fault of the table `run`.
+    fn fault(self, run: &RunSpec) -> Fault {
+        let one_of = |names: Vec<&str>, name: &str| {
+            format!("{}choose one of {}", did_you_mean(name, names.iter().copied()), names.join(", "))
+        };
+        let quoted = |name: &Option<String>| name.clone().unwrap_or_default();
+        match self {
+            Self::Format => {
+                let name = quoted(&run.format);
+                let remedy = one_of(Format::ALL.iter().map(|format| format.name()).collect(), &name);
+                Fault::new("format", format!("`{name}` is an unknown format of traces"), remedy)
+            }
+            Self::Extent => {
+                let name = quoted(&run.extent);
+                let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
+                Fault::new("extent", format!("`{name}` is an unknown rule for addresses of traces"), remedy)
+            }
+            Self::Volumes => {
+                let name = quoted(&run.volumes);
+                let message = format!("`{name}` is an unknown rule for volumes of traces");
+                Fault::new("volumes", message, "write single, overlay or stride:SIZE, e.g. stride:1GiB")
+            }
+        }
     }
 }
-
-impl std::error::Error for UnknownRule {}
 
 /// How the workload of a study is run: the table `run`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RunSpec {
     /// Bring the disk into a state first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`.
-    #[schemars(with = "Vec<String>")]
     pub precondition: Vec<Precondition>,
     /// Keep so many requests outstanding, whatever the workload says.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -28,8 +28,11 @@ pub struct LoadError {
 
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let remedy = match self.reason {
-            SnapshotError::Io(_) => "check its name",
+        let remedy = match &self.reason {
+            SnapshotError::Io(error) => {
+                let (message, remedy) = workload::unreadable(&self.path, error);
+                return write!(f, "{}: {message}; {remedy}", self.path.display());
+            }
             SnapshotError::Foreign => "give a file that --save-snapshot wrote",
             SnapshotError::Version(_) | SnapshotError::Damaged => "make it again with --save-snapshot",
             SnapshotError::Geometry { .. } => "use the device it was made with, or make one of this device",

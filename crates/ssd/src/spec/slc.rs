@@ -17,6 +17,7 @@ use crate::ftl::map_unit::MapSpec;
 pub struct SlcSpec {
     /// The NAND part, by the name of a preset (see `flashloom devices`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["dirik-2009", "FMMU-V2"]))]
     pub part: Option<String>,
     /// The NAND part, written out; instead of `part`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,7 +1,6 @@
 //! From the name of a workload to requests that can be run.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use flash::units::Sectors;
@@ -10,7 +9,8 @@ use workload::script::{Script, ScriptSpec};
 use workload::trace::TraceOptions;
 use workload::{Source, SourceError, fio, trace};
 
-use crate::config::{Document, Fault, Faults};
+use super::named;
+use crate::config::{Document, Fault, Faults, text};
 
 /// A part of a workload that begins when all requests of the one before it have completed.
 pub struct Stage {
@@ -77,24 +77,13 @@ pub enum WorkloadFile {
 /// that is no file may be that of a workload that comes with Flashloom.
 ///
 /// # Errors
-/// If a description cannot be read, or is not TOML.
+/// If there is none of that name, or a description cannot be read or is not TOML.
 pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
-    let inside = builtin().iter().find(|(name, _)| !path.exists() && Path::new(name) == path);
     let kind = path.extension().and_then(|extension| extension.to_str());
-    let fault = |message: String| Fault {
-        path: Some(path.to_owned()),
-        line: None,
-        key: String::new(),
-        message,
-        remedy: "check its name; `flashloom workloads` lists those that come along".into(),
-    };
-    Ok(match (kind, inside) {
-        (Some("fio"), Some((_, text))) => WorkloadFile::Jobs(path.to_owned(), (*text).to_owned()),
-        (Some("fio"), None) => {
-            let text = fs::read_to_string(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
-            WorkloadFile::Jobs(path.to_owned(), text)
-        }
-        (_, Some((_, text))) => WorkloadFile::Described(Document::parse(path, (*text).to_owned())?),
+    Ok(match (kind, named(path, "workload", "workloads", builtin())?) {
+        (Some("fio"), Some(text)) => WorkloadFile::Jobs(path.to_owned(), text.to_owned()),
+        (Some("fio"), None) => WorkloadFile::Jobs(path.to_owned(), text(path, "a fio job file")?),
+        (_, Some(text)) => WorkloadFile::Described(Document::parse(path, text.to_owned())?),
         (Some("toml"), None) => WorkloadFile::Described(Document::read(path)?),
         (_, None) => WorkloadFile::Trace(path.to_owned()),
     })
@@ -108,15 +97,14 @@ impl WorkloadFile {
     pub fn open(&self, options: &TraceOptions, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
-                let spec: ScriptSpec = document.decode()?;
-                let script = Script::new(&spec, capacity).map_err(|faults| document.faults(faults))?;
+                let (spec, script) = document.decode_and(|spec: &ScriptSpec| Script::new(spec, capacity))?;
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
                 let stage = Stage { name: spec.name, source: Box::new(script) };
                 Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
             }
             Self::Described(document) => {
-                let spec: GeneratorSpec = document.decode()?;
-                let generator = Generator::new(&spec, capacity, seed).map_err(|faults| document.faults(faults))?;
+                let (spec, generator) =
+                    document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, seed))?;
                 let stage = Stage { name: spec.name.clone(), source: Box::new(generator) };
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
@@ -175,6 +163,7 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const CAPACITY: Sectors = Sectors::new(1 << 32);
 
