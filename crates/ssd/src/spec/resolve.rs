@@ -308,6 +308,10 @@ impl Spec {
             [self.flash.channels, self.flash.chips, self.flash.gang, shape.dies_per_chip, shape.planes_per_die];
         // One more block in each plane makes the array larger by so much.
         let row = planes.into_iter().map(u64::from).fold(shape.block().get(), u64::saturating_mul);
+        if row == 0 && !faults.0.is_empty() {
+            // One of the dimensions is zero, which has been said.
+            return None;
+        }
         let blocks = size.get().checked_div(row).filter(|blocks| *blocks > 0 && size.get().is_multiple_of(row));
         let blocks = blocks.and_then(|blocks| u32::try_from(blocks).ok());
         if blocks.is_none() {

@@ -87,9 +87,12 @@ fn plain_value(value: toml::Spanned<DeValue<'_>>, beyond: &mut Vec<(usize, Strin
             Err(_) => {
                 let digits = number.as_str().trim_start_matches(['-', '+']).chars();
                 let radix = number.radix();
-                let size = digits.fold(0.0, |sum, digit| {
-                    sum * f64::from(radix) + f64::from(digit.to_digit(radix).unwrap_or_default())
-                });
+                let size: f64 = match radix {
+                    10 => digits.as_str().parse().unwrap_or(f64::INFINITY),
+                    _ => digits.fold(0.0, |sum, digit| {
+                        sum * f64::from(radix) + f64::from(digit.to_digit(radix).unwrap_or_default())
+                    }),
+                };
                 if size.is_infinite() {
                     beyond.push((offset, number.as_str().to_owned()));
                 }

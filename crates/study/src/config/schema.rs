@@ -132,6 +132,8 @@ impl Schema {
         let Some(parent) = parent else { return false };
         match parent.get(last) {
             Some(Value::Table(_)) => return false,
+            // Its default may be as much at odds with the other keys as it is.
+            Some(Value::Integer(_)) => parent.insert(last.clone(), Value::Integer(number(standin))),
             Some(_) if !needed && standin == Standin::First => parent.remove(last),
             _ => parent.insert(last.clone(), self.example(schema, standin)),
         };
@@ -145,7 +147,7 @@ impl Schema {
             Standin::Second => all.last().cloned(),
         };
         let given = schema.get("examples").and_then(Json::as_array).and_then(|all| pick(all));
-        let default = schema.get("default").filter(|_| standin == Standin::First).cloned();
+        let default = schema.get("default").filter(|of| standin == Standin::First && !of.is_null()).cloned();
         if let Some(value) = given.or(default).or_else(|| schema.get("const").cloned()) {
             return Value::try_from(value).unwrap_or_else(|_| Value::String(String::new()));
         }
@@ -162,7 +164,7 @@ impl Schema {
         }
         let first = standin == Standin::First;
         match kinds(schema).first() {
-            Some(&"integer") => Value::Integer(if first { 8 } else { 4 }),
+            Some(&"integer") => Value::Integer(number(standin)),
             Some(&"number") => Value::Float(if first { 0.5 } else { 0.25 }),
             Some(&"boolean") => Value::Boolean(first),
             Some(&"array") => {
@@ -179,6 +181,14 @@ impl Schema {
             }
             _ => Value::String("text".to_owned()),
         }
+    }
+}
+
+/// A whole number that hardly any key refuses.
+const fn number(standin: Standin) -> i64 {
+    match standin {
+        Standin::First => 8,
+        Standin::Second => 4,
     }
 }
 

@@ -490,11 +490,28 @@ mod tests {
     fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
-        assert!(text.starts_with("s.toml: flash.chps: is not a known key"), "{text}");
+        let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";
+        assert_eq!(text, wanted);
+        // Each point that has a fault of its own, and a fault of the device itself once.
+        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [0, 1, -2]\n[set.device]\nhost = { burst = 0 }\n";
+        let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
+        let wanted = [
+            "s.toml:7: axis[0].values[0]: at banks=0, sets flash.chips of dirik-1x1: is zero; there must be at least one",
+            "s.toml:9: set.device.host.burst: at banks=0, sets host.burst of dirik-1x1: is zero",
+            "s.toml:7: axis[0].values[2]: at banks=-2, sets flash.chips of dirik-1x1: `-2` is not a whole number from 0",
+        ];
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() == 3 && lines.iter().zip(wanted).all(|(line, wanted)| line.starts_with(wanted)), "{text}");
+        // A fault that the device has only at a point.
+        let axis = "[[axis]]\nname = \"disk\"\npoint = [{ at = \"small\", set = { device = { flash = { size = \"1GiB\" } } } }]\n";
+        let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
+        assert!(text.starts_with("dirik-1x1:") && text.contains("in study s.toml, at disk=small, "), "{text}");
         for (line, wanted) in [
-            ("run = { depth = 0 }", "run.depth: a closed loop of depth 0"),
-            ("run = { extent = \"clip\" }", "run: an unknown rule"),
-            ("run = { format = \"tape\" }", "run: an unknown format of traces"),
+            ("run = { depth = 0 }", "s.toml:4: run.depth: a closed loop of depth 0"),
+            ("run = { depth = -1 }", "s.toml:4: run.depth: `-1` is not a whole number from 0 to 4294967295"),
+            ("set = { run = { depht = 1 } }", "s.toml:4: set.run.depht: is not a known key; did you mean `depth`?"),
+            ("run = { extent = \"clip\" }", "run.extent: `clip` is an unknown rule"),
+            ("run = { format = \"tape\" }", "run.format: `tape` is an unknown format of traces"),
             ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
             ("run = { precondition = [\"soak\"] }", "`soak` is no way to prepare a disk"),
         ] {

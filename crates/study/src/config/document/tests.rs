@@ -123,10 +123,11 @@ fn all_faults_are_told_at_once_in_the_order_of_their_lines() {
         .replace("share = \"30%\"", "share = 30");
     let all = faults(&source);
     let places: Vec<_> = all.iter().map(|text| text.split(": ").take(2).collect::<Vec<_>>().join(" ")).collect();
-    let wanted = ["d.toml:2 depth", "d.toml:3 flash.page_size", "d.toml:4 flash.pagesize", "d.toml:6 flash.program"];
+    // A key that is missing because it is misspelt is one slip.
+    let wanted = ["d.toml:2 depth", "d.toml:4 flash.pagesize", "d.toml:6 flash.program", "d.toml:9 gc.threshold"];
     assert!(all[0].contains("`-1` is not a whole number from 0 to 4294967295; write e.g. depth = 8"), "{all:#?}");
     assert_eq!(places[..4], wanted, "{all:#?}");
-    assert_eq!(places[4..], ["d.toml:9 gc.threshold", "d.toml:13 tenants[1].share"], "{all:#?}");
+    assert_eq!(places[4..], ["d.toml:13 tenants[1].share"], "{all:#?}");
 }
 
 #[test]
