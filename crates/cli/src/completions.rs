@@ -38,9 +38,7 @@ impl Names {
         let of = |all: &'static [(&'static str, &'static str)]| all.iter().map(|(name, _)| *name);
         match self {
             Self::Devices => of(ssd::builtin()).collect(),
-            Self::DevicesAndParts => {
-                of(ssd::builtin()).chain(Part::presets().map(|part| part.name.as_str())).collect()
-            }
+            Self::DevicesAndParts => of(ssd::builtin()).chain(Part::presets().map(|part| part.name.as_str())).collect(),
             Self::Workloads => of(workload::generate::builtin()).collect(),
             Self::Studies => of(study::plan::builtin()).collect(),
             Self::Papers => papers(),
@@ -93,7 +91,8 @@ fn slots() -> Vec<Slot> {
                 (_, "studies") => (Names::Studies, true),
                 _ => continue,
             };
-            let many = argument.get_action().takes_values() && argument.get_num_args().is_some_and(|n| n.max_values() > 1);
+            let many =
+                argument.get_action().takes_values() && argument.get_num_args().is_some_and(|n| n.max_values() > 1);
             let many = many || matches!(argument.get_action(), clap::ArgAction::Append);
             slots.push(Slot { command: here.into(), position: Some(position), many, name: name.into(), names, files });
         }
@@ -127,7 +126,7 @@ fn bash(script: &str) -> String {
     let mut cases = String::new();
     for slot in slots() {
         let pattern = match slot.position {
-            Some(_) if slot.many => format!("{}:*", slot.command),
+            Some(_) if slot.many => format!("{}:[0-9]*", slot.command),
             Some(position) => format!("{}:{position}", slot.command),
             None => format!("{}:{}", slot.command, slot.name),
         };
@@ -177,7 +176,7 @@ fn zsh(script: &str) -> String {
     let mut text = String::new();
     let mut command = "";
     for line in script.lines() {
-        if let Some(name) = line.strip_prefix('(').and_then(|line| line.strip_suffix(')')) {
+        if let Some(name) = line.trim().strip_prefix('(').and_then(|line| line.strip_suffix(')')) {
             command = name;
         }
         let of = |slot: &&Slot| {
@@ -199,7 +198,11 @@ fn zsh(script: &str) -> String {
         }
         if line.starts_with("#compdef") {
             for names in Names::ALL {
-                let files = if slots.iter().any(|slot| slot.names == names && slot.files) { " 'files:file:_files'" } else { "" };
+                let files = if slots.iter().any(|slot| slot.names == names && slot.files) {
+                    " 'files:file:_files'"
+                } else {
+                    ""
+                };
                 text.push_str(&format!(
                     "\n{}() {{\n    local -a names=({})\n    _alternative 'names:name:compadd -a names'{files}\n}}\n",
                     names.function(),
@@ -247,7 +250,8 @@ mod tests {
             words[words.len() - 1],
             words[words.len() - 2]
         );
-        let bash = Process::new("bash").args(["--norc", "-c", &program]).current_dir(dir.path()).output().expect("bash");
+        let bash =
+            Process::new("bash").args(["--norc", "-c", &program]).current_dir(dir.path()).output().expect("bash");
         assert!(bash.stderr.is_empty(), "{line}: {}", String::from_utf8_lossy(&bash.stderr));
         String::from_utf8(bash.stdout).expect("text").lines().map(ToOwned::to_owned).collect()
     }
@@ -301,7 +305,7 @@ mod tests {
         assert!(slots().len() >= 12);
         for slot in slots() {
             let function = format!(":{}' \\", slot.names.function());
-            let lines = zsh.lines().skip_while(|line| *line != format!("({})", slot.command));
+            let lines = zsh.lines().skip_while(|line| line.trim() != format!("({})", slot.command));
             let here: Vec<&str> = lines.take_while(|line| *line != ";;").collect();
             let taken = |line: &&str| line.contains(&slot.name) && line.ends_with(&function);
             assert!(here.iter().any(|line| taken(line)), "{slot:?}: {here:#?}");

@@ -25,7 +25,10 @@ pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
     ExtentRule::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| {
         let names = ExtentRule::ALL.map(ExtentRule::name);
         let meant = did_you_mean(text, names);
-        BadValue(format!("`{text}` is no rule for addresses beyond the disk: {meant}choose one of {}", names.join(", ")))
+        BadValue(format!(
+            "`{text}` is no rule for addresses beyond the disk: {meant}choose one of {}",
+            names.join(", ")
+        ))
     })
 }
 
@@ -63,7 +66,7 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     let workload = PathBuf::from(parts.next().unwrap_or_default());
     let mut flow = FlowArg { workload, name: None, queue: 0, depth: None, open: false };
     let wrong = |part: &str| {
-        let remedy = "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME]";
+        let remedy = "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8";
         BadValue(format!("`{part}` says nothing about a flow: {remedy}"))
     };
     for part in parts {

@@ -268,7 +268,11 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
     assert!(!out.exists());
     fs::write(&path, STUDY.replace("chips\"", "chipz\"")).expect("written");
     let said = text(&flashloom(&["study", &path]).stderr);
-    assert!(said.contains("s.toml:7: axis[0].values[0]: at banks=1, sets flash.chipz of ") && said.contains(": is not a known key; did you mean `chips`?"), "{said}");
+    assert!(
+        said.contains("s.toml:7: axis[0].values[0]: at banks=1, sets flash.chipz of ")
+            && said.contains(": is not a known key; did you mean `chips`?"),
+        "{said}"
+    );
     for (arguments, wanted) in [
         (&["study", "no-such-study"][..], "no-such-study: is neither a file nor a study that comes with Flashloom"),
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),

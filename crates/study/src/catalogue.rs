@@ -46,7 +46,8 @@ mod tests {
 
     #[test]
     fn a_slip_of_the_finger_is_named_with_what_was_meant() {
-        let refused = |name: &str, of: fn(&Path) -> Result<(), Faults>| of(Path::new(name)).expect_err(name).to_string();
+        let refused =
+            |name: &str, of: fn(&Path) -> Result<(), Faults>| of(Path::new(name)).expect_err(name).to_string();
         let text = refused("olpt", |path| workload(path).map(drop));
         assert_eq!(
             text,

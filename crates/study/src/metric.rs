@@ -209,8 +209,7 @@ enum Stat {
     Bytes,
 }
 
-const STATS: [&str; 8] =
-    ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
+const STATS: [&str; 8] = ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
 const BUSY: [&str; 6] = ["link", "channels", "dies", "units", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];

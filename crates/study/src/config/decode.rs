@@ -57,7 +57,10 @@ impl Document {
     }
 
     /// All faults, also if every value can be read but the schema does not have its key.
-    pub(super) fn all_faults<T: DeserializeOwned + JsonSchema>(&self, check: &dyn Fn(&T) -> Vec<Whole>) -> (Faults, Work) {
+    pub(super) fn all_faults<T: DeserializeOwned + JsonSchema>(
+        &self,
+        check: &dyn Fn(&T) -> Vec<Whole>,
+    ) -> (Faults, Work) {
         let schema = Schema::of::<T>();
         let (mut first, mut second) = (self.table().clone(), self.table().clone());
         let walk = schema.walk(&mut first, Standin::First);
@@ -134,7 +137,8 @@ impl Document {
         say: impl Fn(&F) -> (String, String, String),
     ) -> Faults {
         let ways: Vec<Vec<Step>> = faults.iter().map(way).collect();
-        let mut placed: Vec<_> = places(self.source(), ways.iter().map(Vec::as_slice)).into_iter().zip(faults).collect();
+        let mut placed: Vec<_> =
+            places(self.source(), ways.iter().map(Vec::as_slice)).into_iter().zip(faults).collect();
         placed.sort_by_key(|(place, _)| place.line.unwrap_or(usize::MAX));
         let more = placed.len().saturating_sub(MOST_FAULTS);
         let shown = placed.into_iter().take(MOST_FAULTS).map(|(place, fault)| {

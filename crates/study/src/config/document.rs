@@ -142,12 +142,12 @@ impl Document {
     }
 
     pub(super) fn fault_at(&self, key: &str, place: Place, message: String, remedy: String) -> Fault {
-        let within = |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']));
+        let within =
+            |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']));
         let setter = self.overridden.iter().find(|(set, _)| set.as_str() == key || within(set, key));
         // A table that is there only because a key in it was set.
-        let setter = setter.or_else(|| {
-            self.overridden.iter().find(|(set, _)| !place.there && !key.is_empty() && within(key, set))
-        });
+        let setter = setter
+            .or_else(|| self.overridden.iter().find(|(set, _)| !place.there && !key.is_empty() && within(key, set)));
         let (path, line, key, message) = match setter {
             None => (Some(self.path.clone()), place.line, key.to_owned(), message),
             Some((_, Setter::Option)) => (None, None, key.to_owned(), message),

@@ -56,9 +56,7 @@ impl Schema {
                 let example = self.assigned(steps, schema);
                 (format!("{} is not {}", shown(value), self.allowed(schema)), format!("write e.g. {example}"))
             }
-            Wrong::Both(first, second) => {
-                (format!("`{first}` stands beside `{second}`"), "keep one of the two".into())
-            }
+            Wrong::Both(first, second) => (format!("`{first}` stands beside `{second}`"), "keep one of the two".into()),
             Wrong::Choice(schema, name) => self.choice(schema, name.as_deref()),
         }
     }
@@ -88,7 +86,7 @@ impl Schema {
         let (schema, name) = self.follow(schema);
         let about = schema.get("description").and_then(Json::as_str);
         if let Some(about) = about.filter(|_| name.is_some_and(super::texts::is_known)) {
-            return lowered(about);
+            return lowered(about.split(": ").next().unwrap_or(about));
         }
         let mut all: Vec<String> = Vec::new();
         for leaf in self.leaves(schema) {

@@ -302,7 +302,8 @@ impl<'a> Walk<'a> {
             Value::Array(items) => {
                 let bound = |key| schema.get(key).and_then(Json::as_u64);
                 let len = items.len() as u64;
-                if bound("minItems").is_some_and(|least| len < least) || bound("maxItems").is_some_and(|most| len > most)
+                if bound("minItems").is_some_and(|least| len < least)
+                    || bound("maxItems").is_some_and(|most| len > most)
                 {
                     return self.note(way, Wrong::Value(schema, Value::Array(items.clone())));
                 }

@@ -148,7 +148,11 @@ impl Grid {
         }
         let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
         if count.is_none_or(|count| count > MOST_POINTS) {
-            faults.push(Fault::new("axis", "makes too many points", format!("leave some out: {MOST_POINTS} are the most")));
+            faults.push(Fault::new(
+                "axis",
+                "makes too many points",
+                format!("leave some out: {MOST_POINTS} are the most"),
+            ));
         }
         if faults.is_empty() { Ok(Self { axes, named }) } else { Err(faults) }
     }
@@ -166,8 +170,7 @@ impl PointFaults {
     const MOST: usize = 50;
 
     fn add(&mut self, document: &Document, axes: &[(String, Vec<Label>)], labels: &[Label], faults: Faults) {
-        let pairs: Vec<String> =
-            axes.iter().zip(labels).map(|((name, _), label)| format!("{name}={label}")).collect();
+        let pairs: Vec<String> = axes.iter().zip(labels).map(|((name, _), label)| format!("{name}={label}")).collect();
         let here = match &pairs[..] {
             [] => String::new(),
             pairs => format!("at {}, ", pairs.join(", ")),
@@ -503,9 +506,9 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.len() == 3 && lines.iter().zip(wanted).all(|(line, wanted)| line.starts_with(wanted)), "{text}");
         // A fault that the device has only at a point.
-        let axis = "[[axis]]\nname = \"disk\"\npoint = [{ at = \"small\", set = { device = { flash = { size = \"1GiB\" } } } }]\n";
+        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [2, 3]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
-        assert!(text.starts_with("dirik-1x1:") && text.contains("in study s.toml, at disk=small, "), "{text}");
+        assert!(text.starts_with("dirik-1x1:") && text.contains("flash.size: in study s.toml, at banks=3, "), "{text}");
         for (line, wanted) in [
             ("run = { depth = 0 }", "s.toml:4: run.depth: a closed loop of depth 0"),
             ("run = { depth = -1 }", "s.toml:4: run.depth: `-1` is not a whole number from 0 to 4294967295"),

@@ -166,12 +166,16 @@ fn values_of_the_command_line_win_and_are_checked_alike() {
 
 #[test]
 fn missing_keys_of_all_tables_come_in_one_round() {
-    let source = GOOD.replace("name = \"x\"\n", "").replace("page_size = \"4KiB\"\n", "").replace("share = \"30%\"\n", "");
+    let source =
+        GOOD.replace("name = \"x\"\n", "").replace("page_size = \"4KiB\"\n", "").replace("share = \"30%\"\n", "");
     let all = faults(&source.replace("threshold = \"5%\"\n", ""));
     let keys: Vec<_> = all.iter().map(|text| text.split(": ").nth(1).unwrap_or_default()).collect();
     assert_eq!(keys, ["flash.page_size", "gc.threshold", "tenants[1].share", "name"], "{all:#?}");
     let text = faults("name = \"x\"\n").join("\n");
-    assert!(text.contains("flash: is missing; add it, e.g. the table [flash] with `page_size`, `read`, `program`;"), "{text}");
+    assert!(
+        text.contains("flash: is missing; add it, e.g. the table [flash] with `page_size`, `read`, `program`;"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -201,7 +205,10 @@ fn work_grows_with_the_file_and_not_with_its_square() {
         let (faults, spent) = work(format!("{unknown}{GOOD}"));
         assert!(spent.visited < 2 * (lines + 20) && spent.attempts <= 2, "{lines} lines: {spent:?}");
         assert_eq!(faults.len(), MOST_FAULTS + 1);
-        assert_eq!(faults[MOST_FAULTS].to_string(), format!("d.toml: has {} more faults; correct these first", lines - 50));
+        assert_eq!(
+            faults[MOST_FAULTS].to_string(),
+            format!("d.toml: has {} more faults; correct these first", lines - 50)
+        );
         // The same in the tables of an array, and with values of the wrong kind.
         let wrong = "[[tenants]]\nshare = 5\n".repeat(lines);
         let (faults, spent) = work(format!("{GOOD}{wrong}"));
@@ -217,7 +224,10 @@ fn work_grows_with_the_file_and_not_with_its_square() {
 #[test]
 fn a_huge_key_is_named_in_short() {
     let text = faults(&format!("{} = 1\n{GOOD}", "k".repeat(1 << 20))).join("\n");
-    assert!(text.starts_with("d.toml:1: kkkk") && text.contains("...: is not a known key") && text.len() < 600, "{text}");
+    assert!(
+        text.starts_with("d.toml:1: kkkk") && text.contains("...: is not a known key") && text.len() < 600,
+        "{text}"
+    );
     let text = fault_of("\"25us\"", &format!("\"{}\"", "5".repeat(1 << 20)));
     assert!(text.len() < 400, "{text}");
 }
