@@ -13,7 +13,7 @@ use workload::Pacing;
 use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
 use crate::exit::Failure;
-use crate::options::{FlowArg, columns, event, extent, flow, format, positive, size_unit, time_unit};
+use crate::options::{FlowArg, columns, event, extent, flow, format, jobs, positive, size_unit, time_unit, whole};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -30,7 +30,7 @@ pub(crate) enum Command {
     /// Run a workload on a disk and say where the time of its requests went
     Explain {
         /// Show every leg of this request's way; requests count from zero in the order of their arrival
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
         request: Option<u64>,
         #[command(flatten)]
         run: Box<RunArgs>,
@@ -124,7 +124,7 @@ pub(crate) struct RunArgs {
     pub(crate) output: OutputArgs,
 
     /// Seed of all random streams; two runs of one seed are equal
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
     /// Check that every read returns the newest completed write of each sector
@@ -160,7 +160,7 @@ pub(crate) struct CompareArgs {
     pub(crate) precondition: Vec<String>,
 
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
     pub(crate) depth: Option<u32>,
 
     /// Multiply all times of arrival: 0.5 plays a trace twice as fast
@@ -168,11 +168,11 @@ pub(crate) struct CompareArgs {
     pub(crate) time_scale: Option<f64>,
 
     /// Stop after this many requests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub(crate) limit: Option<u64>,
 
     /// Leave out so many requests at the beginning of a trace
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
     pub(crate) skip: Option<u64>,
 
     /// What becomes of addresses of a trace beyond the disks: error, wrap or compact
@@ -195,7 +195,7 @@ pub(crate) struct CompareArgs {
     pub(crate) explain: bool,
 
     /// Seeds; a result is the mean over them
-    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0")]
+    #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
     pub(crate) seeds: Vec<u64>,
 
     #[command(flatten)]
@@ -288,7 +288,7 @@ pub(crate) struct LabArgs {
     pub(crate) verify: bool,
 
     /// Run so many points at once; as many as there are cores by default. The results do not depend on it
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
     /// Take this for the memory that there is, instead of what the machine says, e.g. 12GiB
@@ -323,7 +323,7 @@ pub(crate) struct LabArgs {
 #[command(next_help_heading = "Issuing requests")]
 pub(crate) struct IssueArgs {
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "open")]
+    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX), conflicts_with = "open")]
     pub(crate) depth: Option<u32>,
 
     /// Issue requests at their times of arrival, whatever the workload says
@@ -335,11 +335,11 @@ pub(crate) struct IssueArgs {
     pub(crate) time_scale: Option<f64>,
 
     /// Stop after this many requests, those of all flows together
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub(crate) limit: Option<u64>,
 
     /// Submit the requests to this submission queue of the disk; see `host.queues` in device files
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
     pub(crate) queue: u16,
 
     /// Run another workload at the same time, with results of its own: WORKLOAD, and behind it, each after a
@@ -393,11 +393,11 @@ pub(crate) struct TraceArgs {
     pub(crate) gap_limit: Option<Span>,
 
     /// Leave out this many requests at the start
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) skip: u64,
 
     /// Play the trace this many times
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, u32::MAX))]
     pub(crate) repeat: u32,
 
     /// What to do with addresses beyond the disk: error, wrap (start again at the first sector) or
@@ -442,11 +442,11 @@ pub(crate) struct PartArgs {
     pub(crate) volume: Option<String>,
 
     /// Leave out this many requests at the start
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) skip: u64,
 
     /// Stop after this many requests
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub(crate) limit: Option<u64>,
 }
 
@@ -576,6 +576,40 @@ mod tests {
         let command = RunArgs::augment_args(clap::Command::new("run"));
         let all = ["run", "d.toml", "w.toml"].iter().chain(arguments);
         command.try_get_matches_from(all).and_then(|matches| RunArgs::from_arg_matches(&matches))
+    }
+
+    /// Every option that takes a value, of every command: what is wrong with a value is told in words that a user knows.
+    #[test]
+    fn no_value_of_an_option_is_refused_in_the_words_of_the_language() {
+        fn options(command: &clap::Command, way: &[String], all: &mut Vec<(Vec<String>, String)>) {
+            for inner in command.get_subcommands() {
+                options(inner, &[way, &[inner.get_name().to_owned()]].concat(), all);
+            }
+            let valued = command.get_opts().filter(|option| option.get_action().takes_values());
+            all.extend(valued.filter_map(|option| Some((way.to_vec(), option.get_long()?.to_owned()))));
+        }
+        let mut all = Vec::new();
+        options(&Cli::command(), &["flashloom".to_owned()], &mut all);
+        assert!(all.len() > 60, "{all:?}");
+        let mut refused = 0;
+        for (way, option) in &all {
+            for value in ["-2", "x", "", "0", "1.5", "99999999999999999999999", "1e999", "0x10", "4294967296"] {
+                let option = format!("--{option}={value}");
+                let arguments = way.iter().map(String::as_str).chain([option.as_str()]);
+                let Err(error) = Cli::command().try_get_matches_from(arguments) else { continue };
+                if error.kind() != clap::error::ErrorKind::ValueValidation {
+                    continue;
+                }
+                refused += 1;
+                let text = error.to_string();
+                assert!(text.contains("e.g.") || text.contains("choose one of"), "{option}: {text}");
+                let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+                for word in ["digit", "u32", "u64", "non-zero", "type", "parse", "literal", "float", "string"] {
+                    assert!(!words.contains(&word), "{option}: {text}");
+                }
+            }
+        }
+        assert!(refused > 150, "{refused}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flash::nand::Part;
+use study::config::did_you_mean;
 use study::plan::{self, StudySpec};
 use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
@@ -18,7 +19,7 @@ pub(crate) fn workloads(name: Option<&str>, results: &mut dyn Write) -> Result<(
         return print(results, &names);
     };
     let found = builtin().iter().find(|(other, _)| *other == name);
-    let (_, text) = found.ok_or_else(|| unknown(name, "workload", "workloads"))?;
+    let (_, text) = found.ok_or_else(|| unknown(name, "workload", "workloads", names(builtin())))?;
     print(results, text)
 }
 
@@ -43,7 +44,8 @@ pub(crate) fn devices(name: Option<&str>, results: &mut dyn Write) -> Result<(),
     if let Some((_, text)) = ssd::builtin().iter().find(|(other, _)| *other == name) {
         return print(results, text);
     }
-    let part = Part::preset(name).ok_or_else(|| unknown(name, "device or part", "devices"))?;
+    let all = || names(ssd::builtin()).chain(Part::presets().map(|part| part.name.as_str()));
+    let part = Part::preset(name).ok_or_else(|| unknown(name, "device or part", "devices", all()))?;
     let text = toml::to_string(&part)
         .map_err(|error| Failure::Bug { message: error.to_string(), replay: format!("flashloom devices {name}") })?;
     print(results, &text)
@@ -61,7 +63,7 @@ pub(crate) fn studies(name: Option<&str>, results: &mut dyn Write) -> Result<(),
         return print(results, &text);
     };
     let found = plan::builtin().iter().find(|(other, _)| *other == name);
-    let (_, text) = found.ok_or_else(|| unknown(name, "study", "studies"))?;
+    let (_, text) = found.ok_or_else(|| unknown(name, "study", "studies", names(plan::builtin())))?;
     print(results, text)
 }
 
@@ -76,8 +78,13 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
     print(results, &format!("{:#}\n", schema.as_value()))
 }
 
-fn unknown(name: &str, kind: &str, command: &str) -> Failure {
-    Failure::Input(format!("there is no {kind} `{name}`; `flashloom {command}` lists them"))
+fn unknown<'a>(name: &str, kind: &str, command: &str, all: impl Iterator<Item = &'a str>) -> Failure {
+    let meant = did_you_mean(name, all);
+    Failure::Input(format!("there is no {kind} `{name}`; {meant}`flashloom {command}` lists them"))
+}
+
+fn names(all: &'static [(&'static str, &'static str)]) -> impl Iterator<Item = &'static str> {
+    all.iter().map(|(name, _)| *name)
 }
 
 #[cfg(test)]
@@ -110,6 +117,13 @@ mod tests {
     fn a_stranger_is_refused() {
         let failure = workloads(Some("none"), &mut Vec::new()).expect_err("unknown");
         assert_eq!(failure.to_string(), "error: there is no workload `none`; `flashloom workloads` lists them");
-        assert!(devices(Some("none"), &mut Vec::new()).is_err());
+        for (failure, wanted) in [
+            (devices(Some("dmeo"), &mut Vec::new()), "did you mean `demo`?"),
+            (devices(Some("FMMU-V3"), &mut Vec::new()), "did you mean `FMMU-V"),
+            (studies(Some("mix/trace"), &mut Vec::new()), "did you mean `mix/traces`?"),
+        ] {
+            let text = failure.expect_err("unknown").to_string();
+            assert!(text.contains(wanted), "{text}");
+        }
     }
 }

@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod compare;
+mod completions;
 mod device;
 mod exit;
 mod explain;
@@ -21,7 +22,7 @@ mod trace;
 
 use std::io;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use args::{Cli, Command};
 
@@ -33,11 +34,7 @@ fn main() -> std::process::ExitCode {
         Err(answer) => return exit::no_command(&answer),
     };
     let outcome = match asked.command {
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "flashloom", &mut script);
-            exit::print(&mut io::stdout(), &String::from_utf8_lossy(&script))
-        }
+        Command::Completions { shell } => exit::print(&mut io::stdout(), &completions::script(shell)),
         Command::Run(args) => run::run(&args, &mut io::stdout()),
         Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),
         Command::Study { studies, workload, reading, lab } => {

@@ -1,8 +1,11 @@
 //! Values of options that are more than a number or a name.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use study::config::did_you_mean;
 use workload::SourceError;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 
@@ -21,16 +24,21 @@ impl std::error::Error for BadValue {}
 /// The rule of this name.
 pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
     ExtentRule::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| {
-        let names = ExtentRule::ALL.map(ExtentRule::name).join(", ");
-        BadValue(format!("`{text}` is no rule for addresses beyond the disk: choose one of {names}"))
+        let names = ExtentRule::ALL.map(ExtentRule::name);
+        let meant = did_you_mean(text, names);
+        BadValue(format!(
+            "`{text}` is no rule for addresses beyond the disk: {meant}choose one of {}",
+            names.join(", ")
+        ))
     })
 }
 
 /// The event of this name.
 pub(crate) fn event(text: &str) -> Result<Event, BadValue> {
     Event::ALL.into_iter().find(|event| event.name() == text).ok_or_else(|| {
-        let names = Event::ALL.map(Event::name).join(", ");
-        BadValue(format!("`{text}` is no event of a block trace: choose one of {names}"))
+        let names = Event::ALL.map(Event::name);
+        let meant = did_you_mean(text, names);
+        BadValue(format!("`{text}` is no event of a block trace: {meant}choose one of {}", names.join(", ")))
     })
 }
 
@@ -38,7 +46,8 @@ pub(crate) fn event(text: &str) -> Result<Event, BadValue> {
 pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
     Format::from_name(text).ok_or_else(|| {
         let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-        BadValue(format!("`{text}` is no known format: choose one of {}", names.join(", ")))
+        let meant = did_you_mean(text, names.iter().copied());
+        BadValue(format!("`{text}` is no known format: {meant}choose one of {}", names.join(", ")))
     })
 }
 
@@ -73,7 +82,7 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     let workload = PathBuf::from(parts.next().unwrap_or_default());
     let mut flow = FlowArg { workload, name: None, queue: 0, depth: None, open: false };
     let wrong = |part: &str| {
-        let remedy = "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME]";
+        let remedy = "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8";
         BadValue(format!("`{part}` says nothing about a flow: {remedy}"))
     };
     for part in parts {
@@ -97,8 +106,26 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
 pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value),
-        _ => Err(BadValue(format!("`{text}` is not a number above zero"))),
+        _ => Err(BadValue(format!("`{text}` is not a number above zero: write e.g. 0.5"))),
     }
+}
+
+/// Reads a whole number from `least` to `most`.
+pub(crate) fn whole<T>(least: T, most: T) -> impl Fn(&str) -> Result<T, BadValue> + Clone + Send + Sync + 'static
+where
+    T: Copy + fmt::Display + FromStr + PartialOrd + Send + Sync + 'static,
+{
+    move |text| match text.parse::<T>() {
+        Ok(value) if least <= value && value <= most => Ok(value),
+        _ => Err(BadValue(format!("`{text}` is not a whole number from {least} to {most}: write e.g. 8"))),
+    }
+}
+
+/// How many runs there are at once.
+pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, BadValue> {
+    let most = 65_536;
+    let jobs = whole(1, most)(text)?;
+    Ok(NonZeroUsize::new(jobs).expect("it is at least one"))
 }
 
 #[cfg(test)]
@@ -114,6 +141,17 @@ mod tests {
         for wrong in ["", ",queue=1", "w,queue=x", "w,queue=-1", "w,depth=0", "w,name=", "w,fast", "w,open,depth=1"] {
             assert!(flow(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_are_read_in_their_range() {
+        assert_eq!(whole(1, u32::MAX)("32"), Ok(32));
+        assert_eq!(jobs("2").map(NonZeroUsize::get), Ok(2));
+        for wrong in ["", "0", "-1", "x", "1.5", "4294967296", "99999999999999999999999"] {
+            let error = whole(1, u32::MAX)(wrong).expect_err(wrong).to_string();
+            assert_eq!(error, format!("`{wrong}` is not a whole number from 1 to 4294967295: write e.g. 8"));
+        }
+        assert!(jobs("0").is_err());
     }
 
     #[test]

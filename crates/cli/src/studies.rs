@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use ssd::Purpose;
-use study::config::{Document, Fault, Faults};
+use study::catalogue;
+use study::config::{Document, Faults, did_you_mean};
 use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, Point, builtin};
@@ -24,7 +25,7 @@ pub(crate) fn study(
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let plan = |path: &PathBuf| {
-        let document = find(path)?;
+        let document = catalogue::study(path)?;
         let Some(workload) = workload else {
             let plan = Plan::new(&document)?;
             let idle = plan.idle(&document);
@@ -32,7 +33,13 @@ pub(crate) fn study(
         };
         Plan::under(&document, workload)
     };
-    let mut plans = paths.iter().map(plan).collect::<Result<Vec<_>, Faults>>()?;
+    let mut faults = Faults::default();
+    let plans = paths.iter().filter_map(|path| plan(path).map_err(|found| faults.0.extend(found.0)).ok());
+    let mut plans: Vec<Plan> = plans.collect();
+    if !faults.0.is_empty() {
+        faults.0.dedup();
+        return Err(faults.into());
+    }
     reading.check(plans.iter().any(Plan::plays_a_trace), &[])?;
     plans.iter_mut().flat_map(|plan| &mut plan.points).for_each(|point| reading.apply(&mut point.run));
     perform(plans, paths, args, true, results)
@@ -40,32 +47,26 @@ pub(crate) fn study(
 
 /// Runs all studies of a paper and prints its claims.
 pub(crate) fn reproduce(paper: &str, args: &LabArgs, results: &mut dyn Write) -> Result<(), Failure> {
-    let of = |name: &str| name.split_once('/').map_or_else(String::new, |(paper, _)| paper.to_owned());
-    let found: Vec<_> = builtin().iter().filter(|(name, _)| of(name) == paper).collect();
+    let found: Vec<_> = builtin().iter().filter(|(name, _)| paper_of(name) == paper).collect();
     if found.is_empty() {
-        let mut papers: Vec<String> = builtin().iter().map(|(name, _)| of(name)).collect();
-        papers.dedup();
-        let papers = papers.join(", ");
-        return Err(Failure::Input(format!("there are no studies of `{paper}`; there are some of {papers}")));
+        let (meant, all) = (did_you_mean(paper, papers()), papers().join(", "));
+        return Err(Failure::Input(format!("there are no studies of `{paper}`; {meant}there are some of {all}")));
     }
     let document = |(name, text): &&(&str, &str)| Document::parse(Path::new(name), (*text).to_owned());
     let plans = found.iter().map(|study| Plan::new(&document(study)?)).collect::<Result<Vec<_>, Faults>>()?;
     perform(plans, &[], args, false, results)
 }
 
-fn find(path: &Path) -> Result<Document, Faults> {
-    match builtin().iter().find(|(name, _)| !path.is_file() && Path::new(name) == path) {
-        Some((_, text)) => Document::parse(path, (*text).to_owned()),
-        None if !path.exists() && path.extension().is_none() => Err(Fault {
-            path: Some(path.to_owned()),
-            line: None,
-            key: String::new(),
-            message: "is neither a file nor a study that comes with Flashloom".into(),
-            remedy: "check its name; `flashloom studies` lists those that do".into(),
-        }
-        .into()),
-        None => Document::read(path),
-    }
+/// The paper that a study is of.
+fn paper_of(study: &str) -> &str {
+    study.split_once('/').map_or("", |(paper, _)| paper)
+}
+
+/// The papers of which there are studies.
+pub(crate) fn papers() -> Vec<&'static str> {
+    let mut papers: Vec<&str> = builtin().iter().map(|(name, _)| paper_of(name)).collect();
+    papers.dedup();
+    papers
 }
 
 fn perform(

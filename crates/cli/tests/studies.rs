@@ -1,5 +1,9 @@
 //! Studies from the command line, and what the papers claim.
 
+#[path = "readme/blocks.rs"]
+#[allow(dead_code)] // readme.rs uses all of it.
+mod blocks;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -106,7 +110,24 @@ fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
 #[test]
 fn the_claims_of_dirik_come_out_as_they_are_known_to() {
     let known = DIRIK.map(|(id, verdict)| (id.to_owned(), verdict));
-    assert_eq!(verdicts(&["reproduce", "dirik", "--json", "--quiet"]), known);
+    let place = tempfile::tempdir().expect("a directory");
+    let out = place.path().join("out").display().to_string();
+    assert_eq!(verdicts(&["reproduce", "dirik", "--json", "--quiet", "--out", &out]), known);
+    // The same claims as a table, and what README.md shows of them.
+    let claims = fs::read_to_string(place.path().join("out/claims.txt")).expect("there");
+    let shown = shown("flashloom reproduce dirik");
+    if let Some(wrong) = shown.differs(&claims) {
+        panic!("README.md:{}: `{}`: {wrong}\n\nIt prints:\n{claims}", shown.line, shown.command);
+    }
+}
+
+/// A command in README.md, with what is shown of its output.
+fn shown(command: &str) -> blocks::Shown {
+    let all = blocks::blocks(blocks::README).into_iter().filter_map(|block| match block {
+        blocks::Block::Console(all) => Some(all),
+        _ => None,
+    });
+    all.flatten().find(|shown| shown.command == command && !shown.output.is_empty()).expect("README.md shows it")
 }
 
 #[test]
@@ -247,7 +268,11 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
     assert!(!out.exists());
     fs::write(&path, STUDY.replace("chips\"", "chipz\"")).expect("written");
     let said = text(&flashloom(&["study", &path]).stderr);
-    assert!(said.contains("flash.chipz: is not a known key; did you mean `chips`?"), "{said}");
+    assert!(
+        said.contains("s.toml:7: axis[0].values[0]: at banks=1, sets flash.chipz of ")
+            && said.contains(": is not a known key; did you mean `chips`?"),
+        "{said}"
+    );
     for (arguments, wanted) in [
         (&["study", "no-such-study"][..], "no-such-study: is neither a file nor a study that comes with Flashloom"),
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),

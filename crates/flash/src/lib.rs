@@ -9,4 +9,5 @@ pub mod engine;
 pub mod fault;
 pub mod io;
 pub mod nand;
+pub mod suggest;
 pub mod units;

@@ -1,7 +1,68 @@
 //! From a name to what it stands for: a file, or something that comes with Flashloom.
 
 mod device;
+mod study;
 mod workload;
 
+use std::path::Path;
+
+use crate::config::{Fault, Faults, did_you_mean};
+
 pub use device::{Device, device, device_from};
+pub use study::study;
 pub use workload::{Stage, Workload, WorkloadError, WorkloadFile, workload};
+
+/// The text of what comes with Flashloom under this name; `None` for a file.
+///
+/// # Errors
+/// If it is neither. `kind` is what is looked for, and `command` lists what there is.
+fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) -> Result<Option<&'a str>, Faults> {
+    // A link that leads nowhere and a folder that may not be read are no names, and reading says what is wrong.
+    if path.symlink_metadata().is_ok() || path.try_exists().is_err() {
+        return Ok(None);
+    }
+    if let Some((_, text)) = all.iter().find(|(name, _)| Path::new(name) == path) {
+        return Ok(Some(text));
+    }
+    let meant = did_you_mean(&path.to_string_lossy(), all.iter().map(|(name, _)| *name));
+    // With an extension, or in another folder, it was meant to be a file.
+    let known = all.iter().any(|(name, _)| Path::new(name).parent() == path.parent());
+    if meant.is_empty() && (path.extension().is_some() || !known) {
+        return Ok(None);
+    }
+    let fault = Fault {
+        path: Some(path.to_owned()),
+        line: None,
+        key: String::new(),
+        message: format!("is neither a file nor a {kind} that comes with Flashloom"),
+        remedy: format!("{meant}check its name; `flashloom {command}` lists those that do"),
+    };
+    Err(fault.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_named_with_what_was_meant() {
+        let refused =
+            |name: &str, of: fn(&Path) -> Result<(), Faults>| of(Path::new(name)).expect_err(name).to_string();
+        let text = refused("olpt", |path| workload(path).map(drop));
+        assert_eq!(
+            text,
+            "olpt: is neither a file nor a workload that comes with Flashloom; did you mean `oltp`? check its name; \
+             `flashloom workloads` lists those that do"
+        );
+        let text = refused("dmeo", |path| device(path).map(drop));
+        assert!(text.contains("did you mean `demo`?") && text.contains("`flashloom devices`"), "{text}");
+        let text = refused("mix/trcaes", |path| study(path).map(drop));
+        assert!(text.contains("did you mean `mix/traces`?") && text.contains("`flashloom studies`"), "{text}");
+        let text = refused("databse.fio", |path| workload(path).map(drop));
+        assert!(text.contains("did you mean `database.fio`?"), "{text}");
+        let text = refused("no-such-thing-at-all", |path| workload(path).map(drop));
+        assert!(text.contains("check its name; `flashloom workloads`") && !text.contains("did you mean"), "{text}");
+        let text = refused("no/such.toml", |path| workload(path).map(drop));
+        assert!(text.contains("cannot be read: there is no such file; check its name"), "{text}");
+    }
+}

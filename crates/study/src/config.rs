@@ -1,10 +1,19 @@
 //! Configuration files: all faults at once, each with its place and the remedy.
 
+mod decode;
 mod document;
+#[cfg(test)]
+mod every_key;
 mod fault;
 pub(crate) mod limited;
+mod parse;
 mod place;
-mod suggest;
+mod say;
+mod schema;
+mod texts;
+
+pub use flash::suggest::did_you_mean;
 
 pub use document::{Document, load};
 pub use fault::{Fault, Faults};
+pub(crate) use parse::text;

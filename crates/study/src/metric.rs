@@ -115,11 +115,29 @@ pub struct ParseMetricError(String);
 
 impl fmt::Display for ParseMetricError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a metric: write one of {}", self.0, HELP.join(", "))
+        let meant = flash::suggest::did_you_mean(&self.0, names().iter().map(String::as_str));
+        write!(f, "`{}` is not a metric: {meant}write one that `flashloom schema study` lists, e.g. read.mean", self.0)
     }
 }
 
 impl std::error::Error for ParseMetricError {}
+
+/// Metrics that a slip of the finger may have meant.
+fn names() -> Vec<String> {
+    let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
+    let plain = "mean accumulated requests-per-s rate simulated verified waf cost energy energy-per-sector";
+    let mut names: Vec<String> = plain.split(' ').map(ToOwned::to_owned).collect();
+    for kind in KINDS {
+        names.extend(of(kind, &LATENCIES));
+        names.extend(of(kind, &STATS));
+    }
+    names.extend(of("erases", &ERASES));
+    names.extend(of("busy", &BUSY));
+    for group in ["commands", "slots"] {
+        names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
+    }
+    names
+}
 
 /// The forms a metric can take.
 pub const HELP: [&str; 20] = [
@@ -191,6 +209,9 @@ enum Stat {
     Bytes,
 }
 
+const STATS: [&str; 8] = ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
+const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
+const BUSY: [&str; 6] = ["link", "channels", "dies", "units", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
@@ -219,8 +240,8 @@ impl Name {
             ["cost"] => Some(Self::Cost),
             ["energy"] => Some(Self::Energy),
             ["energy-per-sector"] => Some(Self::EnergyPerSector),
-            ["erases", stat] => one_of(stat, &["mean", "min", "max", "deviation"]).map(Self::Erases),
-            ["busy", what] => one_of(what, &["link", "channels", "dies", "units", "processor", "ftl"]).map(Self::Busy),
+            ["erases", stat] => one_of(stat, &ERASES).map(Self::Erases),
+            ["busy", what] => one_of(what, &BUSY).map(Self::Busy),
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
@@ -479,6 +500,11 @@ mod tests {
         {
             assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
         }
+        for name in names() {
+            assert!(name.parse::<Metric>().is_ok(), "{name}");
+        }
+        let text = "raed.mean".parse::<Metric>().expect_err("wrong").to_string();
+        assert!(text.contains("`raed.mean` is not a metric: did you mean `read.mean`?"), "{text}");
     }
 
     #[test]

@@ -9,17 +9,19 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use flash::fault::Fault;
 use flash::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;
-use workload::trace::{ExtentRule, Format, NamedUnits, TraceOptions, VolumeRule};
+use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
 pub use builtin::builtin;
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
 pub use label::{Assignment, Label, OneOrMany};
 
+use crate::config::did_you_mean;
 use crate::expect::ExpectSpec;
 use crate::metric::Metric;
 
@@ -36,8 +38,10 @@ pub struct StudySpec {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The device: a file beside the study, or the name of one that comes with Flashloom.
+    #[schemars(extend("examples" = ["demo", "fmmu-16x8"]))]
     pub device: PathBuf,
     /// The workload: a file beside the study, or the name of one that comes with Flashloom.
+    #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
     /// Seeds; every point is run with each, and a metric is the mean over them.
     #[serde(default = "zero")]
@@ -102,26 +106,51 @@ pub(crate) enum UnknownRule {
     Volumes,
 }
 
-impl std::fmt::Display for UnknownRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Format => "an unknown format of traces",
-            Self::Columns => "an unknown description of the columns of a CSV",
-            Self::Units => "an unknown unit of the numbers of traces",
-            Self::Extent => "an unknown rule for addresses of traces",
-            Self::Volumes => "an unknown rule for volumes of traces",
-        })
+impl UnknownRule {
+    /// The same as a fault of the table `run`.
+    fn fault(self, run: &RunSpec) -> Fault {
+        let one_of = |names: Vec<&str>, name: &str| {
+            format!("{}choose one of {}", did_you_mean(name, names.iter().copied()), names.join(", "))
+        };
+        let quoted = |name: &Option<String>| name.clone().unwrap_or_default();
+        match self {
+            Self::Format => {
+                let name = quoted(&run.format);
+                let remedy = one_of(Format::ALL.iter().map(|format| format.name()).collect(), &name);
+                Fault::new("format", format!("`{name}` is an unknown format of traces"), remedy)
+            }
+            Self::Columns => {
+                let error = run.csv.as_ref().and_then(|text| text.parse::<Columns>().err());
+                let (message, remedy) = error.map_or_else(Default::default, |error| (error.message, error.remedy));
+                Fault::new("csv", message, remedy)
+            }
+            Self::Units => {
+                let time = run.time_unit.as_ref().and_then(|text| Some(("time-unit", text.parse::<TimeUnit>().err()?)));
+                let size = |key, text: &Option<String>| Some((key, text.as_ref()?.parse::<SizeUnit>().err()?));
+                let wrong = time.or_else(|| size("size-unit", &run.size_unit));
+                let wrong = wrong.or_else(|| size("address-unit", &run.address_unit));
+                let (key, error) = wrong.expect("one of them is no unit");
+                Fault::new(key, error.message, error.remedy)
+            }
+            Self::Extent => {
+                let name = quoted(&run.extent);
+                let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
+                Fault::new("extent", format!("`{name}` is an unknown rule for addresses of traces"), remedy)
+            }
+            Self::Volumes => {
+                let name = quoted(&run.volumes);
+                let message = format!("`{name}` is an unknown rule for volumes of traces");
+                Fault::new("volumes", message, "write single, overlay or stride:SIZE, e.g. stride:1GiB")
+            }
+        }
     }
 }
-
-impl std::error::Error for UnknownRule {}
 
 /// How the workload of a study is run: the table `run`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RunSpec {
     /// Bring the disk into a state first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`.
-    #[schemars(with = "Vec<String>")]
     pub precondition: Vec<Precondition>,
     /// Keep so many requests outstanding, whatever the workload says.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -59,7 +59,10 @@ impl fmt::Display for LoadError {
         match &self.reason {
             LoadReason::File(reason) => {
                 let remedy = match reason {
-                    SnapshotError::Io(_) => "check its name",
+                    SnapshotError::Io(error) => {
+                        let (message, remedy) = workload::unreadable(&self.path, error);
+                        return write!(f, "{path}: {message}; {remedy}");
+                    }
                     SnapshotError::Foreign => "give a file that --save-snapshot wrote",
                     SnapshotError::Version(_) | SnapshotError::Damaged => "make it again with --save-snapshot",
                     SnapshotError::Geometry { .. } => "use the device it was made with, or make one of this device",

@@ -9,5 +9,7 @@ pub mod generate;
 pub mod script;
 mod source;
 pub mod trace;
+mod unreadable;
 
 pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError};
+pub use unreadable::unreadable;

@@ -1,9 +1,11 @@
 //! A step of preconditioning as text: on the command line and in studies.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
 use flash::units::{Bytes, Exact};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Precondition;
@@ -70,6 +72,20 @@ impl<'de> Deserialize<'de> for Precondition {
 impl Serialize for Precondition {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Precondition {
+    fn schema_name() -> Cow<'static, str> {
+        "Precondition".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A step that prepares a disk: fill, preload:PIECE:EXTENT, random:xN or steady.",
+            "examples": ["fill", "random:x2"],
+        })
     }
 }
 

@@ -501,8 +501,9 @@ pub(super) fn named_part(
         (Some(name), None) => {
             let preset = Part::preset(name);
             if preset.is_none() {
-                let known: Vec<_> = Part::presets().map(|part| part.name.clone()).collect();
-                let remedy = format!("use one of {}", known.join(", "));
+                let known: Vec<_> = Part::presets().map(|part| part.name.as_str()).collect();
+                let meant = flash::suggest::did_you_mean(name, known.iter().copied());
+                let remedy = format!("{meant}use one of {}", known.join(", "));
                 faults.add(&format!("{path}.part"), format!("no part is called `{name}`"), remedy);
             }
             preset

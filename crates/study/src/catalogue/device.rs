@@ -5,7 +5,8 @@ use std::path::Path;
 use flash::units::Sectors;
 use ssd::{Resolved, Spec};
 
-use crate::config::{Document, Fault, Faults};
+use super::named;
+use crate::config::{Document, Faults};
 
 /// A device that can be built.
 #[derive(Clone, Debug)]
@@ -38,10 +39,8 @@ impl Device {
 /// # Errors
 /// If there is neither, or it is not TOML.
 pub fn device(path: &Path) -> Result<Document, Faults> {
-    let inside = ssd::builtin().iter().find(|(name, _)| !path.exists() && Path::new(name) == path);
-    match inside {
-        Some((_, text)) => Document::parse(path, (*text).to_owned()),
-        None if !path.exists() && path.extension().is_none() => Err(stranger(path)),
+    match named(path, "device", "devices", ssd::builtin())? {
+        Some(text) => Document::parse(path, text.to_owned()),
         None => Document::read(path),
     }
 }
@@ -51,18 +50,6 @@ pub fn device(path: &Path) -> Result<Document, Faults> {
 /// # Errors
 /// All its faults.
 pub fn device_from(document: &Document) -> Result<Device, Faults> {
-    let spec: Spec = document.decode()?;
-    let resolved = spec.resolve().map_err(|faults| document.faults(faults))?;
+    let (spec, resolved) = document.decode_and(Spec::resolve)?;
     Ok(Device { name: spec.name, resolved })
-}
-
-fn stranger(path: &Path) -> Faults {
-    let fault = Fault {
-        path: Some(path.to_owned()),
-        line: None,
-        key: String::new(),
-        message: "is neither a file nor a device that comes with Flashloom".into(),
-        remedy: "check its name; `flashloom devices` lists those that do".into(),
-    };
-    fault.into()
 }

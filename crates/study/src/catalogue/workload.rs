@@ -4,13 +4,15 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use flash::units::{Exact, Sectors};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use workload::generate::{Generator, GeneratorSpec, builtin};
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
 use workload::{Source, SourceError, fio};
 
-use crate::config::{Document, Fault, Faults, limited};
+use super::named;
+use crate::config::{Document, Fault, Faults, text};
 
 /// A part of a workload that begins when all requests of the one before it have completed.
 pub struct Stage {
@@ -78,24 +80,13 @@ pub enum WorkloadFile {
 /// that is no file may be that of a workload that comes with Flashloom.
 ///
 /// # Errors
-/// If a description cannot be read, or is not TOML.
+/// If there is none of that name, or a description cannot be read or is not TOML.
 pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
-    let inside = builtin().iter().find(|(name, _)| !path.exists() && Path::new(name) == path);
     let kind = path.extension().and_then(|extension| extension.to_str());
-    let fault = |message: String| Fault {
-        path: Some(path.to_owned()),
-        line: None,
-        key: String::new(),
-        message,
-        remedy: "check its name; `flashloom workloads` lists those that come along".into(),
-    };
-    Ok(match (kind, inside) {
-        (Some("fio"), Some((_, text))) => WorkloadFile::Jobs(path.to_owned(), (*text).to_owned()),
-        (Some("fio"), None) => {
-            let text = limited::read_text(path).map_err(|error| fault(format!("cannot be read: {error}")))?;
-            WorkloadFile::Jobs(path.to_owned(), text)
-        }
-        (_, Some((_, text))) => WorkloadFile::Described(Document::parse(path, (*text).to_owned())?),
+    Ok(match (kind, named(path, "workload", "workloads", builtin())?) {
+        (Some("fio"), Some(text)) => WorkloadFile::Jobs(path.to_owned(), text.to_owned()),
+        (Some("fio"), None) => WorkloadFile::Jobs(path.to_owned(), text(path, "a fio job file")?),
+        (_, Some(text)) => WorkloadFile::Described(Document::parse(path, text.to_owned())?),
         (Some("toml"), None) => WorkloadFile::Described(Document::read(path)?),
         (_, None) => WorkloadFile::Trace(TraceFile::at(path)),
     })
@@ -122,20 +113,19 @@ impl WorkloadFile {
     pub fn open(&self, options: &TraceOptions, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
-                let spec: ScriptSpec = document.decode()?;
-                let script = Script::new(&spec, capacity).map_err(|faults| document.faults(faults))?;
+                let (spec, script) = document.decode_and(|spec: &ScriptSpec| Script::new(spec, capacity))?;
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
                 let stage = Stage { name: spec.name, source: Box::new(script) };
                 Ok(Workload { stages: vec![stage], config, notes: Vec::new() })
             }
             Self::Described(document) if document.table().contains_key("stage") => {
-                let Stages { stage } = document.decode()?;
-                let opened = in_turn(&stage, capacity, seed).map_err(|faults| document.faults(faults))?;
+                let (Stages { stage }, opened) =
+                    document.decode_and(|stages: &Stages| in_turn(&stages.stage, capacity, seed))?;
                 Ok(Workload { stages: opened, config: table(&stage), notes: Vec::new() })
             }
             Self::Described(document) => {
-                let spec: GeneratorSpec = document.decode()?;
-                let generator = Generator::new(&spec, capacity, seed).map_err(|faults| document.faults(faults))?;
+                let (spec, generator) =
+                    document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, seed))?;
                 let stage = Stage { name: spec.name.clone(), source: Box::new(generator) };
                 Ok(Workload { stages: vec![stage], config: table(&[spec]), notes: Vec::new() })
             }
@@ -165,9 +155,10 @@ impl WorkloadFile {
 }
 
 /// Generators that run one after another: what a job file with several stages comes to, as results write it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Stages {
+    /// The generators.
     stage: Vec<GeneratorSpec>,
 }
 
@@ -249,6 +240,7 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     const CAPACITY: Sectors = Sectors::new(1 << 32);
 
@@ -281,7 +273,7 @@ mod tests {
     fn faults_name_their_file_and_key() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("w.toml");
-        std::fs::write(&path, "name = \"w\"\nreqests = 10\n[[stream]]\nreads = 70\n").expect("written");
+        fs::write(&path, "name = \"w\"\nreqests = 10\n[[stream]]\nreads = 70\n").expect("written");
         let Err(failure) = open(&path.to_string_lossy()) else { panic!("it is faulty") };
         let text = failure.to_string();
         assert!(text.contains("w.toml:2: reqests: is not a known key; did you mean `requests`?"), "{text}");

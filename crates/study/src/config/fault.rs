@@ -1,7 +1,9 @@
 //! What is wrong with a file, where, and what to do about it.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::parse::shortened;
 
 /// One fault of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +29,7 @@ impl fmt::Display for Fault {
             (None, _) => f.write_str("--set: ")?,
         }
         if !self.key.is_empty() {
-            write!(f, "{}: ", self.key)?;
+            write!(f, "{}: ", shortened(&self.key, 200))?;
         }
         f.write_str(&self.message)?;
         if !self.remedy.is_empty() {
@@ -52,6 +54,22 @@ impl fmt::Display for Faults {
 }
 
 impl std::error::Error for Faults {}
+
+impl Faults {
+    /// The same, and that there are so many more.
+    pub(super) fn and_more(mut self, path: &Path, more: usize) -> Self {
+        if more > 0 {
+            self.0.push(Fault {
+                path: Some(path.to_owned()),
+                line: None,
+                key: String::new(),
+                message: format!("has {more} more faults"),
+                remedy: "correct these first".into(),
+            });
+        }
+        self
+    }
+}
 
 impl From<Fault> for Faults {
     fn from(fault: Fault) -> Self {

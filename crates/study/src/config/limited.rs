@@ -19,11 +19,6 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same for a text.
-pub(crate) fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not a text in UTF-8"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,8 +32,6 @@ mod tests {
         std::fs::write(&path, vec![b'#'; MOST as usize + 1]).expect("written");
         let error = read(&path).expect_err("too large").to_string();
         assert!(error.contains("more than 4MiB"), "{error}");
-        std::fs::write(&path, [b'a', 0xFF]).expect("written");
-        assert!(read_text(&path).expect_err("no text").to_string().contains("UTF-8"));
     }
 
     #[cfg(unix)]

@@ -4,7 +4,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 /// One step on the way to a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     /// Into a table.
     Key(String),
@@ -39,21 +39,51 @@ pub(super) fn split(key: &str) -> Vec<Step> {
     steps
 }
 
-/// The line of the byte at `offset`, counted from one.
-pub(super) fn line_at(source: &str, offset: usize) -> usize {
-    source.as_bytes()[..offset.min(source.len())].iter().filter(|byte| **byte == b'\n').count() + 1
+/// Where the lines of a text begin, so that finding the line of many bytes costs one look at the text.
+pub(super) struct Lines(Vec<usize>);
+
+impl Lines {
+    /// Those of `source`.
+    pub(super) fn new(source: &str) -> Self {
+        let ends = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
+    }
+
+    /// The line of the byte at `offset`, counted from one.
+    pub(super) fn at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset)
+    }
 }
 
-/// The line of the key that the steps lead to, or of the last one on the way that is in the file.
-pub(super) fn line_of(source: &str, steps: &[Step]) -> Option<usize> {
-    let root = DeTable::parse(source).ok()?;
-    let mut table: Option<&DeTable<'_>> = Some(root.get_ref());
+/// How well a key is known to the text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The line of the key, or of the last one on the way to it that is in the text.
+    pub(super) line: Option<usize>,
+    /// Whether the key itself is in the text.
+    pub(super) there: bool,
+}
+
+/// The places of many keys, for one look at the text.
+pub(super) fn places<'a>(source: &str, keys: impl Iterator<Item = &'a [Step]>) -> Vec<Place> {
+    let lines = Lines::new(source);
+    let Ok(root) = DeTable::parse(source) else { return keys.map(|_| Place::default()).collect() };
+    keys.map(|steps| place(root.get_ref(), &lines, steps)).collect()
+}
+
+/// The place of one key.
+pub(super) fn place_of(source: &str, steps: &[Step]) -> Place {
+    places(source, std::iter::once(steps))[0]
+}
+
+fn place(root: &DeTable<'_>, lines: &Lines, steps: &[Step]) -> Place {
+    let mut table = Some(root);
     let mut value: Option<&Spanned<DeValue<'_>>> = None;
     let mut offset = None;
     for step in steps {
         let next = match step {
             Step::Key(key) => {
-                let found = table.and_then(|table| table.iter().find(|(name, _)| name.get_ref() == key));
+                let found = table.and_then(|table| table.get_key_value(key.as_str()));
                 found.map(|(name, value)| (name.span().start, value))
             }
             Step::Item(index) => {
@@ -61,12 +91,13 @@ pub(super) fn line_of(source: &str, steps: &[Step]) -> Option<usize> {
                 items.and_then(|items| items.get(*index)).map(|item| (item.span().start, item))
             }
         };
-        let Some((start, found)) = next else { break };
+        let line = offset.map(|offset| lines.at(offset));
+        let Some((start, found)) = next else { return Place { line, there: false } };
         offset = Some(start);
         value = Some(found);
         table = found.get_ref().as_table();
     }
-    offset.map(|offset| line_at(source, offset))
+    Place { line: offset.map(|offset| lines.at(offset)), there: true }
 }
 
 #[cfg(test)]
@@ -83,12 +114,19 @@ mod tests {
     #[test]
     fn a_key_is_found_at_its_line() {
         let source = "x = 1\n\n[a]\nb = 2\n[a.c]\nd = [\n 1,\n 2]\n[[t]]\n[[t]]\nu = 1\n";
-        let line = |key| line_of(source, &split(key));
+        let line = |key| place_of(source, &split(key)).line;
         assert_eq!(line("x"), Some(1));
         assert_eq!(line("a.b"), Some(4));
         assert_eq!(line("a.c.d[1]"), Some(8));
         assert_eq!(line("t[1].u"), Some(11));
         assert_eq!(line("a.missing"), line("a"));
         assert_eq!(line("missing"), None);
+        assert!(place_of(source, &split("a.b")).there && !place_of(source, &split("a.missing")).there);
+    }
+
+    #[test]
+    fn lines_are_counted_from_one() {
+        let lines = Lines::new("a\n\nb\n");
+        assert_eq!([0, 1, 2, 3, 4, 9].map(|at| lines.at(at)), [1, 1, 2, 3, 3, 4]);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use flash::fault::Fault;
 use toml::{Table, Value};
 
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec};
 use crate::catalogue::{self, Device, WorkloadFile};
-use crate::config::{Document, Fault, Faults};
+use crate::config::{self, Document, Faults};
 
 /// More points than anyone waits for; a slip in an axis makes as many.
 const MOST_POINTS: usize = 100_000;
@@ -39,6 +40,10 @@ pub struct Plan {
 
 /// What one point of an axis changes.
 struct Step {
+    /// The key of the study that does.
+    key: String,
+    /// Whether that key is a value, and not a table with what is changed.
+    whole: bool,
     label: Label,
     device: Option<PathBuf>,
     workload: Option<PathBuf>,
@@ -49,18 +54,20 @@ impl Plan {
     /// Makes a study of its file. Files that it names are looked for beside it.
     ///
     /// # Errors
-    /// All faults of the study, and those of its first faulty point.
+    /// All faults of the study, or else those of its points.
     pub fn new(document: &Document) -> Result<Self, Faults> {
-        Self::of(document, document.decode()?)
+        let (spec, grid) = document.decode_and(Grid::new)?;
+        Self::of(document, spec, grid)
     }
 
     /// The same under another workload, a file or the name of one that comes with Flashloom. Axes along which the
     /// workload changes are left out, and so is what is claimed: it is about the study's own.
     ///
     /// # Errors
-    /// As [`Plan::new`].
+    /// As [`Plan::new`], and if there is no such workload.
     pub fn under(document: &Document, workload: &Path) -> Result<Self, Faults> {
-        let mut spec: StudySpec = document.decode()?;
+        catalogue::workload(workload)?;
+        let (mut spec, _) = document.decode_and(Grid::new)?;
         let there = workload.exists().then(|| std::path::absolute(workload).ok()).flatten();
         spec.workload = there.unwrap_or_else(|| workload.to_owned());
         spec.set.workload.clear();
@@ -70,7 +77,8 @@ impl Plan {
         for named in spec.only.iter_mut().chain([&mut spec.baseline]) {
             named.retain(|axis, _| !dropped.contains(axis));
         }
-        Self::of(document, spec)
+        let grid = Grid::new(&spec).map_err(|faults| document.faults(faults))?;
+        Self::of(document, spec, grid)
     }
 
     /// True if a trace is played somewhere: only then it matters how traces are read.
@@ -97,61 +105,28 @@ impl Plan {
         Faults(idle)
     }
 
-    fn of(document: &Document, spec: StudySpec) -> Result<Self, Faults> {
-        let mut faults = Vec::new();
-        let axes: Vec<Vec<Step>> = (0..spec.axes.len()).map(|i| steps(document, &spec, i, &mut faults)).collect();
-        let named: Vec<(String, Vec<Label>)> = spec
-            .axes
-            .iter()
-            .zip(&axes)
-            .map(|(axis, steps)| (axis.name.clone(), steps.iter().map(|step| step.label.clone()).collect()))
-            .collect();
-        for (i, assignment) in spec.only.iter().enumerate() {
-            check(document, &format!("only[{i}]"), assignment, &named, &mut faults);
-        }
-        check(document, "baseline", &spec.baseline, &named, &mut faults);
-        for (i, claim) in spec.claims.iter().enumerate() {
-            if claim.expectations.is_empty() {
-                let key = format!("claim[{i}]");
-                faults.push(document.fault(&key, "expects nothing", "add a [[claim.expect]]"));
-            }
-            for (j, expectation) in claim.expectations.iter().enumerate() {
-                let key = format!("claim[{i}].expect[{j}]");
-                for (inside, assignment) in expectation.assignments() {
-                    check(document, &format!("{key}.{inside}"), assignment, &named, &mut faults);
-                }
-                faults.extend(
-                    expectation
-                        .faults(&named)
-                        .into_iter()
-                        .map(|fault| document.fault(&format!("{key}.{}", fault.path), fault.message, fault.remedy)),
-                );
-            }
-        }
-        if spec.seeds.is_empty() {
-            faults.push(document.fault("seeds", "nothing is run", "give at least one seed, or leave it out"));
-        }
-        let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
-        if count.is_none_or(|count| count > MOST_POINTS) {
-            faults.push(document.fault("axis", "makes too many points", "leave some out"));
-        }
-        if !faults.is_empty() {
-            return Err(Faults(faults));
-        }
+    fn of(document: &Document, spec: StudySpec, grid: Grid) -> Result<Self, Faults> {
+        let Grid { axes, named } = grid;
         let mut points = Vec::new();
+        let mut faults = PointFaults::default();
         let mut at = vec![0; axes.len()];
         loop {
             let steps: Vec<&Step> = axes.iter().zip(&at).map(|(axis, i)| &axis[*i]).collect();
             let labels: Vec<Label> = steps.iter().map(|step| step.label.clone()).collect();
             let wanted = |only: &Assignment| matches(only, &named, &labels);
             if spec.only.is_empty() || spec.only.iter().any(wanted) {
-                points.push(point(document, &spec, labels, &steps)?);
+                match point(document, &spec, labels.clone(), &steps) {
+                    Ok(point) => points.push(point),
+                    Err(found) => faults.add(document, &named, &labels, found),
+                }
             }
             // The last axis turns fastest.
-            let Some(axis) = (0..axes.len()).rev().find(|axis| at[*axis] + 1 < axes[*axis].len()) else { break };
+            let next = (0..axes.len()).rev().find(|axis| at[*axis] + 1 < axes[*axis].len());
+            let Some(axis) = next.filter(|_| !faults.is_full()) else { break };
             at[axis] += 1;
             at[axis + 1..].fill(0);
         }
+        faults.none()?;
         if points.is_empty() {
             return Err(document.fault("only", "matches no combination of the axes", "check its labels").into());
         }
@@ -159,6 +134,94 @@ impl Plan {
         let files =
             [&spec.device, &spec.workload].into_iter().chain(others).map(|path| beside(document, path)).collect();
         Ok(Self { spec, axes: named, points, named: files })
+    }
+}
+
+/// The axes of a study, checked.
+struct Grid {
+    axes: Vec<Vec<Step>>,
+    named: Vec<(String, Vec<Label>)>,
+}
+
+impl Grid {
+    fn new(spec: &StudySpec) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let axes: Vec<Vec<Step>> = (0..spec.axes.len()).map(|i| steps(spec, i, &mut faults)).collect();
+        let named: Vec<(String, Vec<Label>)> = spec
+            .axes
+            .iter()
+            .zip(&axes)
+            .map(|(axis, steps)| (axis.name.clone(), steps.iter().map(|step| step.label.clone()).collect()))
+            .collect();
+        for (i, assignment) in spec.only.iter().enumerate() {
+            check(&format!("only[{i}]"), assignment, &named, &mut faults);
+        }
+        check("baseline", &spec.baseline, &named, &mut faults);
+        for (i, claim) in spec.claims.iter().enumerate() {
+            if claim.expectations.is_empty() {
+                faults.push(Fault::new(format!("claim[{i}]"), "expects nothing", "add a [[claim.expect]]"));
+            }
+            for (j, expectation) in claim.expectations.iter().enumerate() {
+                let key = format!("claim[{i}].expect[{j}]");
+                for (inside, assignment) in expectation.assignments() {
+                    check(&format!("{key}.{inside}"), assignment, &named, &mut faults);
+                }
+                let inside = expectation.faults(&named).into_iter();
+                faults.extend(
+                    inside.map(|fault| Fault::new(format!("{key}.{}", fault.path), fault.message, fault.remedy)),
+                );
+            }
+        }
+        if spec.seeds.is_empty() {
+            faults.push(Fault::new("seeds", "nothing is run", "give at least one seed, or leave it out"));
+        }
+        let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
+        if count.is_none_or(|count| count > MOST_POINTS) {
+            faults.push(Fault::new(
+                "axis",
+                "makes too many points",
+                format!("leave some out: {MOST_POINTS} are the most"),
+            ));
+        }
+        if faults.is_empty() { Ok(Self { axes, named }) } else { Err(faults) }
+    }
+}
+
+/// The faults of all points, each once, with the first point that has it.
+#[derive(Default)]
+struct PointFaults {
+    found: Vec<config::Fault>,
+    shown: Faults,
+}
+
+impl PointFaults {
+    /// More points with faults of their own than anyone reads.
+    const MOST: usize = 50;
+
+    fn add(&mut self, document: &Document, axes: &[(String, Vec<Label>)], labels: &[Label], faults: Faults) {
+        let pairs: Vec<String> = axes.iter().zip(labels).map(|((name, _), label)| format!("{name}={label}")).collect();
+        let here = match &pairs[..] {
+            [] => String::new(),
+            pairs => format!("at {}, ", pairs.join(", ")),
+        };
+        for fault in faults.0 {
+            if self.found.contains(&fault) {
+                continue;
+            }
+            let own = fault.path.as_deref() == Some(document.path());
+            let of = if own { String::new() } else { format!("in study {}, ", document.path().display()) };
+            let message = format!("{of}{here}{}", fault.message);
+            self.shown.0.push(config::Fault { message, ..fault.clone() });
+            self.found.push(fault);
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.found.len() >= Self::MOST
+    }
+
+    fn none(self) -> Result<(), Faults> {
+        if self.found.is_empty() { Ok(()) } else { Err(self.shown) }
     }
 }
 
@@ -170,21 +233,24 @@ fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Lab
 }
 
 /// The points of the axis with this number.
-fn steps(document: &Document, spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> {
+fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> {
     let axis = &spec.axes[number];
     let at = |key: &str| format!("axis[{number}]{key}");
     if spec.axes[..number].iter().any(|other| other.name == axis.name) {
-        faults.push(document.fault(&at(".name"), format!("`{}` occurs twice", axis.name), "rename one of them"));
+        faults.push(Fault::new(at(".name"), format!("`{}` occurs twice", axis.name), "rename one of them"));
     }
     let steps: Vec<Step> = match (&axis.key, axis.points.is_empty()) {
         (Some(key), true) => {
             let values = axis.values.iter().enumerate();
-            values.filter_map(|(i, value)| step(document, &at(""), key, i, value, faults)).collect()
+            values.filter_map(|(i, value)| step(&at(""), key, i, value, faults)).collect()
         }
         (None, false) if axis.values.is_empty() => axis
             .points
             .iter()
-            .map(|point| Step {
+            .enumerate()
+            .map(|(i, point)| Step {
+                key: at(&format!(".point[{i}]")),
+                whole: false,
                 label: point.at.clone(),
                 device: point.device.clone(),
                 workload: point.workload.clone(),
@@ -193,26 +259,26 @@ fn steps(document: &Document, spec: &StudySpec, number: usize, faults: &mut Vec<
             .collect(),
         _ => {
             let message = "has neither key and values nor points, or both";
-            faults.push(document.fault(&at(""), message, "give `key` and `values`, or [[axis.point]]s"));
+            faults.push(Fault::new(at(""), message, "give `key` and `values`, or [[axis.point]]s"));
             return Vec::new();
         }
     };
     if steps.is_empty() {
-        faults.push(document.fault(&at(""), "has no point", "give it some"));
+        faults.push(Fault::new(at(""), "has no point", "give it some"));
     }
     for (i, step) in steps.iter().enumerate() {
         if steps[..i].iter().any(|other| other.label == step.label) {
-            faults.push(document.fault(&at(""), format!("has two points `{}`", step.label), "name them apart"));
+            faults.push(Fault::new(at(""), format!("has two points `{}`", step.label), "name them apart"));
         }
     }
     steps
 }
 
 /// The point at which `key` has this value.
-fn step(document: &Document, axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
+fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
     let Some(label) = Label::of(value) else {
         let message = format!("`{value}` is no name of a point");
-        faults.push(document.fault(&format!("{axis}.values[{i}]"), message, "use [[axis.point]] with `at` and `set`"));
+        faults.push(Fault::new(format!("{axis}.values[{i}]"), message, "use [[axis.point]] with `at` and `set`"));
         return None;
     };
     let mut parts: Vec<&str> = key.split('.').collect();
@@ -225,7 +291,7 @@ fn step(document: &Document, axis: &str, key: &str, i: usize, value: &Value, fau
         _ => {
             if i == 0 {
                 let message = format!("`{key}` begins with neither device, workload nor run");
-                faults.push(document.fault(&format!("{axis}.key"), message, "write e.g. device.flash.chips"));
+                faults.push(Fault::new(format!("{axis}.key"), message, "write e.g. device.flash.chips"));
             }
             return None;
         }
@@ -237,28 +303,24 @@ fn step(document: &Document, axis: &str, key: &str, i: usize, value: &Value, fau
         inner = slot.as_table_mut().expect("it was just made");
     }
     inner.insert((*last).to_owned(), value.clone());
-    Some(Step { label, device: None, workload: None, set: changes })
+    Some(Step { key: format!("{axis}.values[{i}]"), whole: true, label, device: None, workload: None, set: changes })
 }
 
 /// Finds the names in an assignment that no axis and no point have.
-fn check(
-    document: &Document,
-    key: &str,
-    assignment: &Assignment,
-    axes: &[(String, Vec<Label>)],
-    faults: &mut Vec<Fault>,
-) {
+fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
     for (name, wanted) in assignment {
         let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
             let known: Vec<_> = axes.iter().map(|(name, _)| name.as_str()).collect();
-            let remedy = format!("the axes are {}", known.join(", "));
-            faults.push(document.fault(&format!("{key}.{name}"), "is no axis of this study", remedy));
+            let meant = config::did_you_mean(name, known.iter().copied());
+            let remedy = format!("{meant}the axes are {}", known.join(", "));
+            faults.push(Fault::new(format!("{key}.{name}"), "is no axis of this study", remedy));
             continue;
         };
         for label in wanted.labels().iter().filter(|label| !labels.contains(label)) {
             let known: Vec<_> = labels.iter().map(Label::as_str).collect();
-            let remedy = format!("its points are {}", known.join(", "));
-            faults.push(document.fault(&format!("{key}.{name}"), format!("has no point `{label}`"), remedy));
+            let meant = config::did_you_mean(label.as_str(), known.iter().copied());
+            let remedy = format!("{meant}its points are {}", known.join(", "));
+            faults.push(Fault::new(format!("{key}.{name}"), format!("has no point `{label}`"), remedy));
         }
     }
 }
@@ -269,6 +331,21 @@ fn beside(document: &Document, path: &Path) -> PathBuf {
     there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
 }
 
+/// What a part of the study sets otherwise: the key of the study, whether it stands for all of it, and the changes.
+struct Part<'a> {
+    key: String,
+    whole: bool,
+    set: &'a Changes,
+}
+
+impl Part<'_> {
+    /// Sets the part's keys of the `kind` of document otherwise.
+    fn apply(&self, kind: &str, changes: &Table, to: &mut Document, study: &Document) {
+        let key = if self.whole { self.key.clone() } else { format!("{}.{kind}", self.key) };
+        to.merge(changes, study, &key, self.whole);
+    }
+}
+
 fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&Step]) -> Result<Point, Faults> {
     let last = |of: fn(&Step) -> Option<&PathBuf>, base: &PathBuf| {
         let path = steps.iter().rev().find_map(|step| of(step)).unwrap_or(base);
@@ -276,45 +353,63 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     };
     let device_path = last(|step| step.device.as_ref(), &spec.device);
     let workload_path = last(|step| step.workload.as_ref(), &spec.workload);
-    let changes = || std::iter::once(&spec.set).chain(steps.iter().map(|step| &step.set));
+    let mut parts = vec![Part { key: "set".into(), whole: false, set: &spec.set }];
+    parts.extend(steps.iter().map(|step| Part {
+        key: if step.whole { step.key.clone() } else { format!("{}.set", step.key) },
+        whole: step.whole,
+        set: &step.set,
+    }));
+    let mut faults = Faults::default();
 
-    let mut device = catalogue::device(&device_path)?;
-    changes().for_each(|changes| device.merge(&changes.device, document.path()));
-    let device = catalogue::device_from(&device)?;
+    let device = catalogue::device(&device_path).and_then(|mut device| {
+        parts.iter().for_each(|part| part.apply("device", &part.set.device, &mut device, document));
+        catalogue::device_from(&device)
+    });
+    let device = device.map_err(|found| faults.0.extend(found.0)).ok();
 
-    let mut workload = catalogue::workload(&workload_path)?;
-    for changes in changes().map(|changes| &changes.workload).filter(|changes| !changes.is_empty()) {
-        match &mut workload {
-            WorkloadFile::Described(document_of) => document_of.merge(changes, document.path()),
-            WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {
-                let message = format!("sets keys of {}, which has none", workload_path.display());
-                return Err(document.fault("set.workload", message, "set keys of generators only").into());
+    let workload = catalogue::workload(&workload_path).and_then(|mut workload| {
+        for part in parts.iter().filter(|part| !part.set.workload.is_empty()) {
+            match &mut workload {
+                WorkloadFile::Described(of) => part.apply("workload", &part.set.workload, of, document),
+                WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {
+                    let message = format!("sets keys of {}, which has none", workload_path.display());
+                    let key = if part.whole { part.key.clone() } else { format!("{}.workload", part.key) };
+                    return Err(document.fault(&key, message, "set keys of generators only").into());
+                }
             }
         }
-    }
+        Ok(workload)
+    });
+    let workload = workload.map_err(|found| faults.0.extend(found.0)).ok();
 
     let mut run = Document::parse(document.path(), String::new())?;
-    run.merge(&spec.run, document.path());
-    changes().for_each(|changes| run.merge(&changes.run, document.path()));
-    let run: RunSpec = run.decode()?;
+    run.merge(&spec.run, document, "run", false);
+    parts.iter().for_each(|part| part.apply("run", &part.set.run, &mut run, document));
+    let checked = run.decode_and(|run: &RunSpec| check_run(run, device.as_ref()));
+    let run = checked.map_err(|found| faults.0.extend(found.0)).ok();
+    match (device, workload, run) {
+        (Some(device), Some(workload), Some((run, ()))) => Ok(Point { labels, device, workload, run }),
+        _ => Err(faults),
+    }
+}
+
+fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
+    let mut faults = Vec::new();
     for step in &run.precondition {
-        if let Some(fault) = step.fault(&device.resolved) {
-            return Err(document.fault("run.precondition", fault.message, fault.remedy).into());
+        if let Some(fault) = device.and_then(|device| step.fault(&device.resolved)) {
+            faults.push(Fault::new("precondition", fault.message, fault.remedy));
         }
     }
     if let Err(unknown) = run.trace_options() {
-        let remedy = "see `flashloom run --help` for --format, --csv, --time-unit, --size-unit, --extent and --volumes";
-        return Err(document.fault("run", unknown.to_string(), remedy).into());
+        faults.push(unknown.fault(run));
     }
     if run.depth == Some(0) {
-        return Err(document
-            .fault("run.depth", "a closed loop of depth 0 never issues a request", "use 1 or more")
-            .into());
+        faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
     }
     if run.time_scale.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
-        return Err(document.fault("run.time-scale", "does not scale time", "use a number above zero").into());
+        faults.push(Fault::new("time-scale", "does not scale time", "use a number above zero, e.g. 0.5"));
     }
-    Ok(Point { labels, device, workload, run })
+    if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
 /// Where a point is, in words.
@@ -427,11 +522,28 @@ mod tests {
     fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
-        assert!(text.starts_with("s.toml: flash.chps: is not a known key"), "{text}");
+        let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";
+        assert_eq!(text, wanted);
+        // Each point that has a fault of its own, and a fault of the device itself once.
+        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [0, 1, -2]\n[set.device]\nhost = { burst = 0 }\n";
+        let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
+        let wanted = [
+            "s.toml:7: axis[0].values[0]: at banks=0, sets flash.chips of dirik-1x1: is zero; there must be at least one",
+            "s.toml:9: set.device.host.burst: at banks=0, sets host.burst of dirik-1x1: is zero",
+            "s.toml:7: axis[0].values[2]: at banks=-2, sets flash.chips of dirik-1x1: `-2` is not a whole number from 0",
+        ];
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() == 3 && lines.iter().zip(wanted).all(|(line, wanted)| line.starts_with(wanted)), "{text}");
+        // A fault that the device has only at a point.
+        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [2, 3]\n";
+        let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
+        assert!(text.starts_with("dirik-1x1:") && text.contains("flash.size: in study s.toml, at banks=3, "), "{text}");
         for (line, wanted) in [
-            ("run = { depth = 0 }", "run.depth: a closed loop of depth 0"),
-            ("run = { extent = \"clip\" }", "run: an unknown rule"),
-            ("run = { format = \"tape\" }", "run: an unknown format of traces"),
+            ("run = { depth = 0 }", "s.toml:4: run.depth: a closed loop of depth 0"),
+            ("run = { depth = -1 }", "s.toml:4: run.depth: `-1` is not a whole number from 0 to 4294967295"),
+            ("set = { run = { depht = 1 } }", "s.toml:4: set.run.depht: is not a known key; did you mean `depth`?"),
+            ("run = { extent = \"clip\" }", "run.extent: `clip` is an unknown rule"),
+            ("run = { format = \"tape\" }", "run.format: `tape` is an unknown format of traces"),
             ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
             ("run = { precondition = [\"soak\"] }", "`soak` is no way to prepare a disk"),
         ] {

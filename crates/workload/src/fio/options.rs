@@ -344,23 +344,9 @@ pub(super) fn class(key: &str) -> Class {
     }
 }
 
-/// The honoured option whose name differs from `key` in the fewest letters, if it is close.
+/// The honoured option that was probably meant.
 pub(super) fn nearest(key: &str) -> Option<&'static str> {
-    let best = HONOURED.iter().map(|known| (distance(key, known), *known)).min()?;
-    (best.0 <= 2).then_some(best.1)
-}
-
-/// Levenshtein's distance.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
-            diagonal = std::mem::replace(&mut row[j + 1], next);
-        }
-    }
-    row[b.len()]
+    flash::suggest::nearest(key, HONOURED)
 }
 
 #[cfg(test)]

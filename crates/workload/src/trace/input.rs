@@ -261,13 +261,12 @@ impl Read for Rest<'_> {
 /// Opens a file to be read, with one clear message for each way in which it cannot.
 pub(crate) fn open_file(path: &Path) -> Result<File, SourceError> {
     let (message, remedy) = match std::fs::metadata(path) {
-        Ok(meta) if meta.is_dir() => ("is a directory".into(), "name one trace file inside it"),
+        Ok(meta) if meta.is_dir() => ("is a directory".into(), "name one trace file inside it".into()),
         Ok(_) => match File::open(path) {
             Ok(file) => return Ok(file),
-            Err(e) => (format!("cannot be opened: {e}"), "check the permissions of the file"),
+            Err(e) => crate::unreadable(path, &e),
         },
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => ("there is no such file".into(), "check the path"),
-        Err(e) => (format!("cannot be opened: {e}"), "check the path"),
+        Err(e) => crate::unreadable(path, &e),
     };
     Err(SourceError::new(message, remedy).in_file(path))
 }

@@ -1,11 +1,12 @@
 //! Faulty files, as people write them.
 
 use flash::units::{Bytes, Ratio, Span};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::*;
 
-#[derive(Debug, Deserialize, PartialEq)]
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 struct Device {
     name: String,
@@ -17,7 +18,7 @@ struct Device {
     tenants: Vec<Tenant>,
 }
 
-#[derive(Debug, Deserialize, PartialEq)]
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 struct Flash {
     page_size: Bytes,
@@ -25,14 +26,14 @@ struct Flash {
     program: Span,
 }
 
-#[derive(Debug, Deserialize, PartialEq)]
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(tag = "policy", rename_all = "kebab-case", deny_unknown_fields)]
 enum Gc {
     Greedy { threshold: Ratio },
     CostBenefit { threshold: Ratio, age: Span },
 }
 
-#[derive(Debug, Deserialize, PartialEq)]
+#[derive(Debug, Deserialize, JsonSchema, PartialEq)]
 #[serde(deny_unknown_fields)]
 struct Tenant {
     share: Ratio,
@@ -76,7 +77,7 @@ fn a_misspelt_key_is_named_with_what_was_meant() {
     assert_eq!(fault_of("depth = 32", "detph = 32"), "d.toml:2: detph: is not a known key; did you mean `depth`?");
     assert_eq!(
         fault_of("depth = 32", "colour = 32"),
-        "d.toml:2: colour: is not a known key; the keys here are `name`, `depth`, `flash`, `gc`, `tenants`"
+        "d.toml:2: colour: is not a known key; the keys here are `depth`, `flash`, `gc`, `name`, `tenants`"
     );
 }
 
@@ -107,7 +108,7 @@ fn a_wrong_value_inside_a_tagged_enum_is_found() {
 fn a_missing_key_is_named() {
     assert_eq!(
         fault_of("read = \"25us\"\n", ""),
-        "d.toml:3: flash.read: is missing; add it; `flashloom schema` lists all keys"
+        "d.toml:3: flash.read: is missing; add it, e.g. read = \"25us\"; `flashloom schema` lists all keys"
     );
     assert!(fault_of("name = \"x\"\n", "").starts_with("d.toml: name: is missing"));
 }
@@ -122,16 +123,18 @@ fn all_faults_are_told_at_once_in_the_order_of_their_lines() {
         .replace("share = \"30%\"", "share = 30");
     let all = faults(&source);
     let places: Vec<_> = all.iter().map(|text| text.split(": ").take(2).collect::<Vec<_>>().join(" ")).collect();
-    let wanted = ["d.toml:2 depth", "d.toml:3 flash.page_size", "d.toml:4 flash.pagesize", "d.toml:6 flash.program"];
+    // A key that is missing because it is misspelt is one slip.
+    let wanted = ["d.toml:2 depth", "d.toml:4 flash.pagesize", "d.toml:6 flash.program", "d.toml:9 gc.threshold"];
+    assert!(all[0].contains("`-1` is not a whole number from 0 to 4294967295; write e.g. depth = 8"), "{all:#?}");
     assert_eq!(places[..4], wanted, "{all:#?}");
-    assert_eq!(places[4..], ["d.toml:9 gc.threshold", "d.toml:13 tenants[1].share"], "{all:#?}");
+    assert_eq!(places[4..], ["d.toml:13 tenants[1].share"], "{all:#?}");
 }
 
 #[test]
 fn broken_toml_is_one_fault_with_its_line() {
     let text = fault_of("read = \"25us\"", "read = 25us");
     assert!(text.starts_with("d.toml:5: "), "{text}");
-    assert!(faults("").len() == 1);
+    assert_eq!(faults("").len(), 3, "name, flash and gc are missing");
 }
 
 #[test]
@@ -159,4 +162,72 @@ fn values_of_the_command_line_win_and_are_checked_alike() {
     assert!(fault("flash.read=5").starts_with("--set: flash.read: `5` has no unit"));
     assert_eq!(fault("depth"), "--set: `depth` sets nothing; write key=value");
     assert!(fault("name.first=x").contains("leads through something that is not a table"));
+}
+
+#[test]
+fn missing_keys_of_all_tables_come_in_one_round() {
+    let source =
+        GOOD.replace("name = \"x\"\n", "").replace("page_size = \"4KiB\"\n", "").replace("share = \"30%\"\n", "");
+    let all = faults(&source.replace("threshold = \"5%\"\n", ""));
+    let keys: Vec<_> = all.iter().map(|text| text.split(": ").nth(1).unwrap_or_default()).collect();
+    assert_eq!(keys, ["flash.page_size", "gc.threshold", "tenants[1].share", "name"], "{all:#?}");
+    let text = faults("name = \"x\"\n").join("\n");
+    assert!(
+        text.contains("flash: is missing; add it, e.g. the table [flash] with `page_size`, `read`, `program`;"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_table_that_another_file_changes_blames_that_file() {
+    let study = "x = 1\n[[axis]]\nvalues = [1,\n  -2]\n[set.device]\ndetph = 3\n";
+    let study = Document::parse(Path::new("s.toml"), study.to_owned()).expect("TOML");
+    let mut document = Document::parse(Path::new("d.toml"), GOOD.into()).expect("TOML");
+    let table = |text: &str| text.parse::<Table>().expect("TOML");
+    document.merge(&table("depth = -2"), &study, "axis[0].values[1]", true);
+    document.merge(&table("detph = 3"), &study, "set.device", false);
+    let text = document.decode::<Device>().expect_err("faulty").to_string();
+    let wanted = "s.toml:4: axis[0].values[1]: sets depth of d.toml: `-2` is not a whole number from 0 to 4294967295; \
+                  write e.g. depth = 8\n\
+                  s.toml:6: set.device.detph: sets detph of d.toml: is not a known key; did you mean `depth`?";
+    assert_eq!(text, wanted);
+}
+
+#[test]
+fn work_grows_with_the_file_and_not_with_its_square() {
+    let work = |source: String| {
+        let document = Document::parse(Path::new("d.toml"), source).expect("TOML");
+        let (faults, work) = document.all_faults::<Device>(&|_| Vec::new());
+        (faults.0, work)
+    };
+    for lines in [1_000, 20_000] {
+        let unknown = (0..lines).map(|i| format!("k{i} = {i}\n")).collect::<String>();
+        let (faults, spent) = work(format!("{unknown}{GOOD}"));
+        assert!(spent.visited < 2 * (lines + 20) && spent.attempts <= 2, "{lines} lines: {spent:?}");
+        assert_eq!(faults.len(), MOST_FAULTS + 1);
+        assert_eq!(
+            faults[MOST_FAULTS].to_string(),
+            format!("d.toml: has {} more faults; correct these first", lines - 50)
+        );
+        // The same in the tables of an array, and with values of the wrong kind.
+        let wrong = "[[tenants]]\nshare = 5\n".repeat(lines);
+        let (faults, spent) = work(format!("{GOOD}{wrong}"));
+        assert!(spent.visited < 4 * (lines + 20) && spent.attempts <= 2, "{lines} lines: {spent:?}");
+        assert!(faults[49].to_string().starts_with("d.toml:113: tenants[51].share: `5` has no unit"), "{}", faults[49]);
+    }
+    // Lines that are no TOML.
+    let text = faults(&"x = = 1\n".repeat(20_000));
+    assert_eq!(text.len(), MOST_FAULTS + 1);
+    assert_eq!(text[MOST_FAULTS], "d.toml: has 19950 more faults; correct these first");
+}
+
+#[test]
+fn a_huge_key_is_named_in_short() {
+    let text = faults(&format!("{} = 1\n{GOOD}", "k".repeat(1 << 20))).join("\n");
+    assert!(
+        text.starts_with("d.toml:1: kkkk") && text.contains("...: is not a known key") && text.len() < 600,
+        "{text}"
+    );
+    let text = fault_of("\"25us\"", &format!("\"{}\"", "5".repeat(1 << 20)));
+    assert!(text.len() < 400, "{text}");
 }

@@ -1,5 +1,8 @@
 //! The name that was probably meant.
 
+/// No key or name has more bytes.
+const LONGEST: usize = 200;
+
 /// The least number of letters inserted, deleted, replaced or swapped with their neighbour that turns
 /// `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
@@ -24,14 +27,22 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// The candidate nearest to `name`, if it is near enough to be a slip of the finger, or if one is a
 /// part of the other.
-pub(super) fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");
+    if name.len() > LONGEST {
+        return None;
+    }
     let name = plain(name);
     let near = |candidate: &&str| {
         let candidate = plain(candidate);
+        let part = name.len().min(candidate.len()) >= 3 && (candidate.contains(&name) || name.contains(&candidate));
+        let most = 1 + name.len() / 4;
+        if !part && name.len().abs_diff(candidate.len()) > most {
+            return None;
+        }
         let slip = distance(&name, &candidate);
-        let part = name.len() >= 3 && (candidate.contains(&name) || name.contains(&candidate));
-        if slip <= 1 + name.len() / 4 {
+        if slip <= most {
             Some(slip)
         } else if part {
             Some(100 + slip)
@@ -42,10 +53,11 @@ pub(super) fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str>
     candidates.iter().filter_map(|candidate| near(candidate).map(|slip| (slip, *candidate))).min().map(|(_, c)| c)
 }
 
-/// The names between back-quotes after "expected" in a message of serde.
-pub(super) fn expected(message: &str) -> Vec<&str> {
-    let Some((_, list)) = message.split_once(", expected ") else { return Vec::new() };
-    list.split('`').skip(1).step_by(2).collect()
+/// The start of a remedy: the name that was probably meant, if there is one.
+#[must_use]
+pub fn did_you_mean<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    nearest(name, &candidates).map_or_else(String::new, |near| format!("did you mean `{near}`? "))
 }
 
 #[cfg(test)]
@@ -64,9 +76,10 @@ mod tests {
     }
 
     #[test]
-    fn the_candidates_are_read_from_the_message() {
-        assert_eq!(expected("unknown field `a`, expected one of `b`, `c`"), ["b", "c"]);
-        assert_eq!(expected("unknown field `a`, expected `b` or `c`"), ["b", "c"]);
-        assert_eq!(expected("unknown field `a`, there are no fields"), [""; 0]);
+    fn long_names_cost_nothing_and_are_like_none() {
+        let long = "page_size".repeat(200_000);
+        assert_eq!(nearest(&long, &["page_size"]), None);
+        assert_eq!(did_you_mean("olpt", ["oltp", "demo"]), "did you mean `oltp`? ");
+        assert_eq!(did_you_mean("olpt", ["demo"]), "");
     }
 }

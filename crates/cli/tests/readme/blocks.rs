@@ -1,0 +1,93 @@
+//! What README.md shows: files, commands, and what they print.
+
+/// The text of README.md.
+pub(crate) const README: &str = include_str!("../../../../README.md");
+
+/// A command and what is shown of its output.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    /// The line in README.md, counted from one.
+    pub(crate) line: usize,
+    /// Its words, without comments.
+    pub(crate) command: String,
+    /// The lines; `...` stands for any that are left out.
+    pub(crate) output: Vec<String>,
+}
+
+/// A fenced block.
+#[derive(Clone, Debug)]
+pub(crate) enum Block {
+    /// ```` ```toml NAME ````: the name and the text of a file.
+    File(String, String),
+    /// ```` ```console ````.
+    Console(Vec<Shown>),
+    /// ```` ```text ````: forms of commands, not commands.
+    Forms(String),
+    /// Anything else, with its line.
+    Unknown(usize, String),
+}
+
+/// All fenced blocks of a text in Markdown.
+pub(crate) fn blocks(text: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = text.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        let Some(kind) = line.strip_prefix("```") else { continue };
+        let body: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| !line.starts_with("```")).collect();
+        let text = || body.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
+        blocks.push(match kind.split_whitespace().collect::<Vec<_>>()[..] {
+            ["toml", name] => Block::File(name.to_owned(), text()),
+            ["console"] => Block::Console(commands(&body)),
+            ["text"] => Block::Forms(text()),
+            _ => Block::Unknown(at + 1, kind.to_owned()),
+        });
+    }
+    blocks
+}
+
+fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
+    let mut all: Vec<Shown> = Vec::new();
+    let mut goes_on = false;
+    for (at, line) in body {
+        let part = line.strip_prefix("$ ").or(goes_on.then_some(*line));
+        let Some(part) = part else {
+            let shown = all.last_mut().unwrap_or_else(|| panic!("README.md:{}: output of no command", at + 1));
+            shown.output.push((*line).to_owned());
+            continue;
+        };
+        let part = part.split(" #").next().unwrap_or_default().trim_end();
+        let words = part.trim_end_matches('\\').trim();
+        if goes_on {
+            let shown = all.last_mut().expect("its first line");
+            shown.command = format!("{} {words}", shown.command);
+        } else {
+            all.push(Shown { line: at + 1, command: words.to_owned(), output: Vec::new() });
+        }
+        goes_on = part.ends_with('\\');
+    }
+    all
+}
+
+impl Shown {
+    /// What is shown and is not in `printed`, or stands there in another order.
+    pub(crate) fn differs(&self, printed: &str) -> Option<String> {
+        let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
+        let (mut at, mut anywhere) = (0, false);
+        for part in self.output.split_inclusive(|line| line == "...") {
+            let cut = part.last().is_some_and(|line| line == "...");
+            let wanted: Vec<&str> = part[..part.len() - usize::from(cut)].iter().map(|line| line.trim_end()).collect();
+            let last = printed.len().checked_sub(wanted.len());
+            let fits = |from: usize| printed[from..from + wanted.len()] == wanted[..];
+            let found = match last {
+                Some(last) if anywhere => (at..=last).find(|from| fits(*from)),
+                Some(last) => (at <= last && fits(at)).then_some(at),
+                None => None,
+            };
+            let Some(from) = found else {
+                return Some(format!("from line {at} on there is not:\n{}", wanted.join("\n")));
+            };
+            (at, anywhere) = (from + wanted.len(), cut);
+        }
+        (!anywhere && at < printed.len()).then(|| format!("more is printed:\n{}", printed[at..].join("\n")))
+    }
+}

@@ -1,0 +1,179 @@
+//! From the values of a document to a type, or to all faults at once.
+
+use flash::fault::Fault as Whole;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+use toml::{Table, Value};
+
+use super::document::{Document, MOST_FAULTS};
+use super::place::{Step, joined, places, split};
+use super::schema::{Found, Schema, Standin};
+use super::{Fault, Faults};
+
+/// How often what was found is mended to look for what stands behind it.
+const ROUNDS: usize = 8;
+
+/// What it took to find all faults: tested instead of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Work {
+    /// Values that the schema was held against.
+    pub(super) visited: usize,
+    /// Times that a type was made of the whole table.
+    pub(super) attempts: usize,
+}
+
+/// A fault on its way to a message.
+enum Any<'a> {
+    /// Of one value.
+    Found(Found<'a>),
+    /// Of several together.
+    Whole(Whole),
+}
+
+impl Document {
+    /// Makes a `T` of it.
+    ///
+    /// # Errors
+    /// All faults, in the order of their lines.
+    pub fn decode<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Faults> {
+        self.decode_and(|_: &T| Ok(())).map(|(value, ())| value)
+    }
+
+    /// Makes a `T` of it, and of that what `check` makes of it.
+    ///
+    /// # Errors
+    /// All faults of single values, and those of `check` that do not follow from them, in the order of their lines.
+    pub fn decode_and<T: DeserializeOwned + JsonSchema, R>(
+        &self,
+        check: impl Fn(&T) -> Result<R, Vec<Whole>>,
+    ) -> Result<(T, R), Faults> {
+        if let Ok(value) = T::deserialize(Value::Table(self.table().clone()))
+            && let Ok(result) = check(&value)
+        {
+            return Ok((value, result));
+        }
+        Err(self.all_faults(&|value: &T| check(value).err().unwrap_or_default()).0)
+    }
+
+    /// All faults, also if every value can be read but the schema does not have its key.
+    pub(super) fn all_faults<T: DeserializeOwned + JsonSchema>(
+        &self,
+        check: &dyn Fn(&T) -> Vec<Whole>,
+    ) -> (Faults, Work) {
+        let schema = Schema::of::<T>();
+        let (mut first, mut second) = (self.table().clone(), self.table().clone());
+        let walk = schema.walk(&mut first, Standin::First);
+        let mut work = Work { visited: walk.visited, attempts: 0 };
+        let mut all: Vec<Any<'_>> = walk.found.into_iter().map(Any::Found).collect();
+        let used = all.iter().filter_map(|fault| match fault {
+            Any::Found(found) if !found.wrong.is_idle() => Some(joined(&found.steps)),
+            _ => None,
+        });
+        let mut blamed: Vec<String> = used.collect();
+        // Most of a file that is full of faults is not what its writer meant.
+        let hopeless = all.len() > MOST_FAULTS;
+        if !hopeless {
+            work.visited += schema.walk(&mut second, Standin::Second).visited;
+        }
+        for round in 0..if hopeless { 0 } else { ROUNDS } {
+            let mut faults = |table: &Table| {
+                work.attempts += 1;
+                serde_path_to_error::deserialize::<_, T>(Value::Table(table.clone())).map(|value| check(&value))
+            };
+            let one = match faults(&first) {
+                Ok(one) => one,
+                Err(error) if round == 0 && all.is_empty() => {
+                    all.push(Any::Whole(strange(&error)));
+                    break;
+                }
+                Err(_) => break,
+            };
+            // What is wrong whatever stands in for the faulty values does not follow from them.
+            let Ok(other) = (if all.is_empty() { Ok(one.clone()) } else { faults(&second) }) else { break };
+            let new = |fault: &Whole| other.contains(fault) && !blamed.iter().any(|key| touches(key, &fault.path));
+            let new: Vec<Whole> = one.into_iter().filter(new).collect();
+            if new.is_empty() {
+                break;
+            }
+            let mut mended = true;
+            for fault in &new {
+                let steps = split(&fault.path);
+                mended &= schema.mend(&mut first, &steps, Standin::First);
+                mended &= schema.mend(&mut second, &steps, Standin::Second);
+                blamed.push(fault.path.clone());
+            }
+            all.extend(new.into_iter().map(Any::Whole));
+            if !mended {
+                break;
+            }
+        }
+        let way = |fault: &Any<'_>| match fault {
+            Any::Found(found) => found.steps.clone(),
+            Any::Whole(fault) => split(&fault.path),
+        };
+        let say = |fault: &Any<'_>| match fault {
+            Any::Found(found) => {
+                let (message, remedy) = schema.say(found);
+                (joined(&found.steps), message, remedy)
+            }
+            Any::Whole(fault) => (fault.path.clone(), fault.message.clone(), fault.remedy.clone()),
+        };
+        (self.in_order(&all, way, say), work)
+    }
+
+    /// The faults of a whole description, each at its line, in the order of their lines.
+    #[must_use]
+    pub fn faults(&self, faults: Vec<Whole>) -> Faults {
+        let say = |fault: &Whole| (fault.path.clone(), fault.message.clone(), fault.remedy.clone());
+        self.in_order(&faults, |fault| split(&fault.path), say)
+    }
+
+    /// Faults at their lines, in the order of the lines; no more than anyone reads.
+    fn in_order<F>(
+        &self,
+        faults: &[F],
+        way: impl Fn(&F) -> Vec<Step>,
+        say: impl Fn(&F) -> (String, String, String),
+    ) -> Faults {
+        let ways: Vec<Vec<Step>> = faults.iter().map(way).collect();
+        let mut placed: Vec<_> =
+            places(self.source(), ways.iter().map(Vec::as_slice)).into_iter().zip(faults).collect();
+        placed.sort_by_key(|(place, _)| place.line.unwrap_or(usize::MAX));
+        let more = placed.len().saturating_sub(MOST_FAULTS);
+        let shown = placed.into_iter().take(MOST_FAULTS).map(|(place, fault)| {
+            let (key, message, remedy) = say(fault);
+            self.fault_at(&key, place, message, remedy)
+        });
+        let mut shown: Vec<Fault> = shown.collect();
+        shown.sort_by_key(|fault| fault.line.unwrap_or(usize::MAX));
+        Faults(shown).and_more(self.path(), more)
+    }
+}
+
+/// Whether one of two keys leads through the other.
+pub(super) fn touches(one: &str, other: &str) -> bool {
+    let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
+    long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// What a type refuses although its schema does not.
+fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
+    let steps: Vec<Step> = error
+        .path()
+        .iter()
+        .filter_map(|segment| match segment {
+            Segment::Map { key } => Some(Step::Key(key.clone())),
+            Segment::Seq { index } => Some(Step::Item(*index)),
+            Segment::Enum { .. } | Segment::Unknown => None,
+        })
+        .collect();
+    let message = error.inner().message().trim();
+    // The messages of our own types say what is wrong, a colon, and what to write instead.
+    match message.split_once(": ") {
+        Some((wrong, remedy)) if wrong.contains('`') && !wrong.starts_with("invalid") => {
+            Whole::new(joined(&steps), wrong, remedy)
+        }
+        _ => Whole::new(joined(&steps), "is not what belongs here", "`flashloom schema` says what does"),
+    }
+}

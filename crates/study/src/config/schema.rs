@@ -1,0 +1,471 @@
+//! What the schema of a kind of file has against a table: every key that is unknown, missing or of the wrong kind, in one
+//! pass, and the table as it would be without them.
+
+use flash::suggest::nearest;
+use schemars::JsonSchema;
+use serde_json::Value as Json;
+use toml::{Table, Value};
+
+use super::document::MOST_FAULTS;
+use super::place::Step;
+use super::texts;
+
+/// The schema of a kind of file.
+pub(super) struct Schema(Json);
+
+/// What is wrong at a key.
+#[derive(Debug)]
+pub(super) enum Wrong<'a> {
+    /// The tables of the schema that may stand here have no such key.
+    Unknown(Vec<&'a Json>),
+    /// A key that must be there.
+    Missing(&'a Json),
+    /// A value of another kind, or beyond the range.
+    Value(&'a Json, Value),
+    /// A name that none of the choices has; `None` if there is no name.
+    Choice(&'a Json, Option<String>),
+    /// Keys of which only one may be there.
+    Both(String, String),
+    /// What the value's own type says: what is wrong, and the remedy.
+    Text(String, String),
+}
+
+/// One fault, and the way to it.
+#[derive(Debug)]
+pub(super) struct Found<'a> {
+    pub(super) steps: Vec<Step>,
+    pub(super) wrong: Wrong<'a>,
+}
+
+/// Which value stands in for one that cannot be used: what is wrong with both of them is wrong whatever stands there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standin {
+    First,
+    Second,
+}
+
+/// One pass through a table.
+pub(super) struct Walk<'a> {
+    pub(super) schema: &'a Schema,
+    pub(super) standin: Standin,
+    pub(super) found: Vec<Found<'a>>,
+    /// Values looked at.
+    pub(super) visited: usize,
+}
+
+impl Schema {
+    pub(super) fn of<T: JsonSchema>() -> Self {
+        Self(schemars::schema_for!(T).to_value())
+    }
+
+    #[cfg(test)]
+    pub(super) const fn root(&self) -> &Json {
+        &self.0
+    }
+
+    /// Looks through `table` and mends it.
+    pub(super) fn walk(&self, table: &mut Table, standin: Standin) -> Walk<'_> {
+        let mut walk = Walk { schema: self, standin, found: Vec::new(), visited: 0 };
+        let mut root = Value::Table(std::mem::take(table));
+        walk.value(&self.0, &mut root, &mut Vec::new());
+        if let Value::Table(mended) = root {
+            *table = mended;
+        }
+        walk
+    }
+
+    /// What stands behind a reference, and its name.
+    pub(super) fn follow<'a>(&'a self, schema: &'a Json) -> (&'a Json, Option<&'a str>) {
+        let name = schema.get("$ref").and_then(Json::as_str).and_then(|way| way.strip_prefix("#/$defs/"));
+        match name.and_then(|name| Some((self.0.get("$defs")?.get(name)?, name))) {
+            Some((schema, name)) => (schema, Some(name)),
+            None => (schema, None),
+        }
+    }
+
+    /// The branches of a union, without the one that stands for a missing value; none if it is no union.
+    pub(super) fn branches<'a>(&'a self, schema: &'a Json) -> Vec<&'a Json> {
+        let all = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array);
+        all.into_iter().flatten().filter(|branch| kinds(branch) != ["null"]).collect()
+    }
+
+    /// The schema of the key that the steps lead to, and whether the key must be there.
+    pub(super) fn at<'a>(&'a self, steps: &[Step]) -> Option<(&'a Json, bool)> {
+        let mut here = vec![&self.0];
+        let mut needed = true;
+        for step in steps {
+            let tables = here.iter().flat_map(|schema| self.leaves(schema));
+            let next: Vec<(&Json, bool)> = match step {
+                Step::Key(key) => tables
+                    .filter_map(|table| {
+                        let inner = table.get("properties").and_then(|keys| keys.get(key));
+                        let inner = inner.or_else(|| table.get("additionalProperties").filter(|of| of.is_object()))?;
+                        Some((inner, required(table).any(|other| other == key)))
+                    })
+                    .collect(),
+                Step::Item(_) => tables.filter_map(|list| Some((list.get("items")?, true))).collect(),
+            };
+            needed = next.first()?.1;
+            here = next.into_iter().map(|(schema, _)| schema).collect();
+        }
+        here.first().map(|schema| (*schema, needed))
+    }
+
+    /// What a schema comes to: itself, or the branches of the union that it is.
+    pub(super) fn leaves<'a>(&'a self, schema: &'a Json) -> Vec<&'a Json> {
+        let (schema, _) = self.follow(schema);
+        match self.branches(schema) {
+            branches if branches.is_empty() => vec![schema],
+            branches => branches.into_iter().flat_map(|branch| self.leaves(branch)).collect(),
+        }
+    }
+
+    /// Takes a value that cannot be used out of `table`, or puts another in its place. False if there is no such key, or
+    /// it leads to a whole table.
+    pub(super) fn mend(&self, table: &mut Table, steps: &[Step], standin: Standin) -> bool {
+        let Some((schema, needed)) = self.at(steps) else { return false };
+        let Some((Step::Key(last), way)) = steps.split_last() else { return false };
+        let parent = way.iter().try_fold(table, |table, step| match step {
+            Step::Key(key) => table.get_mut(key)?.as_table_mut(),
+            Step::Item(_) => None,
+        });
+        let Some(parent) = parent else { return false };
+        match parent.get(last) {
+            Some(Value::Table(_)) => return false,
+            // Its default may be as much at odds with the other keys as it is.
+            Some(Value::Integer(_)) => parent.insert(last.clone(), Value::Integer(number(standin))),
+            Some(_) if !needed && standin == Standin::First => parent.remove(last),
+            _ => parent.insert(last.clone(), self.example(schema, standin)),
+        };
+        true
+    }
+
+    /// A sound value.
+    pub(super) fn example(&self, schema: &Json, standin: Standin) -> Value {
+        let pick = |all: &[Json]| match standin {
+            Standin::First => all.first().cloned(),
+            Standin::Second => all.last().cloned(),
+        };
+        let given = schema.get("examples").and_then(Json::as_array).and_then(|all| pick(all));
+        let default = schema.get("default").filter(|of| standin == Standin::First && !of.is_null()).cloned();
+        if let Some(value) = given.or(default).or_else(|| schema.get("const").cloned()) {
+            return Value::try_from(value).unwrap_or_else(|_| Value::String(String::new()));
+        }
+        let (inner, _) = self.follow(schema);
+        if !std::ptr::eq(inner, schema) {
+            return self.example(inner, standin);
+        }
+        let branches: Vec<Json> = self.branches(schema).into_iter().cloned().collect();
+        if let Some(branch) = pick(&branches) {
+            return self.example(&branch, standin);
+        }
+        if let Some(name) = schema.get("enum").and_then(Json::as_array).and_then(|all| pick(all)) {
+            return Value::try_from(name).unwrap_or_else(|_| Value::String(String::new()));
+        }
+        let first = standin == Standin::First;
+        match kinds(schema).first() {
+            Some(&"integer") => Value::Integer(number(standin)),
+            Some(&"number") => Value::Float(if first { 0.5 } else { 0.25 }),
+            Some(&"boolean") => Value::Boolean(first),
+            Some(&"array") => {
+                let items = schema.get("items").map(|items| self.example(items, standin));
+                let least = schema.get("minItems").and_then(Json::as_u64).unwrap_or(1);
+                Value::Array(items.into_iter().flat_map(|item| (0..least).map(move |_| item.clone())).collect())
+            }
+            Some(&"object") => {
+                let keys = required(schema).filter_map(|key| {
+                    let inner = schema.get("properties")?.get(key)?;
+                    Some((key.to_owned(), self.example(inner, standin)))
+                });
+                Value::Table(keys.collect())
+            }
+            _ => Value::String("text".to_owned()),
+        }
+    }
+}
+
+/// A whole number that hardly any key refuses.
+const fn number(standin: Standin) -> i64 {
+    match standin {
+        Standin::First => 8,
+        Standin::Second => 4,
+    }
+}
+
+/// The kinds of value that a schema allows, but that none is there.
+pub(super) fn kinds(schema: &Json) -> Vec<&str> {
+    match schema.get("type") {
+        Some(Json::String(kind)) => vec![kind],
+        Some(Json::Array(all)) => all.iter().filter_map(Json::as_str).filter(|kind| *kind != "null").collect(),
+        _ if schema.get("const").or_else(|| schema.get("enum")).is_some() => vec!["string"],
+        _ => Vec::new(),
+    }
+}
+
+/// The keys that must be in a table.
+pub(super) fn required(schema: &Json) -> impl Iterator<Item = &str> {
+    schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
+}
+
+/// The keys that a table may have.
+pub(super) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
+    schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(key, _)| key.as_str())
+}
+
+/// The names that a schema allows as they are.
+pub(super) fn names(schema: &Json) -> impl Iterator<Item = &str> {
+    let all = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
+    schema.get("const").into_iter().chain(all).filter_map(Json::as_str)
+}
+
+/// The least and the greatest whole number that a schema allows.
+pub(super) fn range(schema: &Json) -> (i64, i64) {
+    let (low, high) = match schema.get("format").and_then(Json::as_str) {
+        Some("uint8") => (0, i64::from(u8::MAX)),
+        Some("uint16") => (0, i64::from(u16::MAX)),
+        Some("uint32") => (0, i64::from(u32::MAX)),
+        Some("int32") => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        Some("uint64" | "uint") => (0, i64::MAX),
+        _ => (i64::MIN, i64::MAX),
+    };
+    let bound = |key| schema.get(key).and_then(Json::as_i64);
+    (bound("minimum").unwrap_or(low).max(low), bound("maximum").unwrap_or(high).min(high))
+}
+
+/// Whether a schema of one kind takes a value.
+fn takes(schema: &Json, value: &Value) -> bool {
+    kinds(schema).iter().any(|kind| match (*kind, value) {
+        ("integer", Value::Integer(number)) => {
+            let (low, high) = range(schema);
+            (low..=high).contains(number)
+        }
+        ("number", Value::Integer(_) | Value::Float(_))
+        | ("boolean", Value::Boolean(_))
+        | ("array", Value::Array(_))
+        | ("object", Value::Table(_)) => true,
+        ("string", Value::String(text)) => {
+            let mut names = names(schema).peekable();
+            names.peek().is_none() || names.any(|name| name == text)
+        }
+        _ => false,
+    })
+}
+
+impl<'a> Walk<'a> {
+    fn note(&mut self, way: &[Step], wrong: Wrong<'a>) -> bool {
+        self.found.push(Found { steps: way.to_vec(), wrong });
+        false
+    }
+
+    /// False if the value cannot be used; what is wrong inside of one that can is mended.
+    fn value(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
+        self.visited += 1;
+        let (schema, name) = self.schema.follow(schema);
+        let Some(name) = name.filter(|name| texts::is_known(name)) else {
+            return self.inside(schema, value, way);
+        };
+        // Numbers without a unit are what its type knows best how to refuse.
+        let plain = matches!(value, Value::Integer(_) | Value::Float(_)) && kinds(schema) == ["string"];
+        let before = self.found.len();
+        if !plain && (!self.inside(schema, value, way) || self.found.len() > before) {
+            return false;
+        }
+        match texts::refused(name, value) {
+            Some((message, _)) if message.starts_with("invalid ") => {
+                self.note(way, Wrong::Value(schema, value.clone()))
+            }
+            Some((message, remedy)) => self.note(way, Wrong::Text(message, remedy)),
+            None => true,
+        }
+    }
+
+    fn inside(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
+        let branches = self.schema.branches(schema);
+        if !branches.is_empty() {
+            return self.union(&branches, schema, value, way);
+        }
+        if kinds(schema).is_empty() {
+            return true;
+        }
+        if !takes(schema, value) {
+            let chosen = names(schema).next().is_some();
+            return match value {
+                Value::String(name) if chosen => self.note(way, Wrong::Choice(schema, Some(name.clone()))),
+                _ => self.note(way, Wrong::Value(schema, value.clone())),
+            };
+        }
+        match value {
+            Value::Table(table) => {
+                self.table(schema, table, way);
+                true
+            }
+            Value::Array(items) => {
+                let bound = |key| schema.get(key).and_then(Json::as_u64);
+                let len = items.len() as u64;
+                if bound("minItems").is_some_and(|least| len < least)
+                    || bound("maxItems").is_some_and(|most| len > most)
+                {
+                    return self.note(way, Wrong::Value(schema, Value::Array(items.clone())));
+                }
+                let Some(of) = schema.get("items") else { return true };
+                for (i, item) in items.iter_mut().enumerate() {
+                    way.push(Step::Item(i));
+                    if !self.value(of, item, way) {
+                        *item = self.schema.example(of, self.standin);
+                    }
+                    way.pop();
+                }
+                true
+            }
+            _ => true,
+        }
+    }
+
+    fn table(&mut self, schema: &'a Json, table: &mut Table, way: &mut Vec<Step>) {
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let other = schema.get("additionalProperties");
+        for name in table.keys().cloned().collect::<Vec<_>>() {
+            let known = properties.and_then(|keys| keys.get(&name)).or_else(|| other.filter(|of| of.is_object()));
+            let open = other.is_none_or(|of| of.as_bool() == Some(true));
+            way.push(Step::Key(name.clone()));
+            match known {
+                Some(of) => {
+                    if table.get_mut(&name).is_some_and(|value| !self.value(of, value, way)) {
+                        if self.standin == Standin::Second || required(schema).any(|key| key == name) {
+                            table.insert(name, self.schema.example(of, self.standin));
+                        } else {
+                            table.remove(&name);
+                        }
+                    }
+                }
+                None if open => {}
+                None => {
+                    self.visited += 1;
+                    self.note(way, Wrong::Unknown(vec![schema]));
+                    self.rename(schema, table, &name, way);
+                }
+            }
+            way.pop();
+        }
+        for name in required(schema).filter(|name| !table.contains_key(*name)).collect::<Vec<_>>() {
+            let Some(of) = properties.and_then(|keys| keys.get(name)) else { continue };
+            way.push(Step::Key(name.to_owned()));
+            self.note(way, Wrong::Missing(of));
+            way.pop();
+            table.insert(name.to_owned(), self.schema.example(of, self.standin));
+        }
+    }
+
+    /// Takes an unknown key for the one that was probably meant, so that no fault follows from its absence.
+    fn rename(&mut self, schema: &'a Json, table: &mut Table, name: &str, way: &mut Vec<Step>) {
+        let Some(mut value) = table.remove(name) else { return };
+        if self.found.len() > MOST_FAULTS {
+            return;
+        }
+        let candidates: Vec<&str> = keys(schema).collect();
+        let Some(near) = nearest(name, &candidates).filter(|near| !table.contains_key(*near)) else { return };
+        let Some(of) = schema.get("properties").and_then(|keys| keys.get(near)) else { return };
+        let before = self.found.len();
+        let sound = self.value(of, &mut value, way);
+        self.found.truncate(before);
+        table.insert(near.to_owned(), if sound { value } else { self.schema.example(of, self.standin) });
+    }
+
+    fn union(&mut self, branches: &[&'a Json], schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
+        if let [only] = branches {
+            return self.value(only, value, way);
+        }
+        let resolved: Vec<&'a Json> = branches.iter().map(|branch| self.schema.follow(branch).0).collect();
+        if let Value::Table(table) = value {
+            let tables: Vec<&'a Json> =
+                resolved.iter().copied().filter(|branch| kinds(branch).contains(&"object")).collect();
+            match tables[..] {
+                [] => {}
+                [only] => {
+                    self.table(only, table, way);
+                    return true;
+                }
+                _ => return self.one_of(&tables, schema, table, way),
+            }
+        }
+        // A branch is a union of its own where what may be missing may have several forms.
+        let nested = |branch: &&&Json| !self.schema.branches(branch).is_empty();
+        let taken = branches.iter().zip(&resolved).find(|(_, branch)| takes(branch, value));
+        match taken.map(|(branch, _)| branch).or_else(|| resolved.iter().find(nested)) {
+            Some(branch) => self.value(branch, value, way),
+            None => match value {
+                Value::String(name) if resolved.iter().any(|branch| names(branch).next().is_some()) => {
+                    self.note(way, Wrong::Choice(schema, Some(name.clone())))
+                }
+                _ => self.note(way, Wrong::Value(schema, value.clone())),
+            },
+        }
+    }
+
+    /// A table of one of several forms: a key names the form, or each form is a key of its own.
+    fn one_of(&mut self, tables: &[&'a Json], schema: &'a Json, table: &mut Table, way: &mut Vec<Step>) -> bool {
+        if let Some(tag) = tag(tables) {
+            let form = |name: &str| tables.iter().find(|form| named(form, tag) == Some(name));
+            return match table.get(tag) {
+                None => {
+                    way.push(Step::Key(tag.to_owned()));
+                    self.note(way, Wrong::Choice(schema, None));
+                    way.pop();
+                    false
+                }
+                Some(Value::String(name)) if form(name).is_some() => {
+                    let form = form(name).expect("it was just found");
+                    self.table(form, table, way);
+                    true
+                }
+                Some(other) => {
+                    let wrong = match other {
+                        Value::String(name) => Wrong::Choice(schema, Some(name.clone())),
+                        other => Wrong::Choice(schema, Some(super::say::shown(other))),
+                    };
+                    way.push(Step::Key(tag.to_owned()));
+                    self.note(way, wrong);
+                    way.pop();
+                    false
+                }
+            };
+        }
+        let form = |key: &str| tables.iter().copied().find(|form| keys(form).any(|other| other == key));
+        let known: Vec<String> = table.keys().filter(|key| form(key).is_some()).cloned().collect();
+        let strange: Vec<String> = table.keys().filter(|key| form(key).is_none()).cloned().collect();
+        for key in &strange {
+            way.push(Step::Key(key.clone()));
+            self.note(way, Wrong::Unknown(tables.to_vec()));
+            way.pop();
+            table.remove(key);
+        }
+        match &known[..] {
+            [key] => {
+                let form = form(key).expect("it was just found");
+                self.table(form, table, way);
+                true
+            }
+            [] if !strange.is_empty() => false,
+            [] => self.note(way, Wrong::Choice(schema, None)),
+            [first, second, ..] => self.note(way, Wrong::Both(first.clone(), second.clone())),
+        }
+    }
+}
+
+/// The key that has a name of its own in every form of a table.
+pub(super) fn tag<'a>(forms: &[&'a Json]) -> Option<&'a str> {
+    let first = forms.first()?;
+    keys(first).find(|key| forms.iter().all(|form| named(form, key).is_some()))
+}
+
+/// The name that a form of a table has under `key`.
+pub(super) fn named<'a>(form: &'a Json, key: &str) -> Option<&'a str> {
+    form.get("properties")?.get(key)?.get("const")?.as_str()
+}
+
+impl Wrong<'_> {
+    /// Whether what it is about is neither used nor stood in for, so that nothing follows from it.
+    pub(super) const fn is_idle(&self) -> bool {
+        matches!(self, Self::Unknown(_))
+    }
+}
