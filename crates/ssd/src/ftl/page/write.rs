@@ -30,7 +30,8 @@ impl PageFtl {
         if set != self.set_of_pages() && self.is_out_of_pages() {
             return owners.write_refused(unit.owner);
         }
-        if self.planted.is(Sabotage::UntimedDropped) && !flash.backend.is_timed() && unit.version % 3 == 2 {
+        let drops = self.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
+        if drops && !flash.backend.is_timed() {
             return owners.write_done(unit.owner, Service::NONE);
         }
         if self.asks_rest(flash, &unit) {
