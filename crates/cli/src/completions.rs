@@ -308,7 +308,7 @@ mod tests {
             let lines = zsh.lines().skip_while(|line| line.trim() != format!("({})", slot.command));
             let here: Vec<&str> = lines.take_while(|line| *line != ";;").collect();
             let taken = |line: &&str| line.contains(&slot.name) && line.ends_with(&function);
-            assert!(here.iter().any(|line| taken(line)), "{slot:?}: {here:#?}");
+            assert!(here.iter().any(taken), "{slot:?}: {here:#?}");
             let wanted = format!("__fish_flashloom_using_subcommand {}\"", slot.command);
             let names = slot.names.list().join(" ");
             assert!(fish.lines().any(|line| line.contains(&wanted) && line.contains(&names)), "{slot:?}");

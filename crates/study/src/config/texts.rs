@@ -9,8 +9,11 @@ use workload::generate::{Amount, RequestRate, SizeRange};
 
 use crate::metric::Metric;
 
+/// What a type has against a value, in its own words.
+type Refusal = fn(&Value) -> Option<String>;
+
 /// The types by the name that a schema has for them.
-const TEXTS: [(&str, fn(&Value) -> Option<String>); 14] = [
+const TEXTS: [(&str, Refusal); 14] = [
     ("Amount", refusal::<Amount>),
     ("Bytes", refusal::<Bytes>),
     ("Current", refusal::<Current>),
