@@ -9,8 +9,8 @@ use flash::units::{Bytes, Sectors, Span};
 use ssd::Precondition;
 use study::plan::RunSpec;
 use study::watch::timeline::Window;
-use workload::Pacing;
 use workload::trace::{Event, ExtentRule, Format, TraceOptions, VolumeRule};
+use workload::{MOST_DEPTH, Pacing};
 
 use crate::options::{FlowArg, event, extent, flow, format, positive};
 
@@ -159,7 +159,7 @@ pub(crate) struct CompareArgs {
     pub(crate) precondition: Vec<String>,
 
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DEPTH)))]
     pub(crate) depth: Option<u32>,
 
     /// Multiply all times of arrival: 0.5 plays a trace twice as fast
@@ -264,7 +264,7 @@ pub(crate) struct LabArgs {
 #[command(next_help_heading = "Issuing requests")]
 pub(crate) struct IssueArgs {
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "open")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DEPTH)), conflicts_with = "open")]
     pub(crate) depth: Option<u32>,
 
     /// Issue requests at their times of arrival, whatever the workload says

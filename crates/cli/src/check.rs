@@ -216,7 +216,8 @@ fn sheet(device: &Device) -> String {
         };
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
     }
-    let [plain, verify] = [false, true].map(|verify| study::run::memory(resolved, Purpose { verify, precondition: true }));
+    let [plain, verify] =
+        [false, true].map(|verify| study::run::memory(resolved, Purpose { verify, precondition: true }));
     let parts: Vec<String> = plain.largest(2).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
     line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
     line("", parts.join(", "));

@@ -50,7 +50,8 @@ pub(crate) fn check(mut needs: Vec<Need>, at_once: usize, given: Option<Bytes>) 
 }
 
 fn refusal(first: &Need, count: usize, all: u64, limit: &Limit) -> String {
-    let parts: Vec<String> = first.memory.largest(3).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
+    let parts: Vec<String> =
+        first.memory.largest(3).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
     let several = if count > 1 { format!(" ({count} runs at once)") } else { String::new() };
     let fewer = if count > 1 { "fewer --jobs, " } else { "" };
     // Enough to be taken, in whole units.
@@ -103,7 +104,9 @@ fn groups(root: &Path) -> Vec<Limit> {
         // The second version has one hierarchy for all controllers, the first one for each.
         let (top, file) = match controllers {
             "" => ("sys/fs/cgroup", "memory.max"),
-            _ if controllers.split(',').any(|name| name == "memory") => ("sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+            _ if controllers.split(',').any(|name| name == "memory") => {
+                ("sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
             _ => continue,
         };
         for group in Path::new(path.trim_start_matches('/')).ancestors() {

@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use ssd::Purpose;
 use study::config::{Document, Fault, Faults};
 use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
-use ssd::Purpose;
 use study::plan::{Plan, Point, builtin};
 use study::report::{OutDir, PageFile};
 

@@ -48,11 +48,15 @@ impl Kind {
             Self::Quantity("Span") => &["'0s'", "'1ps'", "'5000s'", "'18446744s'", "'-1s'"],
             Self::Quantity("Bytes") => &["'0B'", "'1B'", "'512B'", "'4KiB'", "'3MiB'", "'1TiB'", "'16777215TiB'"],
             Self::Quantity("Rate") => &["'0B/s'", "'1B/s'", "'18446744073GB/s'"],
-            Self::Quantity("Ratio") => &["'0%'", "'0.000001%'", "'99.999%'", "'100%'", "'150%'", "'1000000000%'", "'-1%'"],
+            Self::Quantity("Ratio") => {
+                &["'0%'", "'0.000001%'", "'99.999%'", "'100%'", "'150%'", "'1000000000%'", "'-1%'"]
+            }
             Self::Quantity("Voltage") => &["'0V'", "'18446744073709551V'"],
             Self::Quantity("Current") => &["'0A'", "'18446744073709A'"],
             Self::Quantity("Frequency") => &["'0Hz'", "'18446744073GHz'"],
-            Self::Quantity("Amount") => &["'0B'", "'1B'", "'16777215TiB'", "'0%'", "'0.000001%'", "'100%'", "'1000000%'"],
+            Self::Quantity("Amount") => {
+                &["'0B'", "'1B'", "'16777215TiB'", "'0%'", "'0.000001%'", "'100%'", "'1000000%'"]
+            }
             Self::Quantity("SizeRange") => &["'0B'", "'1B'", "'512B'", "'512B..16777215TiB'", "'1KiB..1MiB'"],
             Self::Quantity(_) => &["'0/s'", "'0.000000000001/s'", "'1000000000000000000000M/s'"],
         }
@@ -135,8 +139,14 @@ fn names(faults: &Faults, way: &[String]) -> bool {
 }
 
 /// Every key of a schema at every extreme, in the first two descriptions that have its table.
-fn sweep(schema: &Value, bases: &[(&str, String)], others: &[(&str, &str)], try_out: fn(&Document) -> Result<(), Faults>) {
-    let tables: Vec<(&str, toml::Table)> = bases.iter().map(|(name, base)| (*name, base.parse().expect("TOML"))).collect();
+fn sweep(
+    schema: &Value,
+    bases: &[(&str, String)],
+    others: &[(&str, &str)],
+    try_out: fn(&Document) -> Result<(), Faults>,
+) {
+    let tables: Vec<(&str, toml::Table)> =
+        bases.iter().map(|(name, base)| (*name, base.parse().expect("TOML"))).collect();
     for (name, base) in bases {
         let document = Document::parse(Path::new(name), base.clone()).expect("TOML");
         try_out(&document).unwrap_or_else(|faults| panic!("{name}: {faults}"));
@@ -153,7 +163,8 @@ fn sweep(schema: &Value, bases: &[(&str, String)], others: &[(&str, &str)], try_
             for extreme in kind.extremes() {
                 let mut changed = toml::Value::Table(table.clone());
                 assert!(set(&mut changed, &way, &value(extreme)), "{way:?}");
-                let document = Document::parse(Path::new("x"), toml::to_string(&changed).expect("a table")).expect("TOML");
+                let document =
+                    Document::parse(Path::new("x"), toml::to_string(&changed).expect("a table")).expect("TOML");
                 let what = format!("{name}: {} = {extreme}", way.join("."));
                 // What is a fault of another key, by intention.
                 let said = |faults: &Faults| {
@@ -216,7 +227,8 @@ const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\nin
 
 #[test]
 fn every_number_of_a_device_is_refused_or_runs() {
-    let small = "part = 'dirik-2009'\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\nplanes = 1\nfaults = {}\norder = {}\n";
+    let small =
+        "part = 'dirik-2009'\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\nplanes = 1\nfaults = {}\norder = {}\n";
     let page = |flash: &str, ftl: &str, rest: &str| {
         format!("name = 'x'\n{rest}\n[flash]\n{small}{flash}\n[ftl]\nover-provisioning = '45%'\n{ftl}\n")
     };
@@ -230,7 +242,14 @@ fn every_number_of_a_device_is_refused_or_runs() {
     let slc = "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 8 }";
     let bases = [
         ("page", page("", "gc = {}\nwear = {}", "host = { link = {} }\nbuffer = { size = '64KiB' }")),
-        ("d", page("units = { shared = 2 }", "gc = { victim = { policy = 'd-choices', d = 2 } }\nwear = { threshold = 4 }", "")),
+        (
+            "d",
+            page(
+                "units = { shared = 2 }",
+                "gc = { victim = { policy = 'd-choices', d = 2 } }\nwear = { threshold = 4 }",
+                "",
+            ),
+        ),
         ("window", page("", "gc = { victim = { policy = 'windowed-greedy', window = 2 } }", queues)),
         ("channels", page("", "", channels)),
         ("table", page("", "map = { kind = 'table', service = '1us' }", "")),
@@ -244,7 +263,9 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ("hydra", hydra.to_owned()),
         (
             "part",
-            format!("name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\n[flash.custom-part]\n{PART}"),
+            format!(
+                "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\n[flash.custom-part]\n{PART}"
+            ),
         ),
         (
             "slc",
@@ -288,9 +309,18 @@ fn every_number_of_a_workload_is_refused_or_draws() {
     let kinds = "discards = '10%'\nread_sizes = [{ size = '4KiB' }]\nwrite_sizes = [{ size = '4KiB' }]\ndiscard_sizes = [{ size = '4KiB' }]";
     let zones = "pattern = 'zoned', zones = [{ space = '50%', access = '30%' }, { space = '50%', access = '70%' }]";
     let bases = [
-        ("uniform", base(closed, "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }", "pattern = 'uniform'")),
-        ("zipf", base("kind = 'poisson', rate = '100/s'", "flush = { share = '10%' }", "pattern = 'zipf', theta = 0.99")),
-        ("pareto", base("kind = 'fixed', rate = '100/s'", "sequential = { runs = [1, 4] }", "pattern = 'pareto', power = 0.2")),
+        (
+            "uniform",
+            base(closed, "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }", "pattern = 'uniform'"),
+        ),
+        (
+            "zipf",
+            base("kind = 'poisson', rate = '100/s'", "flush = { share = '10%' }", "pattern = 'zipf', theta = 0.99"),
+        ),
+        (
+            "pareto",
+            base("kind = 'fixed', rate = '100/s'", "sequential = { runs = [1, 4] }", "pattern = 'pareto', power = 0.2"),
+        ),
         ("bursts", base(bursts, "", "pattern = 'hot-cold', hot_space = '20%', hot_access = '80%'")),
         ("set", base(closed, "", "pattern = 'working-set', size = '1MiB', period = 100")),
         ("sequential", base(closed, "", "pattern = 'sequential', streams = 2")),

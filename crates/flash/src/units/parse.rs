@@ -74,7 +74,8 @@ impl Kind {
         let digits = trimmed.find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '_')).unwrap_or(trimmed.len());
         let number = trimmed[..digits].replace('_', "");
         let unit = trimmed[digits..].trim_start();
-        let (_, size) = self.units.iter().find(|(name, _)| *name == unit).ok_or_else(|| self.error(text, Wrong::Form))?;
+        let (_, size) =
+            self.units.iter().find(|(name, _)| *name == unit).ok_or_else(|| self.error(text, Wrong::Form))?;
         if let Ok(whole) = number.parse::<u64>() {
             return whole.checked_mul(*size).ok_or_else(|| self.error(text, Wrong::TooLarge));
         }

@@ -29,12 +29,12 @@ mod write_buffers;
 
 use flash::units::{Lpn, Psn, Time};
 
-pub(crate) use memory::memory;
 pub use any::AnyMapUnit;
 pub use choice::MapSpec;
 pub use costs::{CostSpec, Costs};
 pub use counters::{Counters, Parts};
 pub use layout::Layout;
+pub(crate) use memory::memory;
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
 pub use table::Table;
 

@@ -179,12 +179,7 @@ impl PageFtl {
         let members: u64 = resolved.host.queues.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let reading = u64::from(geometry.die_count()) * size_of::<Option<(Handle<List>, Handle<Command>)>>() as u64;
-        mapping::memory(resolved)
-            + Blocks::memory(geometry)
-            + pools
-            + sets
-            + 2 * Victims::memory(geometry)
-            + reading
+        mapping::memory(resolved) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
     }
 
     /// Bytes that a mount takes besides: what has been programmed, by its age.

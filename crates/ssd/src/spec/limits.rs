@@ -67,7 +67,8 @@ impl Spec {
                 geometry.stripe,
                 SECTOR * sectors
             );
-            let path = if self.flash.gang > 1 { "flash.gang" } else { self.dimension("flash.planes", self.flash.planes) };
+            let path =
+                if self.flash.gang > 1 { "flash.gang" } else { self.dimension("flash.planes", self.flash.planes) };
             faults.add(path, message, format!("make it smaller: at most {} at once", SECTOR * PROGRAM_SECTORS_MAX));
         }
         // A pool always has one superblock that is not free: the one that is written.
@@ -128,7 +129,8 @@ impl Spec {
 
     /// The fault of planes with too few blocks to leave the host any; `quota` of them are kept for translation pages.
     pub(super) fn no_room(&self, geometry: &Geometry, quota: u32) -> Fault {
-        let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
+        let for_map =
+            if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
         let message = format!(
             "{} blocks in each plane leave the host no room: each plane group keeps {RESERVED} to write to and to copy \
              to{for_map}",
@@ -175,12 +177,18 @@ mod tests {
             ("ftl = { gc = { parallel = 4294967295 } }", "ftl.gc.parallel: is 4294967295; use 1 to 65536"),
             ("host = { queue-depth = 4294967295 }", "host.queue-depth: is 4294967295; use 1 to 32768"),
             ("buffer = { size = '1KiB' }", "buffer.size: 1KiB is less than a mapping unit of 2KiB; use"),
-            ("buffer = { size = '8000TiB' }", "buffer.size: 8000TiB is more than 2147483647 mapping units; use at most 4TiB"),
+            (
+                "buffer = { size = '8000TiB' }",
+                "buffer.size: 8000TiB is more than 2147483647 mapping units; use at most 4TiB",
+            ),
             (
                 "buffer = { size = '1MiB', low = '60%' }",
                 "buffer.low: is 60%, above buffer.high of 50%; use low <= high <= 100%",
             ),
-            ("buffer = { size = '1MiB', high = '120%' }", "buffer.high: is 120% of the buffer; use low <= high <= 100%"),
+            (
+                "buffer = { size = '1MiB', high = '120%' }",
+                "buffer.high: is 120% of the buffer; use low <= high <= 100%",
+            ),
         ] {
             let found = with(SMALL, rest);
             assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{rest}: {found:?}");
@@ -191,7 +199,11 @@ mod tests {
             "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 4294967295 } } }",
             "ftl = { gc = { start = 30, stop = 31 } }\nhost = { queue-depth = 32768 }",
         ] {
-            let rest = if rest.contains("gc") { rest.replacen("ftl = {", "ftl = { over-provisioning = '40%',", 1) } else { rest.into() };
+            let rest = if rest.contains("gc") {
+                rest.replacen("ftl = {", "ftl = { over-provisioning = '40%',", 1)
+            } else {
+                rest.into()
+            };
             assert_eq!(with(SMALL, &rest), [""; 0], "{rest}");
         }
     }
@@ -199,13 +211,22 @@ mod tests {
     #[test]
     fn an_array_that_is_too_large_is_the_fault_of_what_made_it_so() {
         for (flash, wanted) in [
-            ("channels = 1, chips = 2, blocks = 4294967295", "flash.blocks: there are 68719476720 pages on each die, and at most"),
+            (
+                "channels = 1, chips = 2, blocks = 4294967295",
+                "flash.blocks: there are 68719476720 pages on each die, and at most",
+            ),
             ("channels = 4294967295, chips = 2, blocks = 32", "flash.channels: there are 4398046510080 mapping units"),
             ("channels = 2, chips = 4294967295, blocks = 32", "flash.chips: there are "),
             ("channels = 2, chips = 2, blocks = 32, dies = 4294967295", "flash.dies: there are "),
-            ("channels = 2, chips = 2, blocks = 32, gang = 100000", "flash.gang: one program of 100000 planes or ganged"),
+            (
+                "channels = 2, chips = 2, blocks = 32, gang = 100000",
+                "flash.gang: one program of 100000 planes or ganged",
+            ),
             ("channels = 2, chips = 2, size = '17179869184GiB'", "flash.size: "),
-            ("channels = 2, chips = 2, size = '1KiB'", "flash.size: 1KiB is less than a block in each plane, 128KiB; use at"),
+            (
+                "channels = 2, chips = 2, size = '1KiB'",
+                "flash.size: 1KiB is less than a block in each plane, 128KiB; use at",
+            ),
         ] {
             let found = with(flash, "");
             assert!(found.len() == 1 && found[0].starts_with(wanted), "{flash}: {found:?}");
@@ -223,7 +244,11 @@ mod tests {
         // And that is enough.
         assert_eq!(with("channels = 1, chips = 2, blocks = 5", "ftl = { over-provisioning = '80%' }"), [""; 0]);
         for (kind, rest, wanted) in [
-            ("bast", "", "flash.blocks: of 6 blocks in all 8 are log blocks and 3 are kept for merges: nothing is left"),
+            (
+                "bast",
+                "",
+                "flash.blocks: of 6 blocks in all 8 are log blocks and 3 are kept for merges: nothing is left",
+            ),
             ("fast", "log = { blocks = 400 }", "ftl.log.blocks: of 6 blocks in all 400 are log blocks and 3 are kept"),
             ("chang", "", "flash.blocks: 6 blocks in all, of which"),
         ] {

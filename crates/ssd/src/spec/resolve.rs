@@ -230,8 +230,7 @@ impl Spec {
             );
         }
         if self.ftl.gc.stop <= self.ftl.gc.start {
-            let message =
-                format!("{} free superblocks, where ftl.gc.start is {}", self.ftl.gc.stop, self.ftl.gc.start);
+            let message = format!("{} free superblocks, where ftl.gc.start is {}", self.ftl.gc.stop, self.ftl.gc.start);
             faults.add("ftl.gc.stop", message, format!("use at least {}", self.ftl.gc.start.saturating_add(1)));
         }
         let faulty = &self.flash.faults;
@@ -410,9 +409,7 @@ impl Spec {
     /// The fault of an impossible shape; `unit` is the key that makes mapping units large.
     fn impossible(&self, error: &GeometryError, part: &Part, unit: &str) -> Fault {
         match error {
-            GeometryError::TooLarge(slots) => {
-                self.too_large(part, *slots, u128::from(u32::MAX - 1), "mapping units")
-            }
+            GeometryError::TooLarge(slots) => self.too_large(part, *slots, u128::from(u32::MAX - 1), "mapping units"),
             GeometryError::UnitTooLarge(_) => Fault::new(unit, error.to_string(), "make it smaller"),
             _ => Fault::new("flash", error.to_string(), "change the dimensions of the array"),
         }

@@ -175,7 +175,8 @@ impl Spec {
             }
         }
         if part.timing.one_shot > 1 || part.geometry.page.get() > 64 * SECTOR.get() {
-            let message = "its pages are no logs of sectors: one page is programmed at a time, and holds 64 sectors at most";
+            let message =
+                "its pages are no logs of sectors: one page is programmed at a time, and holds 64 sectors at most";
             faults.add("slc.part", message, "choose another part");
         }
         if !faults.0.is_empty() {

@@ -12,7 +12,8 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {
-        let message = "it has more than 4MiB, and a description has less; a trace has another ending than .toml or .fio";
+        let message =
+            "it has more than 4MiB, and a description has less; a trace has another ending than .toml or .fio";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)

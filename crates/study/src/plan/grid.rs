@@ -102,6 +102,9 @@ impl Plan {
                 );
             }
         }
+        if let Some((message, remedy)) = flash::fault::wrong_name(&spec.name) {
+            faults.push(document.fault("name", message, remedy));
+        }
         if spec.seeds.is_empty() {
             faults.push(document.fault("seeds", "nothing is run", "give at least one seed, or leave it out"));
         }
@@ -276,6 +279,10 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     if let Err(unknown) = run.trace_options() {
         let remedy = "see `flashloom run --help` for --format, --extent and --volumes";
         return Err(document.fault("run", unknown.to_string(), remedy).into());
+    }
+    if run.depth.is_some_and(|depth| depth > workload::MOST_DEPTH) {
+        let message = format!("{} requests outstanding at once", run.depth.unwrap_or_default());
+        return Err(document.fault("run.depth", message, format!("use 1 to {}", workload::MOST_DEPTH)).into());
     }
     if run.depth == Some(0) {
         return Err(document

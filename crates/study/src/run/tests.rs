@@ -229,9 +229,11 @@ fn a_drive_that_is_too_slow_for_simulated_time_says_so() {
         format!("{flash} }}\n{op} }}\nhost = {{ link = {{ overhead = '1000000s' }} }}"),
         format!("{flash}, software-units = '18446744s' }}\n{op} }}"),
         format!("{flash} }}\n{op}, map = {{ kind = 'table', service = '18446744s' }} }}"),
-        format!("{flash} }}\n{op}, map = {{ kind = 'fmmu', cmt = '1KiB', ctp = '64KiB', costs = {{ custom = {{ \
+        format!(
+            "{flash} }}\n{op}, map = {{ kind = 'fmmu', cmt = '1KiB', ctp = '64KiB', costs = {{ custom = {{ \
                  packet = '9000000s', tag = '0s', victim = '0s', entry = '0s', list = '0s', issue = '0s', scan = '0s', \
-                 command = '0s' }} }} }} }}"),
+                 command = '0s' }} }} }} }}"
+        ),
     ] {
         for fill in [false, true] {
             let error = on_a_drive(&slow, fill).expect_err(&slow);

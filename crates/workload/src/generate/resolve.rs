@@ -316,7 +316,8 @@ impl Scope<'_> {
         }
         let units = Units { start, count: size / align, length: align };
         if units.count == 0 {
-            let message = format!("the region of {} is smaller than one unit of `align`", Bytes::new(size * SECTOR.get()));
+            let message =
+                format!("the region of {} is smaller than one unit of `align`", Bytes::new(size * SECTOR.get()));
             self.add("region", message, format!("make it at least {}", Bytes::new(align * SECTOR.get())));
             return None;
         }

@@ -123,7 +123,10 @@ impl fmt::Display for PartError {
                 write!(f, "electrical.bus_pj_per_byte is {given}: write picojoules per byte, 0 to 1e9")
             }
             Self::Cost { given } => {
-                write!(f, "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, above 0 and at most 1e9, e.g. 3.36 for SLC")
+                write!(
+                    f,
+                    "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, above 0 and at most 1e9, e.g. 3.36 for SLC"
+                )
             }
             Self::TooLarge { pages } => {
                 write!(

@@ -186,7 +186,8 @@ impl Pool {
 
     /// Bytes of a pool.
     pub(super) fn memory(geometry: &Geometry, wear_levelled: bool) -> u64 {
-        let free = if wear_levelled { size_of::<Reverse<(u32, SuperblockId)>>() } else { size_of::<(u32, SuperblockId)>() };
+        let free =
+            if wear_levelled { size_of::<Reverse<(u32, SuperblockId)>>() } else { size_of::<(u32, SuperblockId)>() };
         size_of::<Self>() as u64 + u64::from(geometry.blocks) * free as u64
     }
 
