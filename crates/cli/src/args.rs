@@ -9,8 +9,8 @@ use flash::units::{Bytes, Sectors, Span};
 use ssd::Precondition;
 use study::plan::RunSpec;
 use study::watch::timeline::Window;
-use workload::Pacing;
 use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
+use workload::{MOST_DEPTH, Pacing};
 
 use crate::exit::Failure;
 use crate::options::{FlowArg, columns, event, extent, flow, format, jobs, positive, size_unit, time_unit, whole};
@@ -160,7 +160,7 @@ pub(crate) struct CompareArgs {
     pub(crate) precondition: Vec<String>,
 
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
+    #[arg(long, value_name = "N", value_parser = whole(1, MOST_DEPTH))]
     pub(crate) depth: Option<u32>,
 
     /// Multiply all times of arrival: 0.5 plays a trace twice as fast
@@ -323,7 +323,7 @@ pub(crate) struct LabArgs {
 #[command(next_help_heading = "Issuing requests")]
 pub(crate) struct IssueArgs {
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX), conflicts_with = "open")]
+    #[arg(long, value_name = "N", value_parser = whole(1, MOST_DEPTH), conflicts_with = "open")]
     pub(crate) depth: Option<u32>,
 
     /// Issue requests at their times of arrival, whatever the workload says

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use study::config::did_you_mean;
-use workload::SourceError;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
+use workload::{MOST_DEPTH, SourceError};
 
 /// A value that an option does not take, and those that it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,14 +82,18 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     let workload = PathBuf::from(parts.next().unwrap_or_default());
     let mut flow = FlowArg { workload, name: None, queue: 0, depth: None, open: false };
     let wrong = |part: &str| {
-        let remedy = "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8";
+        let remedy = format!(
+            "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8, with a depth of 1 to {MOST_DEPTH}"
+        );
         BadValue(format!("`{part}` says nothing about a flow: {remedy}"))
     };
     for part in parts {
         match part.split_once('=') {
             Some(("queue", number)) => flow.queue = number.parse().map_err(|_| wrong(part))?,
             Some(("depth", number)) => {
-                flow.depth = Some(number.parse().ok().filter(|depth| *depth > 0).ok_or_else(|| wrong(part))?);
+                flow.depth = Some(
+                    number.parse().ok().filter(|depth| (1..=MOST_DEPTH).contains(depth)).ok_or_else(|| wrong(part))?,
+                );
             }
             Some(("name", name)) if !name.is_empty() => flow.name = Some(name.to_owned()),
             None if part == "open" => flow.open = true,

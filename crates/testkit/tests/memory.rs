@@ -81,7 +81,7 @@ fn compare(name: &str, text: &str, requests: u64) {
             (false, _) => allocated::<()>(&resolved, false, 0),
             (true, false) => allocated::<()>(&resolved, true, requests),
             // Nothing has content before it is written.
-            (true, true) => allocated::<Stamp>(&resolved, true, 2 * units),
+            (true, true) => allocated::<Stamp>(&resolved, true, units + 1_000),
         };
         let off = said / found as f64 - 1.0;
         println!("{name} {purpose:?}: said {said:.0}, allocated {found}: {:+.1} %", off * 100.0);

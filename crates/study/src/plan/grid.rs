@@ -172,6 +172,9 @@ impl Grid {
                 );
             }
         }
+        if let Some((message, remedy)) = flash::fault::wrong_name(&spec.name) {
+            faults.push(document.fault("name", message, remedy));
+        }
         if spec.seeds.is_empty() {
             faults.push(Fault::new("seeds", "nothing is run", "give at least one seed, or leave it out"));
         }
@@ -402,6 +405,10 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     }
     if let Err(unknown) = run.trace_options() {
         faults.push(unknown.fault(run));
+    }
+    if run.depth.is_some_and(|depth| depth > workload::MOST_DEPTH) {
+        let message = format!("{} requests outstanding at once", run.depth.unwrap_or_default());
+        return Err(document.fault("run.depth", message, format!("use 1 to {}", workload::MOST_DEPTH)).into());
     }
     if run.depth == Some(0) {
         faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));

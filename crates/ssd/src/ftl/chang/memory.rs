@@ -26,9 +26,10 @@ impl ChangFtl {
     }
 
     /// Bytes that a mount takes besides: what has been programmed, by its age, and the newest copy of every sector in
-    /// the small flash.
+    /// the small flash, which is about half of what is in it.
     pub(crate) fn memory_of_mount(resolved: &Resolved) -> u64 {
         let slots = resolved.second.as_ref().map_or(0, |second| u64::from(second.geometry.slot_count()));
-        crate::memory::growing(u64::from(resolved.geometry.superblock_count()), 24) + crate::memory::growing(slots, 32)
+        crate::memory::growing(u64::from(resolved.geometry.superblock_count()), 24)
+            + crate::memory::growing(slots / 2, 32)
     }
 }

@@ -1,0 +1,145 @@
+//! Descriptions and options beyond what can be: each is refused with exit code 2 and the words that say why, and what is
+//! only slow runs.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\n\
+                      planes = 1\n[ftl]\nover-provisioning = \"45%\"\n";
+
+const WORKLOAD: &str = "name = \"w\"\nrequests = 100\narrivals = { kind = \"closed\", depth = 4 }\n[[stream]]\n\
+                        reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
+
+fn flashloom(dir: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    command.current_dir(dir).args(arguments).output().expect("it starts")
+}
+
+fn files() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().expect("a directory");
+    std::fs::write(dir.path().join("d.toml"), DEVICE).expect("written");
+    std::fs::write(dir.path().join("w.toml"), WORKLOAD).expect("written");
+    dir
+}
+
+/// Runs the small workload on the small drive with these arguments besides.
+fn run(dir: &Path, more: &[&str]) -> (Option<i32>, String) {
+    let output = flashloom(dir, &[&["run", "d.toml", "w.toml", "--quiet"], more].concat());
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[test]
+fn what_is_beyond_its_range_is_refused_with_the_range() {
+    let dir = files();
+    for (more, wanted) in [
+        (&["--precondition", "random:x1e30"][..], "N above 0, at most 1000"),
+        (&["--precondition", "random:x0"], "N above 0, at most 1000"),
+        (&["--set", "name="], "name: is empty; give it one"),
+        (&["--set", "name=.."], "name: `..` begins with a point"),
+        (
+            &["--set", "ftl.gc.victim={policy='d-choices',d=4294967295}"],
+            "ftl.gc.victim.d: is 4294967295; use 1 to 4096",
+        ),
+        (&["--set", "ftl.gc.victim={policy='d-choices',d=0}"], "ftl.gc.victim.d: is 0; use 1 to 4096"),
+        (&["--set", "ftl.gc.victim={policy='windowed-greedy',window=0}"], "ftl.gc.victim.window: is 0"),
+        (
+            &["--set", "ftl.gc.start=4000000000", "--set", "ftl.gc.stop=4000000001"],
+            "and a pool has 32 superblocks; use 1 to 31",
+        ),
+        (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave the host no room"),
+        (&["--set", "flash.blocks=4294967295"], "flash.blocks: there are 68719476720 pages on each die"),
+        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is no data rate that anything works at; write more than zero"),
+        (&["--set", "host.queue-depth=4294967295"], "host.queue-depth: is 4294967295; use 1 to 32768"),
+        (&["--depth", "4294967295"], "1..=1048576"),
+        (&["--depth", "0"], "1..=1048576"),
+    ] {
+        let (code, said) = run(dir.path(), more);
+        let said = said.replace("command line: ", "d.toml: ");
+        let wanted = wanted.trim_start_matches("d.toml: ");
+        assert_eq!(code, Some(2), "{more:?}: {said}");
+        assert!(said.contains(wanted), "{more:?}: {said}");
+    }
+}
+
+#[test]
+fn a_drive_that_does_not_fit_is_refused_before_it_is_built() {
+    let dir = files();
+    for (more, wanted) in [
+        (&["--set", "buffer.size=1TiB"][..], "for write buffer"),
+        (&["--set", "flash.blocks=8000000"], "GiB of memory, "),
+        (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and there are 100MiB (--memory)"),
+        (&["--memory", "64MiB"], "d: the simulation takes "),
+    ] {
+        // Whatever the machine has that this runs on.
+        let given = if more.contains(&"--memory") { &[][..] } else { &["--memory", "2GiB"] };
+        let (code, said) = run(dir.path(), &[more, given].concat());
+        assert_eq!(code, Some(2), "{more:?}: {said}");
+        assert!(said.contains(wanted) && said.contains("say --memory "), "{more:?}: {said}");
+    }
+    let (code, said) = run(dir.path(), &["--memory", "1GiB", "--verify", "--precondition", "fill"]);
+    assert_eq!(code, Some(0), "{said}");
+    for command in [&["study", "dirik/rates"][..], &["compare", "w.toml", "d.toml"], &["explain", "d.toml", "w.toml"]] {
+        let output = flashloom(dir.path(), &[command, &["--memory", "10MiB", "--quiet"]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        if command[0] != "study" || !said.contains("is neither a file") {
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
+            assert!(said.contains("the simulation takes "), "{command:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn check_says_how_much_memory_a_drive_takes() {
+    let dir = files();
+    let output = flashloom(dir.path(), &["check", "d.toml"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        text.contains("  memory ") && text.contains(" to simulate it, ") && text.contains(" with --verify;"),
+        "{text}"
+    );
+    let output = flashloom(dir.path(), &["check", "d.toml", "demo", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let bytes = |of: &str| json[0]["memory"][of]["bytes"].as_u64().expect("a number");
+    assert!(bytes("verify") > bytes("plain") && bytes("plain") > 0, "{json}");
+    let parts = json[1]["memory"]["plain"]["parts"].as_object().expect("parts");
+    assert_eq!(parts.values().filter_map(serde_json::Value::as_u64).sum::<u64>(), json[1]["memory"]["plain"]["bytes"]);
+}
+
+#[test]
+fn a_description_without_an_end_is_refused() {
+    let dir = files();
+    std::fs::write(dir.path().join("long.toml"), format!("{DEVICE}{}", "# much\n".repeat(700_000))).expect("written");
+    std::fs::write(dir.path().join("long.fio"), "# much\n".repeat(700_000)).expect("written");
+    let mut cases = vec![
+        vec!["check", "long.toml"],
+        vec!["run", "d.toml", "long.fio"],
+        vec!["run", "d.toml", "long.toml"],
+        vec!["study", "long.toml"],
+    ];
+    if Path::new("/dev/zero").exists() {
+        cases.push(vec!["check", "/dev/zero"]);
+    }
+    for arguments in cases {
+        let output = flashloom(dir.path(), &arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("more than 4MiB"), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_slow_drive_runs_and_one_that_is_slower_than_time_says_so() {
+    let dir = files();
+    for more in [
+        &["--set", "flash.lane-rate=1B/s"][..],
+        &["--set", "host.link={rate='1B/s'}"],
+        &["--set", "flash.software-units=5000s"],
+        &["--set", "ftl.map={kind='table',service='4000s'}", "--precondition", "fill,random:x1"],
+    ] {
+        let (code, said) = run(dir.path(), more);
+        assert_eq!(code, Some(0), "{more:?}: {said}");
+    }
+    let (code, said) = run(dir.path(), &["--set", "host.link={overhead='1000000s'}"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("simulated time ends after 213 days") && !said.contains("bug"), "{said}");
+}
