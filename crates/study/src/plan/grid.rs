@@ -77,22 +77,16 @@ impl Plan {
         self.points.iter().any(|point| point.workload.is_trace())
     }
 
-    /// Keys of `run` in the file that have no effect, because no point of the study has what they are about.
+    /// Keys of `run` in the file that have no effect. How traces are read may be said in any study: it can be run under
+    /// one.
     #[must_use]
     pub fn idle(&self, document: &Document) -> Faults {
-        let mut idle = Vec::new();
-        let said = |key: &str| self.spec.run.contains_key(key).then(|| format!("run.{key}"));
-        if !self.plays_a_trace() {
-            let keys = ["skip", "extent", "format", "gap-limit", "tolerance", "volume", "volumes"];
-            let why = "has no effect here: no workload of the study is a trace";
-            idle.extend(keys.iter().filter_map(|key| said(key)).map(|key| document.fault(&key, why, "leave it out")));
-        }
         let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
-        if let Some(key) = said("time-scale").filter(|_| self.points.iter().all(closed)) {
-            let why = "has no effect here: requests are issued as others complete, not at times of arrival";
-            idle.push(document.fault(&key, why, "leave it out"));
+        if !self.spec.run.contains_key("time-scale") || !self.points.iter().all(closed) {
+            return Faults(Vec::new());
         }
-        Faults(idle)
+        let why = "has no effect here: requests are issued as others complete, not at times of arrival";
+        Faults(vec![document.fault("run.time-scale", why, "leave it out")])
     }
 
     fn of(document: &Document, spec: StudySpec) -> Result<Self, Faults> {
