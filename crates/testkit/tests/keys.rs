@@ -306,5 +306,12 @@ fn every_key_of_a_workload_has_an_effect_or_is_refused() {
 const WORDS: [&str; 3] = ["name", "description", "stream[].name"];
 
 /// Shares that add up to the whole with those beside them, so that one alone cannot be another.
-const SUMS: [&str; 3] =
-    ["stream[].address(zoned).zones[].access", "stream[].address(zoned).zones[].space", "stream[].read_sizes[].share"];
+const SUMS: [&str; 7] = [
+    "stream[].share",
+    "stream[].sizes[].share",
+    "stream[].read_sizes[].share",
+    "stream[].write_sizes[].share",
+    "stream[].discard_sizes[].share",
+    "stream[].address(zoned).zones[].access",
+    "stream[].address(zoned).zones[].space",
+];
