@@ -96,7 +96,7 @@ fn options_without_effect_are_refused() {
     fs::write(place.path().join("w.toml"), WORKLOAD).expect("written");
     let closed = WORKLOAD.replace("kind = \"poisson\", rate = \"12.3456789k/s\"", "kind = \"closed\", depth = 2");
     fs::write(place.path().join("c.toml"), closed).expect("written");
-    let study = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nrun = { skip = 3 }\n";
+    let study = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nrun = { time-scale = 3.0, depth = 2 }\n";
     fs::write(place.path().join("study.toml"), study).expect("written");
     for (arguments, wanted) in [
         ("run d.toml w.toml --gap-limit 1ms", "--gap-limit: has no effect here: no workload is a trace; leave it out"),
@@ -112,7 +112,11 @@ fn options_without_effect_are_refused() {
         ("compare w.toml d.toml --skip 3", "--skip: has no effect here: no workload is a trace"),
         ("compare w.toml d.toml --time-scale 3 --depth 2", "--time-scale: has no effect here"),
         ("compare w.toml d.toml --format msr", "--format: has no effect here"),
-        ("study study.toml", "study.toml:4: run.skip: has no effect here: no workload of the study is a trace"),
+        (
+            "study study.toml",
+            "study.toml:4: run.time-scale: has no effect here: requests are issued as others complete",
+        ),
+        ("study study.toml --format msr", "run.time-scale: has no effect here"),
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
         let output = command.current_dir(place.path()).args(arguments.split(' ')).output().expect("it starts");

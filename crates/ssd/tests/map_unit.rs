@@ -61,6 +61,34 @@ fn requests_wait_for_the_answers_of_the_map() {
 }
 
 #[test]
+fn each_piece_of_a_chopped_request_asks_for_itself() {
+    let questions = |chop: Option<u64>, buffered: bool| {
+        let mut spec = spec(TABLE);
+        spec.host.chop = chop.map(flash::units::Bytes::new);
+        spec.buffer = buffered.then(|| ssd::BufferSpec::new(flash::units::Bytes::new(4096)));
+        let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("valid"), 1);
+        drive.precondition(Precondition::Fill, &mut |_, _| {});
+        // Across the ends of pieces: sectors 28 to 91 of pieces of 2 KiB are seventeen of them.
+        let done = one(&mut drive, 1, IoKind::Read, 28, 64);
+        assert_eq!((done.data.len(), done.status), (64, ssd::Status::Done));
+        let asked = drive.counters().map.expect("a map unit").questions;
+        one(&mut drive, 2, IoKind::Write, 28, 64);
+        let read = one(&mut drive, 3, IoKind::Read, 26, 68).data;
+        assert!(read[..2].iter().chain(&read[66..]).all(|stamp| *stamp == Stamp::default()));
+        assert!(read[2..66].iter().all(|stamp| *stamp == Stamp(2)), "{read:?}");
+        drive.drain(&mut Vec::new());
+        drive.check();
+        asked
+    };
+    for buffered in [false, true] {
+        // Sixteen neighbours of 1 KiB are one question.
+        assert_eq!(questions(None, buffered), 3);
+        assert_eq!(questions(Some(2048), buffered), 17);
+        assert_eq!(questions(Some(1024), buffered), 32);
+    }
+}
+
+#[test]
 fn without_a_cache_each_question_loads_and_each_change_stores() {
     let mut d = drive(UNCACHED);
     one(&mut d, 1, IoKind::Write, 0, 2);

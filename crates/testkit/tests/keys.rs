@@ -10,10 +10,13 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use flash::units::Sectors;
 use serde_json::Value;
 use ssd::{Resolved, Spec};
 use testkit::keys::drives::{Fixture, Load, Ran, fixtures, run};
 use testkit::keys::{Key, every_key, keys as keys_of};
+use workload::Source;
+use workload::generate::{Generator, GeneratorSpec};
 
 use keys::exceptions::{EXCEPTIONS, Exception};
 
@@ -173,3 +176,142 @@ fn a_device_that_comes_along_runs_as_it_is_written_down() {
         reads_back(&resolved, name);
     });
 }
+
+/// Workloads that have every key.
+const WORKLOADS: [&str; 4] = [
+    r#"name = "w"
+    requests = 300
+    duration = "70ms"
+    total = "900KiB"
+    arrivals = { kind = "bursts", length = 4.5, gap = "20us", rate = "4k/s" }
+    [[stream]]
+    name = "a"
+    share = "60%"
+    requests = 150
+    total = "3%"
+    region = { start = "10%", size = "60%" }
+    align = "2KiB"
+    reads = "40%"
+    discards = "10%"
+    sizes = [{ size = "4KiB" }]
+    read_sizes = [{ size = "2KiB..8KiB", share = "70%" }, { size = "16KiB", share = "30%" }]
+    write_sizes = [{ size = "2KiB" }]
+    discard_sizes = [{ size = "8KiB" }]
+    address = { pattern = "hot-cold", hot_space = "20%", hot_access = "80%" }
+    sequential = { runs = [2, 5] }
+    flush = { every = 3 }
+    discard_first = true
+    [[stream]]
+    share = "40%"
+    reads = "30%"
+    sizes = [{ size = "4KiB" }]
+    address = { pattern = "zoned", zones = [{ space = "30%", access = "60%" }, { space = "70%", access = "40%" }] }
+    sequential = { share = "30%" }
+    flush = { share = "20%" }
+    "#,
+    r#"name = "w"
+    requests = 200
+    arrivals = { kind = "closed", depth = 3 }
+    [[stream]]
+    reads = "30%"
+    sizes = [{ size = "8KiB" }]
+    address = { pattern = "zipf", theta = 0.9 }
+    [[stream]]
+    reads = "30%"
+    sizes = [{ size = "8KiB" }]
+    address = { pattern = "sequential", streams = 2 }
+    "#,
+    r#"name = "w"
+    requests = 200
+    arrivals = { kind = "poisson", rate = "1k/s" }
+    [[stream]]
+    reads = "30%"
+    sizes = [{ size = "8KiB" }]
+    address = { pattern = "pareto", power = 0.2 }
+    [[stream]]
+    reads = "30%"
+    sizes = [{ size = "8KiB" }]
+    address = { pattern = "working-set", size = "10%", period = 20 }
+    "#,
+    r#"name = "w"
+    requests = 200
+    arrivals = { kind = "fixed", rate = "1k/s" }
+    [[stream]]
+    reads = "30%"
+    sizes = [{ size = "8KiB" }]
+    address = { pattern = "uniform" }
+    "#,
+];
+
+/// Everything that a workload asks for; nothing if its description is refused.
+fn asked(description: &Value) -> Option<(GeneratorSpec, String)> {
+    let spec: GeneratorSpec = serde_json::from_value(description.clone()).ok()?;
+    let drawn = |spec: &GeneratorSpec| {
+        let mut generator = Generator::new(spec, Sectors::new(8192), 5).ok()?;
+        let mut all = format!("{:?} {:?}", generator.pacing(), generator.duration());
+        for _ in 0..2_000 {
+            let Some(arrival) = generator.next().ok()? else { break };
+            all += &format!("{arrival:?}");
+        }
+        Some(all)
+    };
+    let all = drawn(&spec)?;
+    let text = toml::to_string(&spec).unwrap_or_else(|error| panic!("{spec:?}: {error}"));
+    let again: GeneratorSpec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(drawn(&again).as_ref(), Some(&all), "{text}");
+    Some((spec, all))
+}
+
+#[test]
+fn every_key_of_a_workload_has_an_effect_or_is_refused() {
+    let schema = serde_json::to_value(schemars::schema_for!(GeneratorSpec)).expect("a schema");
+    let mut outcomes: BTreeMap<String, Outcome> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (number, text) in WORKLOADS.iter().enumerate() {
+        let spec: GeneratorSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let described = serde_json::to_value(&spec).expect("a description");
+        let (plain, before) = asked(&described).unwrap_or_else(|| panic!("workload {number} is refused"));
+        for key in keys_of(&schema, &described) {
+            let others = key.alternatives.iter().filter_map(|value| asked(&key.set(&described, value)));
+            let others: Vec<_> = others.filter(|(spec, _)| *spec != plain).collect();
+            let outcome = match &others[..] {
+                [] => Outcome::Refused,
+                others if others.iter().any(|(_, asked)| *asked != before) => Outcome::Changes,
+                _ => Outcome::Nothing,
+            };
+            let known = outcomes.entry(key.name).or_insert(outcome);
+            *known = outcome.max(*known);
+        }
+    }
+    for key in every_key(&schema) {
+        let table = outcomes
+            .keys()
+            .any(|other| other.strip_prefix(&*key).is_some_and(|rest| rest.starts_with(['.', '(', '['])));
+        match (outcomes.get(&key), WORDS.contains(&&*key), SUMS.contains(&&*key)) {
+            (None, ..) => wrong.push(format!("{key}: no workload has it: add one")),
+            (Some(Outcome::Refused), _, false) if !table => wrong.push(format!("{key}: no other value was tried")),
+            (Some(Outcome::Nothing), false, false) if !table => {
+                wrong.push(format!("{key}: is accepted and never has an effect"))
+            }
+            (Some(Outcome::Changes), true, _) | (Some(Outcome::Changes), _, true) => {
+                wrong.push(format!("{key}: has an effect, and is listed as one that has none"));
+            }
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Keys of a workload that are there for its readers.
+const WORDS: [&str; 3] = ["name", "description", "stream[].name"];
+
+/// Shares that add up to the whole with those beside them, so that one alone cannot be another.
+const SUMS: [&str; 7] = [
+    "stream[].share",
+    "stream[].sizes[].share",
+    "stream[].read_sizes[].share",
+    "stream[].write_sizes[].share",
+    "stream[].discard_sizes[].share",
+    "stream[].address(zoned).zones[].access",
+    "stream[].address(zoned).zones[].space",
+];

@@ -87,22 +87,16 @@ impl Plan {
         self.points.iter().any(|point| point.workload.is_trace())
     }
 
-    /// Keys of `run` in the file that have no effect, because no point of the study has what they are about.
+    /// Keys of `run` in the file that have no effect. How traces are read may be said in any study: it can be run under
+    /// one.
     #[must_use]
     pub fn idle(&self, document: &Document) -> Faults {
-        let mut idle = Vec::new();
-        let said = |key: &str| self.spec.run.contains_key(key).then(|| format!("run.{key}"));
-        if !self.plays_a_trace() {
-            let keys = ["skip", "extent", "format", "gap-limit", "tolerance", "volume", "volumes"];
-            let why = "has no effect here: no workload of the study is a trace";
-            idle.extend(keys.iter().filter_map(|key| said(key)).map(|key| document.fault(&key, why, "leave it out")));
-        }
         let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
-        if let Some(key) = said("time-scale").filter(|_| self.points.iter().all(closed)) {
-            let why = "has no effect here: requests are issued as others complete, not at times of arrival";
-            idle.push(document.fault(&key, why, "leave it out"));
+        if !self.spec.run.contains_key("time-scale") || !self.points.iter().all(closed) {
+            return Faults(Vec::new());
         }
-        Faults(idle)
+        let why = "has no effect here: requests are issued as others complete, not at times of arrival";
+        Faults(vec![document.fault("run.time-scale", why, "leave it out")])
     }
 
     fn of(document: &Document, spec: StudySpec, grid: Grid) -> Result<Self, Faults> {
@@ -173,7 +167,7 @@ impl Grid {
             }
         }
         if let Some((message, remedy)) = flash::fault::wrong_name(&spec.name) {
-            faults.push(document.fault("name", message, remedy));
+            faults.push(Fault::new("name", message, remedy));
         }
         if spec.seeds.is_empty() {
             faults.push(Fault::new("seeds", "nothing is run", "give at least one seed, or leave it out"));
@@ -408,7 +402,7 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     }
     if run.depth.is_some_and(|depth| depth > workload::MOST_DEPTH) {
         let message = format!("{} requests outstanding at once", run.depth.unwrap_or_default());
-        return Err(document.fault("run.depth", message, format!("use 1 to {}", workload::MOST_DEPTH)).into());
+        faults.push(Fault::new("depth", message, format!("use 1 to {}", workload::MOST_DEPTH)));
     }
     if run.depth == Some(0) {
         faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
