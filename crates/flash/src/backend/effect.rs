@@ -51,8 +51,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let (here, there) = (row(slot.psn), row(first_psn));
                 assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
             }
-            // Without payload one unit in sixteen is held against its spare area, all against their page.
-            if !S::PRESENT && slot.expected && slot.forward.is_none() && !slot.lpn.get().is_multiple_of(16) {
+            // Without payload one unit in sixteen is held against its spare area, all against their page. A copy takes the
+            // version along.
+            let only_read = slot.expected && slot.forward.is_none() && !copy_back;
+            if !S::PRESENT && only_read && !slot.lpn.get().is_multiple_of(16) {
                 slot.lost = !self.media.glance(slot.psn);
                 continue;
             }

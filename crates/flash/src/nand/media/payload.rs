@@ -28,13 +28,18 @@ impl Preconditioned {
     #[inline]
     pub(super) fn fill<S: Sector>(self, into: &mut [S]) {
         let Some((first, version)) = self.0 else { return into.fill(S::default()) };
-        (first..).zip(into).for_each(|(sector, into)| *into = S::preconditioned(Lba::new(sector), version));
+        for (i, into) in into.iter_mut().enumerate() {
+            *into = S::preconditioned(Lba::new(first.wrapping_add(i as u64)), version);
+        }
     }
 
+    /// True if a slot holds it. There is no way out in between: all sectors are compared at once.
     #[inline]
     pub(super) fn is<S: Sector>(self, content: &[S]) -> bool {
         let Some((first, version)) = self.0 else { return content.iter().all(|held| *held == S::default()) };
-        (first..).zip(content).all(|(sector, held)| *held == S::preconditioned(Lba::new(sector), version))
+        content.iter().enumerate().fold(true, |all, (i, held)| {
+            all & (*held == S::preconditioned(Lba::new(first.wrapping_add(i as u64)), version))
+        })
     }
 }
 
