@@ -173,6 +173,8 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const CAPACITY: Sectors = Sectors::new(1 << 32);
