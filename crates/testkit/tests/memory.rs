@@ -72,6 +72,8 @@ fn allocated<S: Content>(resolved: &Resolved, precondition: bool, requests: u64)
 fn compare(name: &str, text: &str, requests: u64) {
     let resolved = resolved(text);
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
+    // Blocks that were filled before are written only when those behind them are; a merge for each row would take too long.
+    let overwritten = if resolved.hydra.is_some() { 500 } else { units };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
         let purpose = Purpose { verify, precondition };
@@ -81,7 +83,7 @@ fn compare(name: &str, text: &str, requests: u64) {
             (false, _) => allocated::<()>(&resolved, false, 0),
             (true, false) => allocated::<()>(&resolved, true, requests),
             // Nothing has content before it is written.
-            (true, true) => allocated::<Stamp>(&resolved, true, units + 1_000),
+            (true, true) => allocated::<Stamp>(&resolved, true, units + overwritten),
         };
         let off = said / found as f64 - 1.0;
         println!("{name} {purpose:?}: said {said:.0}, allocated {found}: {:+.1} %", off * 100.0);
@@ -131,8 +133,8 @@ fn families_with_blocks_take_what_they_say() {
     ] {
         compare(name, &format!("{FLASH}{ARRAY}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);
     }
-    let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 1024\ngang = 4\nwidth = 32\n\
-                 [ftl]\nkind = 'hydra'\nover-provisioning = '40%'\n";
+    let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 256\ngang = 4\nwidth = 32\n\
+                 [ftl]\nkind = 'hydra'\nover-provisioning = '25%'\n";
     compare("hydra", hydra, 300);
     compare("hydra-buffer", &format!("{hydra}[buffer]\nsize = '16MiB'\npolicy = 'superblock'\nflush = 'log'\n"), 2_000);
 }

@@ -222,7 +222,7 @@ mod tests {
                 "channels = 2, chips = 2, blocks = 32, gang = 100000",
                 "flash.gang: one program of 100000 planes or ganged",
             ),
-            ("channels = 2, chips = 2, size = '17179869184GiB'", "flash.size: "),
+            ("channels = 2, chips = 2, size = '16000000TiB'", "flash.size: "),
             (
                 "channels = 2, chips = 2, size = '1KiB'",
                 "flash.size: 1KiB is less than a block in each plane, 128KiB; use at",

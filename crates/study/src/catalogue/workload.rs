@@ -239,6 +239,8 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use std::fs;
 
