@@ -54,7 +54,7 @@ fn two_runs_are_one() {
 fn everything_registered_is_drawn() {
     let mut drawn = BTreeSet::new();
     // Placements and victims are drawn for every family, and left out where they would have no effect.
-    for seed in 0..900 {
+    for seed in 0..3_000 {
         let spec = swarm::draw_device(&mut Rng::stream(seed, "swarm"), true);
         let (flash, ftl) = (&spec.flash, &spec.ftl);
         let host = swarm::draw_queues(&mut Rng::stream(seed, "swarm.queues"), &spec).host;
