@@ -6,6 +6,7 @@ use flash::units::Bytes;
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, HydraSpec, MapSpec, ProcessorSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
+use crate::leave_out_idle;
 
 /// Buses, and dies that are interleaved behind them; and how many superchips.
 type Degrees = (u32, u32, u32);
@@ -40,6 +41,7 @@ fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
     // As many blocks as it takes.
     let mut has = |blocks: u32| {
         spec.flash.blocks = Some(blocks);
+        leave_out_idle(spec);
         spec.resolve().is_ok_and(|resolved| resolved.hydra.expect("its FTL").data_blocks() >= each)
     };
     let blocks = (1..64).find(|blocks| has(*blocks));
