@@ -5,12 +5,13 @@ use std::path::Path;
 use flash::engine::Rng;
 use flash::nand::Stamp;
 use flash::units::{Bytes, Sectors, Span};
-use ssd::{Drive, Precondition, Ssd};
+use ssd::{Drive, Precondition, Purpose, Ssd};
 use study::catalogue::{Device, WorkloadFile, device_from};
 use study::config::Document;
-use study::oracle::Oracle;
+use study::oracle::{Oracle, Payload};
 use study::reconcile::reconcile;
 use study::run::{RunError, Runner};
+use study::worn::WornOut;
 use testkit::swarm::{draw_device, draw_queues};
 use workload::trace::TraceOptions;
 
@@ -21,6 +22,9 @@ const REQUESTS: u64 = 2000;
 
 /// Damage makes large drives of small ones; these are refused, for the time and the memory.
 const LARGEST: Bytes = Bytes::new(64 << 20);
+
+/// For the same reason.
+const MEMORY: Bytes = Bytes::new(256 << 20);
 
 /// Devices in the corpus: of every family, with faults and queues.
 const DEVICES: u64 = 200;
@@ -42,13 +46,22 @@ fn run(device: &Device, workload: &WorkloadFile, seed: u64) -> Verdict {
     let mut rng = Rng::stream(seed, "fuzz.run");
     let mut ssd = Ssd::<Stamp>::new(&device.resolved, seed);
     let steps = [Precondition::Fill, Precondition::RandomOverwrite(0.5), Precondition::Steady];
-    if rng.chance(0.5) {
-        ssd.precondition(steps[0], &mut |_, _| {});
-        if rng.chance(0.3) {
-            ssd.precondition(steps[1 + rng.below(2) as usize], &mut |_, _| {});
+    let chosen = match (rng.chance(0.5), rng.chance(0.3), rng.below(2)) {
+        (false, ..) => Vec::new(),
+        (true, false, _) => vec![steps[0]],
+        (true, true, other) => vec![steps[0], steps[1 + other as usize]],
+    };
+    for step in chosen {
+        if step.fault(&device.resolved).is_some() {
+            return Verdict::Refused("it cannot be preconditioned".into());
+        }
+        let done = ssd.precondition(step, &mut |_, _| {});
+        if let Err(worn) = WornOut::check(step, &done, &device.resolved) {
+            return verdict::<(), _>(Err(worn));
         }
     }
     let mut oracle = Oracle::blank(Sectors::new(u64::from(device.resolved.geometry.sectors)));
+    Payload::<Stamp>::begin(&mut oracle, ssd.past());
     let runner = Runner::new().settle(Span::from_secs(60)).limit(REQUESTS);
     let outcome = runner.run(&mut ssd, &mut *workload.stages[0].source, &mut oracle);
     match outcome {
@@ -68,7 +81,8 @@ fn device(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
         Ok(device) => device,
         Err(faults) => return verdict::<(), _>(Err(faults)),
     };
-    if device.capacity().bytes() > LARGEST {
+    let purpose = Purpose { verify: true, ..Purpose::default() };
+    if device.capacity().bytes() > LARGEST || device.resolved.memory(purpose).total() > MEMORY {
         return Verdict::Refused("larger than there is time for".into());
     }
     let workload = WorkloadFile::Described(document(WORKLOAD.as_bytes()).expect("it is sound"));

@@ -6,7 +6,7 @@ use std::path::Path;
 use flash::engine::Rng;
 use flash::units::Sectors;
 use workload::Source;
-use workload::trace::{ExtentRule, Format, TraceOptions, VolumeRule, open};
+use workload::trace::{Columns, ExtentRule, Format, TraceOptions, VolumeRule, open};
 
 use crate::{Damage, Target, Verdict, mutate, verdict};
 
@@ -50,6 +50,15 @@ fn sample(format: Format) -> Option<Vec<u8>> {
         "cloudphysics" => {
             text("version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n1,5633898611441,28,4096,42932746\n")
         }
+        "wpa" => text(
+            "IO Type;Process (Name);Init Time (s);IO Time (\u{b5}s);Size (B);Min Offset;Disk\r\n\
+            Read;b.exe;1,000000300;3,5;16.384;0x0000000000002000;1\r\nWrite;c;1,5;3,5;512;0x1000;1\r\n",
+        ),
+        "fiu" => text(
+            "89966259325410 4892 git commit 508031648 8 W 6 0 0123456789abcdef0123456789abcdef\n\
+            89966259325520 4892 sh 508031656 16 R 6 1 0123456789abcdef0123456789abcdef\n",
+        ),
+        "csv" => text("ts,op,lba,len\n1000,w,16,4096\n2500,r,64,512\n\"3,000\",R,0x10,1024\n"),
         "vscsi" => Some(vscsi()),
         "blktrace" => Some(blktrace()),
         "parquet" => Some(parquet()),
@@ -101,7 +110,9 @@ fn parquet() -> Vec<u8> {
 fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
     // Two volumes in one address space are a choice that a user has to make; here it is made.
     let volumes = VolumeRule::Overlay;
-    let options = TraceOptions { format, extent, volumes, capacity: Some(CAPACITY), ..TraceOptions::default() };
+    let columns = (format == Some(Format::Csv)).then(|| COLUMNS.parse().expect("sound"));
+    let options =
+        TraceOptions { format, columns, extent, volumes, capacity: Some(CAPACITY), ..TraceOptions::default() };
     let mut source = match open(path, &options) {
         Ok(source) => source,
         Err(error) => return verdict::<(), _>(Err(error)),
@@ -122,6 +133,9 @@ fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
     Verdict::Taken
 }
 
+/// The columns of the sample of CSV.
+const COLUMNS: &str = "time=ts:us,op=op,offset=lba:512B,size=len:B";
+
 fn target(format: Format) -> Target {
     let corpus = sample(format).unwrap_or_else(|| panic!("{format}: write a sample of the format"));
     Target {
@@ -130,7 +144,7 @@ fn target(format: Format) -> Target {
         damage: Damage::Bytes(&[",", "R", "W", "Read", "write", "\t", " ", "\n", "#", "-1", "0x10", ".", "1e9"]),
         run: Box::new(move |input, seed, scratch| {
             let path = scratch.file("trace", input);
-            let named = (!seed.is_multiple_of(3)).then_some(format);
+            let named = (!seed.is_multiple_of(3) || format == Format::Csv).then_some(format);
             let extent = [ExtentRule::Wrap, ExtentRule::Compact, ExtentRule::default()][seed as usize % 3];
             read(&path, named, extent)
         }),
@@ -161,6 +175,46 @@ fn compressed() -> Target {
     }
 }
 
+/// A tar of two traces.
+fn archive() -> Target {
+    let mut tar = Vec::new();
+    for (name, member) in [("a.spc", sample(Format::Spc)), ("b.spc", sample(Format::Spc))] {
+        let member = member.expect("written above");
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[100..108].copy_from_slice(b"0000644\0");
+        header[124..136].copy_from_slice(format!("{:011o}\0", member.len()).as_bytes());
+        header[156] = b'0';
+        header[148..156].fill(b' ');
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        tar.extend(header);
+        tar.extend(&member);
+        tar.resize(tar.len().next_multiple_of(512), 0);
+    }
+    tar.extend([0; 1024]);
+    Target {
+        name: "trace-tar".into(),
+        corpus: vec![tar],
+        damage: Damage::Bytes(&["ustar", "0000001", "7777777777", "\0", "L", "x"]),
+        run: Box::new(|input, _, scratch| read(&scratch.file("trace.tar", input), None, ExtentRule::Wrap)),
+    }
+}
+
+/// Descriptions of columns.
+fn columns() -> Target {
+    Target {
+        name: "trace-columns".into(),
+        corpus: vec![
+            COLUMNS.as_bytes().to_vec(),
+            b"time=1:ms,op=2,offset=3:4KiB,size=4:B,read=r/R,delimiter=;".to_vec(),
+        ],
+        damage: Damage::Bytes(&["time=", "op=", "volume=", "read=", ":", ",", "/", "100ns", "=", "9999999999"]),
+        run: Box::new(|input, _, _| verdict(String::from_utf8_lossy(input).parse::<Columns>())),
+    }
+}
+
 pub(super) fn targets() -> Vec<Target> {
-    Format::ALL.iter().copied().map(target).chain([compressed()]).collect()
+    Format::ALL.iter().copied().map(target).chain([compressed(), archive(), columns()]).collect()
 }
