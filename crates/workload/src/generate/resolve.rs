@@ -89,7 +89,11 @@ fn arrivals(spec: &ArrivalSpec, faults: &mut Faults) -> Option<Process> {
         ArrivalSpec::Poisson { rate } => Some(Process::Poisson { gap: 1e12 / rate.per_second() }),
         ArrivalSpec::Bursts { length, gap, rate } => {
             if !(1e-3..=1e9).contains(&length) {
-                faults.add("arrivals.length", format!("bursts of {length} requests"), "write 0.001 to 1e9");
+                faults.add(
+                    "arrivals.length",
+                    format!("bursts of {length} requests"),
+                    "write a number above zero, 0.001 to 1e9",
+                );
                 return None;
             }
             let process = Process::bursts(length, gap, rate.per_second());
@@ -403,7 +407,11 @@ impl Scope<'_> {
             }
             AddressSpec::Zipf { theta, scrambled } => {
                 if !(1e-6..=100.0).contains(theta) {
-                    self.add("address.theta", format!("a skew of {theta}"), "write 0.000001 to 100, e.g. 0.99");
+                    self.add(
+                        "address.theta",
+                        format!("a skew of {theta}"),
+                        "write a number above zero, 0.000001 to 100, e.g. 0.99",
+                    );
                     return None;
                 }
                 Pattern::Zipf { ranks: Zipf::new(units.count, *theta), spread: self.spread(*scrambled, units) }

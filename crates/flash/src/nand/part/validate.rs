@@ -231,8 +231,13 @@ mod tests {
         assert_eq!(faults(|p| p.geometry.dies_per_chip = 0), zero("geometry.dies_per_chip"));
         assert_eq!(faults(|p| p.timing.erase = Span::ZERO), zero("timing.erase"));
         assert_eq!(faults(|p| p.timing.one_shot = 0), zero("timing.one_shot"));
-        let page = Bytes::new(1000);
+        let page = Bytes::new(10_000);
         assert_eq!(faults(|p| p.geometry.page = page), [PartError::PageNotSectors { page }]);
+        let page = Bytes::new(32 << 20);
+        assert_eq!(faults(|p| p.geometry.page = page), [PartError::PageTooLarge { page }]);
+        let spare = Bytes::new(1 << 30);
+        let page = Part::preset("kioxia-wd-128l-tlc").expect("a preset").geometry.page;
+        assert_eq!(faults(|p| p.geometry.spare = spare), [PartError::SpareTooLarge { spare, page }]);
         let times = |given| [PartError::TimesPerType { field: "timing.read", given, types: 3 }];
         assert_eq!(faults(|p| p.timing.read.truncate(2)), times(2));
         assert_eq!(faults(|p| p.timing.read.clear()), times(0));
