@@ -269,7 +269,7 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
     fs::write(&path, STUDY.replace("chips\"", "chipz\"")).expect("written");
     let said = text(&flashloom(&["study", &path]).stderr);
     assert!(
-        said.contains("s.toml:7: axis[0].values[0]: at banks=1, sets flash.chipz of ")
+        said.contains("s.toml:8: axis[0].values[0]: at banks=1, sets flash.chipz of ")
             && said.contains(": is not a known key; did you mean `chips`?"),
         "{said}"
     );

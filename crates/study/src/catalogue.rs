@@ -25,9 +25,10 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
         return Ok(Some(text));
     }
     let meant = did_you_mean(&path.to_string_lossy(), all.iter().map(|(name, _)| *name));
-    // With an extension, or in another folder, it was meant to be a file.
-    let known = all.iter().any(|(name, _)| Path::new(name).parent() == path.parent());
-    if meant.is_empty() && (path.extension().is_some() || !known) {
+    // With an extension, or in a folder that none of the names has, it was meant to be a file.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let elsewhere = folder.is_some() && !all.iter().any(|(name, _)| Path::new(name).parent() == folder);
+    if meant.is_empty() && (path.extension().is_some() || elsewhere) {
         return Ok(None);
     }
     let fault = Fault {
@@ -62,6 +63,8 @@ mod tests {
         assert!(text.contains("did you mean `database.fio`?"), "{text}");
         let text = refused("no-such-thing-at-all", |path| workload(path).map(drop));
         assert!(text.contains("check its name; `flashloom workloads`") && !text.contains("did you mean"), "{text}");
+        let text = refused("no-such-study", |path| study(path).map(drop));
+        assert!(text.contains("is neither a file nor a study"), "{text}");
         let text = refused("no/such.toml", |path| workload(path).map(drop));
         assert!(text.contains("cannot be read: there is no such file; check its name"), "{text}");
     }

@@ -202,7 +202,13 @@ impl PointFaults {
             pairs => format!("at {}, ", pairs.join(", ")),
         };
         for fault in faults.0 {
-            if self.found.contains(&fault) {
+            // An unknown key is unknown with all values of its axis.
+            let axis = |key: &str| key.rsplit_once(".values[").map_or(key.len(), |(axis, _)| axis.len());
+            let alike = |other: &config::Fault| {
+                other.key[..axis(&other.key)] == fault.key[..axis(&fault.key)]
+                    && (&other.path, &other.message, &other.remedy) == (&fault.path, &fault.message, &fault.remedy)
+            };
+            if self.found.iter().any(alike) {
                 continue;
             }
             let own = fault.path.as_deref() == Some(document.path());
@@ -521,7 +527,7 @@ mod tests {
 
     #[test]
     fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
-        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1]\n";
+        let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1, 2]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";
         assert_eq!(text, wanted);

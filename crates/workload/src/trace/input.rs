@@ -352,7 +352,7 @@ mod tests {
         let error = Input::open(dir.path()).err().unwrap();
         assert_eq!(error.message, "is a directory");
         let error = Input::open(&dir.path().join("none")).err().unwrap();
-        assert_eq!(error.message, "there is no such file");
+        assert_eq!(error.message, "cannot be read: there is no such file");
     }
 
     #[test]
