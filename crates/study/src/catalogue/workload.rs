@@ -242,7 +242,6 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use std::fs;
 
     const CAPACITY: Sectors = Sectors::new(1 << 32);
 
