@@ -50,8 +50,8 @@ fn what_is_beyond_its_range_is_refused_with_the_range() {
         (&["--set", "flash.blocks=4294967295"], "flash.blocks: there are 68719476720 pages on each die"),
         (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is no data rate that anything works at; write more than zero"),
         (&["--set", "host.queue-depth=4294967295"], "host.queue-depth: is 4294967295; use 1 to 32768"),
-        (&["--depth", "4294967295"], "1..=1048576"),
-        (&["--depth", "0"], "1..=1048576"),
+        (&["--depth", "4294967295"], "a whole number from 1 to 1048576"),
+        (&["--depth", "0"], "a whole number from 1 to 1048576"),
     ] {
         let (code, said) = run(dir.path(), more);
         let said = said.replace("command line: ", "d.toml: ");
@@ -141,5 +141,5 @@ fn a_slow_drive_runs_and_one_that_is_slower_than_time_says_so() {
     }
     let (code, said) = run(dir.path(), &["--set", "host.link={overhead='1000000s'}"]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("simulated time ends after 213 days") && !said.contains("bug"), "{said}");
+    assert!(said.contains("simulated time ends after 207 days") && !said.contains("bug"), "{said}");
 }

@@ -182,7 +182,11 @@ fn a_guess_is_told_and_another_unit_can_be_named() {
     assert!(output.status.success() && error(&output).is_empty(), "{}", error(&output));
     place.write("s.toml", format!("{study}run = {{ time-unit = \"minutes\" }}\n").as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);
-    assert!(output.status.code() == Some(2) && error(&output).contains("unknown unit"), "{}", error(&output));
+    assert!(
+        output.status.code() == Some(2) && error(&output).contains("run.time-unit: `minutes` is no unit of time"),
+        "{}",
+        error(&output)
+    );
 }
 
 #[test]

@@ -50,6 +50,18 @@ pub enum Verdict {
     Refused(String),
 }
 
+/// A target that panicked, with what it said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked(pub String);
+
+impl std::fmt::Display for Panicked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
 /// The verdict on something that gives a value or a message.
 ///
 /// # Panics
@@ -132,12 +144,13 @@ impl Target {
     /// Runs the input of a seed.
     ///
     /// # Errors
-    /// What the panic said.
-    pub fn try_seed(&self, seed: u64, scratch: &Scratch) -> Result<Verdict, String> {
+    /// If it panics.
+    pub fn try_seed(&self, seed: u64, scratch: &Scratch) -> Result<Verdict, Panicked> {
         let input = self.input(seed);
         catch_unwind(AssertUnwindSafe(|| (self.run)(&input, seed, scratch))).map_err(|panic| {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words").to_owned()
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Panicked(text.unwrap_or("a panic without words").to_owned())
         })
     }
 }
@@ -191,6 +204,10 @@ mod tests {
         };
         let scratch = Scratch::new().expect("a place");
         let seed = (0..20_000).find(|seed| planted.try_seed(*seed, &scratch).is_err()).expect("it is found");
-        assert_eq!(planted.try_seed(seed, &scratch), Err("a semicolon".to_owned()), "a seed repeats its failure");
+        assert_eq!(
+            planted.try_seed(seed, &scratch),
+            Err(Panicked("a semicolon".to_owned())),
+            "a seed repeats its failure"
+        );
     }
 }

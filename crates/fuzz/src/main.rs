@@ -96,7 +96,7 @@ fn run(target: &Target, until: Until) -> u64 {
                             None
                         }
                         Ok(Verdict::Refused(_)) => None,
-                        Err(message) => Some(message),
+                        Err(panicked) => Some(panicked.to_string()),
                     };
                     let slow = || (begun.elapsed() > SLOW).then(|| format!("took {:?}", begun.elapsed()));
                     if let Some(fault) = fault.or_else(slow) {

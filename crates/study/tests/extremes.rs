@@ -238,7 +238,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
                  units = { background = 2 }\n[ftl]\nkind = 'hydra'\nover-provisioning = '70%'\nhydra = { chips = 2, processor = \
                  {} }\nwear = {}\n[buffer]\nsize = '256KiB'\npolicy = 'superblock'\n";
     let queues = "host = { arbitration = 'weighted', queue = [{ weight = 2, dies = [0] }, { channels = [0] }] }";
-    let channels = "host = { arbitration = 'weighted', queue = [{ channels = [0] }, { dies = [0] }] }";
+    let channels = "host = { arbitration = 'weighted', queue = [{ weight = 3, channels = [0] }, { dies = [0] }] }";
     let slc = "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 8 }";
     let bases = [
         ("page", page("", "gc = {}\nwear = {}", "host = { link = {} }\nbuffer = { size = '64KiB' }")),

@@ -58,7 +58,7 @@ impl Bank {
         let text = format!(
             "name = \"bank\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\ngang = {gang}\nblocks = {blocks}\n\
              pages = {pages}\nlane-rate = \"{mbps}MB/s\"\ncache-mode = {cache}\nunits = \"per-die\"\n\
-             order = {{ commands = \"{order}\" }}\n[host]\nqueue-depth = 65536\nlink = \"none\"\n\
+             order = {{ commands = \"{order}\" }}\n[host]\nqueue-depth = 32768\nlink = \"none\"\n\
              [ftl]\ncapacity = \"{}KiB\"\n",
             2 * (OLD + written)
         );

@@ -23,7 +23,8 @@ impl Spec {
         for (path, is, why, remedy) in
             self.idle_flash(part).into_iter().chain(self.idle_ftl(part)).chain(self.idle_host())
         {
-            if is {
+            // A value that is wrong has been refused for that.
+            if is && faults.0.iter().all(|fault| fault.path != path) {
                 faults.add(path, format!("has no effect here: {why}"), remedy);
             }
         }

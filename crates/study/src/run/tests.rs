@@ -185,7 +185,7 @@ fn a_drive_that_is_slower_than_time_is_long_is_no_fault_of_flashloom() {
     let mut drive = Circles { step: Span::from_secs(10_000_000), now: Time::ZERO, events: 0 };
     let error = Runner::new().run(&mut drive, &mut closed(READ, 20, 2), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { outstanding: 2, last_sign: Time::ZERO }), "{error:?}");
-    assert!(error.to_string().contains("213 days") && error.to_string().contains("--limit"), "{error}");
+    assert!(error.to_string().contains("207 days") && error.to_string().contains("--limit"), "{error}");
 }
 
 /// Runs 60 writes, 60 reads and a flush on a small drive, filled before if that is asked for.
@@ -279,7 +279,7 @@ fn at_times(times: &[u64]) -> List {
 
 #[test]
 fn no_request_arrives_after_the_end_of_time() {
-    let last = flight::END.as_ps();
+    let last = flight::LAST.as_ps();
     let week = 604_800_000_000_000_000;
     for (times, scale, ends) in [
         (&[0, last][..], None, None),
@@ -329,6 +329,6 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let spec = GeneratorSpec::from_toml(&spec).expect("sound");
     let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
     let mut drive = crate::testing::drive();
-    Drive::<()>::advance(&mut drive, Time::from_ps(flight::END.as_ps() / 2), &mut Vec::new());
+    Drive::<()>::advance(&mut drive, Time::from_ps(flight::LAST.as_ps() / 2), &mut Vec::new());
     assert_eq!(Runner::new().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
 }

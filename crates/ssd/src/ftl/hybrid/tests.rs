@@ -14,7 +14,7 @@ fn drive(kind: &str, changes: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"small\"\n\
          [flash]\npart = \"K9XXG08\"\nlane-rate = \"81.92MB/s\"\nchannels = 4\nchips = 2\ndies = 1\nplanes = 1\n\
-         blocks = 8\ncache-mode = false\nmulti-plane = false\nunits = \"per-channel\"\n\
+         blocks = 8\nunits = \"per-channel\"\n\
          [ftl]\nkind = \"{kind}\"\nover-provisioning = \"60%\"\n{changes}"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
