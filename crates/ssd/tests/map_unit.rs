@@ -68,12 +68,12 @@ fn each_piece_of_a_chopped_request_asks_for_itself() {
         spec.buffer = buffered.then(|| ssd::BufferSpec::new(flash::units::Bytes::new(4096)));
         let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("valid"), 1);
         drive.precondition(Precondition::Fill, &mut |_, _| {});
-        // Across the ends of pieces: sectors 28 to 91 of pieces of 2 KiB are seventeen of them.
-        let done = one(&mut drive, 1, IoKind::Read, 28, 64);
+        // Across the ends of pieces: sectors 30 to 93 touch seventeen pieces of 2 KiB.
+        let done = one(&mut drive, 1, IoKind::Read, 30, 64);
         assert_eq!((done.data.len(), done.status), (64, ssd::Status::Done));
         let asked = drive.counters().map.expect("a map unit").questions;
-        one(&mut drive, 2, IoKind::Write, 28, 64);
-        let read = one(&mut drive, 3, IoKind::Read, 26, 68).data;
+        one(&mut drive, 2, IoKind::Write, 30, 64);
+        let read = one(&mut drive, 3, IoKind::Read, 28, 68).data;
         assert!(read[..2].iter().chain(&read[66..]).all(|stamp| stamp.as_preconditioned().is_some()));
         assert!(read[2..66].iter().all(|stamp| *stamp == Stamp(2)), "{read:?}");
         drive.drain(&mut Vec::new());
