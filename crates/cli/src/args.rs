@@ -255,6 +255,10 @@ impl ReadingArgs {
     pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
         let own = [
             ("--format", self.format.is_some()),
+            ("--csv", self.layout.csv.is_some()),
+            ("--time-unit", self.layout.time_unit.is_some()),
+            ("--size-unit", self.layout.size_unit.is_some()),
+            ("--address-unit", self.layout.address_unit.is_some()),
             ("--gap-limit", self.gap_limit.is_some()),
             ("--tolerance", self.tolerance.is_some()),
         ];

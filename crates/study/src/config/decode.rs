@@ -50,10 +50,19 @@ impl Document {
     ) -> Result<(T, R), Faults> {
         if let Ok(value) = T::deserialize(Value::Table(self.table().clone()))
             && let Ok(result) = check(&value)
+            && !self.has_unknown_keys::<T>()
         {
             return Ok((value, result));
         }
         Err(self.all_faults(&|value: &T| check(value).err().unwrap_or_default()).0)
+    }
+
+    /// True if the schema does not have one of its keys. Serde overlooks them in a choice that has no keys of its own, e.g.
+    /// `victim = { policy = "greedy", window = 8 }`.
+    fn has_unknown_keys<T: JsonSchema>(&self) -> bool {
+        let schema = Schema::shared::<T>();
+        let walk = schema.walk(&mut self.table().clone(), Standin::First);
+        walk.found.iter().any(|found| found.wrong.is_idle())
     }
 
     /// All faults, also if every value can be read but the schema does not have its key.
