@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use flash::units::{Bytes, Sectors, Span};
 use ssd::Precondition;
@@ -21,6 +21,27 @@ use crate::options::{FlowArg, columns, event, extent, flow, format, jobs, positi
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// What is asked on the command line.
+    pub(crate) fn asked() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::told().try_get_matches()?)
+    }
+
+    /// The command line as it is read.
+    fn told() -> clap::Command {
+        numbers_are_values(Self::command())
+    }
+}
+
+/// Takes `-1` behind an option for its value, which it may refuse with its reasons, and not for another option.
+fn numbers_are_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_long().is_some() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    command.mut_subcommands(numbers_are_values)
 }
 
 #[derive(Debug, Subcommand)]
@@ -568,11 +589,10 @@ pub(crate) struct OutputArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::{CommandFactory, FromArgMatches};
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        Cli::told().debug_assert();
         RunArgs::augment_args(clap::Command::new("run")).debug_assert();
     }
 
