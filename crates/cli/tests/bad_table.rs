@@ -49,7 +49,8 @@ const SUBJECTS: [(&str, &str); 9] = [
 ];
 
 /// The sound files that rows begin with.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
+    ("p.toml", include_str!("bad/part.toml")),
     (
         "d.toml",
         r#"name = "small"
