@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use flash::units::{Bytes, Sectors, Span};
 use ssd::Precondition;
@@ -21,6 +21,27 @@ use crate::options::{FlowArg, columns, event, extent, flow, format, jobs, positi
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// What is asked on the command line.
+    pub(crate) fn asked() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::told().try_get_matches()?)
+    }
+
+    /// The command line as it is read.
+    fn told() -> clap::Command {
+        numbers_are_values(Self::command())
+    }
+}
+
+/// Takes `-1` behind an option for its value, which it may refuse with its reasons, and not for another option.
+fn numbers_are_values(command: clap::Command) -> clap::Command {
+    let command = command.mut_args(|arg| match arg.get_long().is_some() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    });
+    command.mut_subcommands(numbers_are_values)
 }
 
 #[derive(Debug, Subcommand)]
@@ -255,6 +276,10 @@ impl ReadingArgs {
     pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
         let own = [
             ("--format", self.format.is_some()),
+            ("--csv", self.layout.csv.is_some()),
+            ("--time-unit", self.layout.time_unit.is_some()),
+            ("--size-unit", self.layout.size_unit.is_some()),
+            ("--address-unit", self.layout.address_unit.is_some()),
             ("--gap-limit", self.gap_limit.is_some()),
             ("--tolerance", self.tolerance.is_some()),
         ];

@@ -24,7 +24,9 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
                 let journey = watch.finished().iter().find(|journey| journey.tag == number);
                 let missing = || {
                     let count = watch.finished().len();
-                    Failure::Input(format!("--request {number}: the run has {count} requests, counted from 0"))
+                    Failure::Input(format!(
+                        "--request {number}: the run has {count} requests, counted from 0; name one of them"
+                    ))
                 };
                 Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
             }

@@ -22,14 +22,12 @@ mod trace;
 
 use std::io;
 
-use clap::Parser;
-
 use args::{Cli, Command};
 
 fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
     exit::sweep_on_interrupt();
-    let asked = match Cli::try_parse() {
+    let asked = match Cli::asked() {
         Ok(asked) => asked,
         Err(answer) => return exit::no_command(&answer),
     };

@@ -27,7 +27,7 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
             let converted = convert(from, out.file(), to, &part.options())?;
             converted.notes.iter().for_each(note);
             publish(vec![out], None)?.iter().for_each(note);
-            say(format_args!("{}: {} requests", to.display(), converted.stats.requests));
+            say(format_args!("{}: {} requests", to.display(), converted.requests));
             Ok(())
         }
         TraceCommand::Formats => {

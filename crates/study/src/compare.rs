@@ -9,7 +9,7 @@ use flash::units::SECTOR;
 use serde::Serialize;
 
 use crate::catalogue::Device;
-use crate::config::{Document, Faults};
+use crate::config::{Document, Fault, Faults};
 use crate::lab::Outcome;
 use crate::metric::Metric;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
@@ -64,8 +64,24 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
         metrics: METRICS.iter().map(|name| name.parse().expect("a constant, valid name")).collect(),
         claims: Vec::new(),
     };
+    if let Some(again) = twin(devices) {
+        let fault = Fault {
+            path: Some(again.to_owned()),
+            line: None,
+            key: String::new(),
+            message: format!("is the second disk called `{}`", name(again)),
+            remedy: "leave it out, or give one of the files another name".into(),
+        };
+        return Err(fault.into());
+    }
     let text = toml::to_string(&spec).expect("a study can be written");
     Plan::new(&Document::parse(Path::new("compare"), text)?)
+}
+
+/// The first device that is called like one before it.
+fn twin(devices: &[PathBuf]) -> Option<&Path> {
+    let alike = |(i, device): &(usize, &PathBuf)| devices[..*i].iter().any(|other| name(other) == name(device));
+    devices.iter().enumerate().find(alike).map(|(_, device)| &**device)
 }
 
 /// What a disk is called in the comparison: its name, without what those that come along begin with, or that of its

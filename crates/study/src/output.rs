@@ -23,7 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use folder::OutFolder;
-pub(crate) use folder::{MARK, STUDY_MARK};
+pub(crate) use folder::{COMMAND, MARK, STUDY_MARK};
 pub use kind::Kind;
 pub(crate) use kind::{COLUMNS, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
@@ -161,6 +161,10 @@ impl Outputs {
                 let reason = "two of the studies are called the same, and would write one file".to_owned();
                 return Err(OutputError::new(&path.join(name), reason, "give each study its own name"));
             }
+        }
+        // Before it is opened: a pipe that nobody reads would wait for ever.
+        if path.metadata().is_ok_and(|there| !there.is_dir() && !there.is_file()) {
+            return Err(OutputError::new(path, "is a device or a pipe", "choose another name"));
         }
         let (to, target) = match find(option, path)? {
             Place::File(_) => return Err(OutputError::new(path, "is a file", "choose another name, or remove it")),

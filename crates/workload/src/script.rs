@@ -131,8 +131,11 @@ impl Script {
             last = last.max(request.at);
             requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });
         }
-        if requests.is_empty() || spec.repeat == 0 {
-            faults.push(Fault::new("request", "nothing is ever asked", "list a request, and repeat it at least once"));
+        if requests.is_empty() {
+            faults.push(Fault::new("request", "nothing is ever asked", "list a request"));
+        }
+        if spec.repeat == 0 {
+            faults.push(Fault::new("repeat", "is zero: nothing is ever asked", "use 1 or more, or leave it out"));
         }
         if spec.depth == Some(0) {
             faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
@@ -201,6 +204,18 @@ mod tests {
         let again = pass.map(|(at, kind, start, sectors)| (at + 1_000, kind, start, sectors));
         assert_eq!(all, [pass, again].concat());
         assert_eq!((script.len_hint(), script.pacing()), (Some(6), Pacing::Open));
+    }
+
+    #[test]
+    fn a_script_that_asks_nothing_is_blamed_on_the_right_key() {
+        let request = "[[request]]\nkind = \"flush\"\n";
+        for (text, key) in [
+            (format!("name = \"s\"\nrepeat = 0\n{request}"), "repeat"),
+            ("name = \"s\"\nrequest = []\n".into(), "request"),
+        ] {
+            let faults = script(&text).expect_err("nothing is asked");
+            assert_eq!(faults.iter().map(|fault| &*fault.path).collect::<Vec<_>>(), [key]);
+        }
     }
 
     #[test]

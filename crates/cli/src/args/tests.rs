@@ -5,7 +5,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 #[test]
 fn the_command_line_is_sound() {
-    Cli::command().debug_assert();
+    Cli::told().debug_assert();
     RunArgs::augment_args(clap::Command::new("run")).debug_assert();
 }
 

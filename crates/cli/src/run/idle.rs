@@ -41,6 +41,10 @@ fn given(trace: &TraceArgs) -> impl Iterator<Item = &'static str> {
     let (options, plain) = (trace.options(None), TraceOptions::default());
     [
         ("--format", options.format != plain.format),
+        ("--csv", options.columns.is_some()),
+        ("--time-unit", options.units.time.is_some()),
+        ("--size-unit", options.units.size.is_some()),
+        ("--address-unit", options.units.address.is_some()),
         ("--volume", options.volume != plain.volume),
         ("--volumes", options.volumes != plain.volumes),
         ("--event", options.event != plain.event),

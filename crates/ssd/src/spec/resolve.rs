@@ -300,7 +300,14 @@ impl Spec {
                     PartError::TooLarge { pages } => {
                         faults.0.push(self.too_large(&part, pages, u128::from(u32::MAX), "pages on each die"));
                     }
-                    error => faults.add("flash.part", error.to_string(), "correct the part's description"),
+                    error => {
+                        let key = match (custom, error.key()) {
+                            (_, "geometry.pages_per_block") if flash.pages.is_some() => "flash.pages".to_owned(),
+                            (Some(_), key) => format!("flash.custom-part.{key}"),
+                            (None, _) => "flash.part".to_owned(),
+                        };
+                        faults.add(&key, error.to_string(), "correct the part's description");
+                    }
                 }
             }
         }

@@ -172,7 +172,14 @@ impl Spec {
                     let message = format!("there are {pages} pages, and at most {} can be numbered", u32::MAX);
                     faults.add(path, message, "make it smaller");
                 }
-                error => faults.add("slc.part", error.to_string(), "correct the part's description"),
+                error => {
+                    let key = match (&slc.custom_part, error.key()) {
+                        (_, "geometry.pages_per_block") if slc.pages.is_some() => "slc.pages".to_owned(),
+                        (Some(_), key) => format!("slc.custom-part.{key}"),
+                        (None, _) => "slc.part".to_owned(),
+                    };
+                    faults.add(&key, error.to_string(), "correct the part's description");
+                }
             }
         }
         if part.timing.one_shot > 1 || part.geometry.page.get() > 64 * SECTOR.get() {

@@ -50,10 +50,17 @@ impl Document {
     ) -> Result<(T, R), Faults> {
         if let Ok(value) = T::deserialize(Value::Table(self.table().clone()))
             && let Ok(result) = check(&value)
+            && self.fits_schema::<T>()
         {
             return Ok((value, result));
         }
         Err(self.all_faults(&|value: &T| check(value).err().unwrap_or_default()).0)
+    }
+
+    /// True if the schema has all its keys and takes their values. Serde overlooks unknown keys in a choice that has no keys
+    /// of its own, e.g. `victim = { policy = "greedy", window = 8 }`, and reads a date as a text.
+    fn fits_schema<T: JsonSchema>(&self) -> bool {
+        Schema::shared::<T>().walk(&mut self.table().clone(), Standin::First).found.is_empty()
     }
 
     /// All faults, also if every value can be read but the schema does not have its key.

@@ -1,6 +1,9 @@
 //! What the schema of a kind of file has against a table: every key that is unknown, missing or of the wrong kind, in one
 //! pass, and the table as it would be without them.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use flash::suggest::nearest;
 use schemars::JsonSchema;
 use serde_json::Value as Json;
@@ -56,6 +59,13 @@ pub(super) struct Walk<'a> {
 impl Schema {
     pub(super) fn of<T: JsonSchema>() -> Self {
         Self(schemars::schema_for!(T).to_value())
+    }
+
+    /// The same, made once: every point of a study is held against it.
+    pub(super) fn shared<T: JsonSchema>() -> Arc<Self> {
+        static MADE: Mutex<BTreeMap<String, Arc<Schema>>> = Mutex::new(BTreeMap::new());
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(T::schema_id().into_owned()).or_insert_with(|| Arc::new(Self::of::<T>())).clone()
     }
 
     #[cfg(test)]

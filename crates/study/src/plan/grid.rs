@@ -239,6 +239,9 @@ fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Lab
 fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> {
     let axis = &spec.axes[number];
     let at = |key: &str| format!("axis[{number}]{key}");
+    if axis.name.is_empty() {
+        faults.push(Fault::new(at(".name"), "is empty", "give it one, e.g. name = \"channels\""));
+    }
     if spec.axes[..number].iter().any(|other| other.name == axis.name) {
         faults.push(Fault::new(at(".name"), format!("`{}` occurs twice", axis.name), "rename one of them"));
     }
@@ -266,7 +269,8 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
             return Vec::new();
         }
     };
-    if steps.is_empty() {
+    let told = |fault: &Fault| [".key", ".values["].iter().any(|key| fault.path.starts_with(&at(key)));
+    if steps.is_empty() && !faults.iter().any(told) {
         faults.push(Fault::new(at(""), "has no point", "give it some"));
     }
     for (i, step) in steps.iter().enumerate() {
@@ -299,7 +303,13 @@ fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>)
             return None;
         }
     };
-    let (last, way) = parts.split_last()?;
+    let Some((last, way)) = parts.split_last() else {
+        if i == 0 {
+            let message = format!("`{key}` names no key of the {key}");
+            faults.push(Fault::new(format!("{axis}.key"), message, "write e.g. device.flash.chips"));
+        }
+        return None;
+    };
     let mut inner = table;
     for name in way {
         let slot = inner.entry((*name).to_owned()).or_insert_with(|| Value::Table(Table::new()));
@@ -315,14 +325,20 @@ fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faul
         let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
             let known: Vec<_> = axes.iter().map(|(name, _)| name.as_str()).collect();
             let meant = config::did_you_mean(name, known.iter().copied());
-            let remedy = format!("{meant}the axes are {}", known.join(", "));
+            let remedy = match &*known {
+                [] => "add an [[axis]], or leave it out".to_owned(),
+                known => format!("{meant}the axes are {}", known.join(", ")),
+            };
             faults.push(Fault::new(format!("{key}.{name}"), "is no axis of this study", remedy));
             continue;
         };
         for label in wanted.labels().iter().filter(|label| !labels.contains(label)) {
             let known: Vec<_> = labels.iter().map(Label::as_str).collect();
             let meant = config::did_you_mean(label.as_str(), known.iter().copied());
-            let remedy = format!("{meant}its points are {}", known.join(", "));
+            let remedy = match &*known {
+                [] => "correct the axis first, which has no point".to_owned(),
+                known => format!("{meant}its points are {}", known.join(", ")),
+            };
             faults.push(Fault::new(format!("{key}.{name}"), format!("has no point `{label}`"), remedy));
         }
     }
@@ -523,6 +539,24 @@ mod tests {
         ] {
             assert!(faults.contains(wanted), "{wanted}:\n{faults}");
         }
+    }
+
+    #[test]
+    fn an_axis_is_blamed_for_its_own_key_and_name_only() {
+        for (axis, wanted) in [
+            ("name = \"\"\nkey = \"device.flash.chips\"", "s.toml:5: axis[0].name: is empty; give it one"),
+            (
+                "name = \"a\"\nkey = \"device\"",
+                "s.toml:6: axis[0].key: `device` names no key of the device; write e.g. device.",
+            ),
+            ("name = \"a\"\nkey = \"flash.chips\"", "s.toml:6: axis[0].key: `flash.chips` begins with neither device"),
+        ] {
+            let text = plan(&format!("{HEAD}[[axis]]\n{axis}\nvalues = [1, 2]\n")).expect_err(axis).to_string();
+            assert!(text.starts_with(wanted) && text.lines().count() == 1, "{text}");
+        }
+        let claim = "[[claim]]\nid = \"X\"\nsays = \"x\"\n[[claim.expect]]\nmetric = \"read.mean\"\nwhere = { a = 7 }\nequal = { within = \"1%\" }\n";
+        let text = plan(&format!("{HEAD}{claim}")).expect_err("no axis").to_string();
+        assert!(text.contains("where.a: is no axis of this study; add an [[axis]], or leave it out"), "{text}");
     }
 
     #[test]

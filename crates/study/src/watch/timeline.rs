@@ -51,7 +51,9 @@ impl std::str::FromStr for Window {
         let parse = |text: &str| text.parse::<Span>().map_err(|error| ParseWindowError(error.to_string()));
         let window = Self { from: parse(from)?, until: parse(until)? };
         if window.from >= window.until {
-            return Err(ParseWindowError(format!("is empty: it ends at {until}, and begins at {from}")));
+            return Err(ParseWindowError(format!(
+                "is empty: it ends at {until}, and begins at {from}; write FROM..UNTIL, e.g. 1s..1010ms"
+            )));
         }
         Ok(window)
     }

@@ -78,7 +78,9 @@ impl<'a> Reader<'a> {
     fn read(&mut self) -> Option<Parsed> {
         self.kb_base = self.value("kb_base", "1000 or 1024", |t| whole(t).filter(|b| [1000, 1024].contains(b)), 1024);
         let mode = self.mode()?;
-        let shares = mode.shares.unwrap_or_else(|| self.mix());
+        // Read also where it is not used, as fio does: it may be wrong.
+        let mix = self.mix();
+        let shares = mode.shares.unwrap_or(mix);
         let mixed = mode.shares.is_none();
         let sizes = self.sizes()?;
         let used = |kind: &usize| shares[*kind] > 0.0;

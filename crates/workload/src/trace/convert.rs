@@ -30,6 +30,8 @@ pub const CREATOR: &str = "flashloom trace";
 /// What was converted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converted {
+    /// Requests that were written.
+    pub requests: u64,
     /// What was read, passed over and put right.
     pub stats: TraceStats,
     /// The same in words, and what the file does not say.
@@ -50,8 +52,9 @@ pub struct Converted {
 pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> Result<Converted, SourceError> {
     let mut context = Context::new(options);
     let pass = Pass::open(&TraceFile::at(from), options, &mut context)?;
-    write(pass, &mut context, options, into, to)?;
+    let requests = write(pass, &mut context, options, into, to)?;
     Ok(Converted {
+        requests,
         notes: context.doubts.iter().map(ToString::to_string).chain(context.stats.notes()).collect(),
         stats: context.stats,
     })
@@ -68,7 +71,7 @@ fn write(
     options: &TraceOptions,
     into: &File,
     to: &Path,
-) -> Result<(), SourceError> {
+) -> Result<u64, SourceError> {
     let failed = |e: ParquetError| unwritable(to, &e.to_string());
     let pacing = pacing_text(options.pacing.unwrap_or_else(|| pass.pacing()));
     let properties = WriterProperties::builder()
@@ -80,7 +83,7 @@ fn write(
     let mut writer =
         SerializedFileWriter::new(Sealer::new(BufWriter::new(into)), Arc::new(schema), Arc::new(properties))
             .map_err(failed)?;
-    let mut rows = Vec::with_capacity(ROWS);
+    let (mut rows, mut written) = (Vec::with_capacity(ROWS), 0);
     loop {
         rows.clear();
         while rows.len() < ROWS {
@@ -96,13 +99,15 @@ fn write(
         let mut group = writer.next_row_group().map_err(failed)?;
         write_group(&mut group, &rows, &names).map_err(failed)?;
         group.close().map_err(failed)?;
+        written += rows.len() as u64;
     }
     // What the writer still holds of the rows must be summed before the footer is held back.
     writer.flush().map_err(|e| unwritable(to, &e.to_string()))?;
     writer.inner_mut().hold();
     let sealer = writer.into_inner().map_err(failed)?;
     let mut buffered = sealer.seal().map_err(|e| unwritable(to, &e.to_string()))?;
-    buffered.flush().map_err(|e| unwritable(to, &e.to_string()))
+    buffered.flush().map_err(|e| unwritable(to, &e.to_string()))?;
+    Ok(written)
 }
 
 type Group<'a, 'f> = SerializedRowGroupWriter<'a, Sealer<BufWriter<&'f File>>>;
@@ -204,6 +209,20 @@ mod tests {
         let options = TraceOptions::default();
         assert_eq!(open(&to, &options).unwrap().pacing(), Pacing::Closed { depth: 1 });
         assert_eq!(all(from.path(), &options), all(&to, &options));
+    }
+
+    #[test]
+    fn what_is_told_is_what_was_written() {
+        let from = file(b"0,0,512,w,1.0\n0,1,512,w,2.0\n0,2,512,r,3.0\n");
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("t.parquet");
+        let options = TraceOptions { format: Some(Format::Spc), ..TraceOptions::default() };
+        for (skip, limit, requests) in [(0, None, 3), (0, Some(2), 2), (1, None, 2), (1, Some(1), 1)] {
+            let options = TraceOptions { skip, limit, ..options.clone() };
+            let converted = convert(from.path(), &File::create(&to).unwrap(), &to, &options).unwrap();
+            assert_eq!(converted.requests, requests);
+            assert_eq!(all(&to, &TraceOptions::default()).len() as u64, requests);
+        }
     }
 
     #[test]

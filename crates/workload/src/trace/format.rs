@@ -150,7 +150,8 @@ impl Format {
         }
         let (seen, suggested) = match head.lines().next() {
             Some(line) => (format!("the first line is `{}`", text::printable(line)), csv::suggestion(line)),
-            None => ("it has only blank lines and comments".to_owned(), csv::suggestion(b"")),
+            None if head.is_idle() => ("it has only blank lines and comments".to_owned(), csv::suggestion(b"")),
+            None => ("its first line does not end".to_owned(), csv::suggestion(b"")),
         };
         let (columns, own) = suggested;
         let fit = if own { "correct its columns and units" } else { "with its own columns and units" };
@@ -206,6 +207,12 @@ pub(crate) struct Head<'a> {
 impl<'a> Head<'a> {
     pub(crate) fn of(raw: &'a [u8]) -> Self {
         Self { raw }
+    }
+
+    /// True if nothing but blank lines and comments is in it.
+    fn is_idle(&self) -> bool {
+        let mut lines = self.raw.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+        lines.all(|line| line.is_empty() || line.starts_with(b"#"))
     }
 
     /// True if it cannot be text.

@@ -50,6 +50,7 @@ fn a_source_may_be_handed_to_another_thread() {
 fn an_empty_trace_is_an_error() {
     assert_eq!(error("", &defaults()).message, "the file is empty");
     assert!(error("# only\n\n# comments\n", &defaults()).message.contains("only blank lines and comments"));
+    assert!(error(&"a".repeat(100_000), &defaults()).message.contains("its first line does not end"));
     let named = TraceOptions { format: Some(Format::Spc), ..defaults() };
     assert!(error("# only\n\n0,1,0,w,1\n", &named).message.contains("holds no request (3 lines or records"));
 }

@@ -69,7 +69,12 @@ pub(crate) fn open<F: LineFormat>(
     input.skip_byte_order_mark()?;
     let head = Head::of(input.head()?);
     let parser = F::start(&head, format, options, context).map_err(|fault| {
-        SourceError::new(fault.message(), format!("{} lines are `{}`", format.name(), F::LAYOUT)).in_file(&path)
+        let remedy = format!(
+            "{} lines are `{}`: correct the file, or name another format with --format",
+            format.name(),
+            F::LAYOUT
+        );
+        SourceError::new(fault.message(), remedy).in_file(&path)
     })?;
     Ok(Box::new(Text { input, parser, format, pending: None }))
 }

@@ -84,6 +84,25 @@ pub enum PartError {
     },
 }
 
+impl PartError {
+    /// The key of the part's description that is at fault.
+    #[must_use]
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::Zero { field } | Self::TimesPerType { field, .. } => field,
+            Self::PageNotSectors { .. } | Self::PageTooLarge { .. } => "geometry.page",
+            Self::SpareTooLarge { .. } => "geometry.spare",
+            Self::PartialWordLine { .. } | Self::PartialOneShot { .. } => "geometry.pages_per_block",
+            Self::OneShotTimes { .. } => "timing.program",
+            Self::MultiPlaneOfOne => "features.multi_plane",
+            Self::AllBad => "initial_bad_blocks",
+            Self::BusEnergy { .. } => "electrical.bus_pj_per_byte",
+            Self::Cost { .. } => "cost_per_gib",
+            Self::TooLarge { .. } => "geometry.blocks_per_plane",
+        }
+    }
+}
+
 impl fmt::Display for PartError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -112,7 +112,10 @@ impl LogSpec {
         let least = if kind == FtlKind::Fast { 2 } else { 1 };
         if self.blocks < least {
             let message = format!("{} log blocks", self.blocks);
-            let remedy = format!("there must be at least {least}: FAST keeps one for sequential writes");
+            let remedy = match kind {
+                FtlKind::Fast => "there must be at least 2: FAST keeps one for sequential writes",
+                _ => "there must be at least 1",
+            };
             faults.push(Fault::new("ftl.log.blocks", message, remedy));
         }
         if self.parallel == 0 {

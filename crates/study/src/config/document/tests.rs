@@ -31,6 +31,7 @@ struct Flash {
 enum Gc {
     Greedy { threshold: Ratio },
     CostBenefit { threshold: Ratio, age: Span },
+    Random,
 }
 
 #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
@@ -96,12 +97,21 @@ fn a_wrong_value_inside_a_tagged_enum_is_found() {
     assert_eq!(
         fault_of("\"greedy\"", "\"greeedy\""),
         "d.toml:8: gc.policy: `greeedy` is none of its values; did you mean `greedy`? \
-         There are `greedy`, `cost-benefit`"
+         There are `greedy`, `cost-benefit`, `random`"
     );
     assert_eq!(
         fault_of("threshold = \"5%\"", "threshold = \"5%\"\ntreshold = \"5%\""),
         "d.toml:10: gc.treshold: is not a known key; did you mean `threshold`?"
     );
+}
+
+#[test]
+fn a_key_that_a_choice_without_keys_does_not_have_is_found() {
+    let text = GOOD.replace("\"greedy\"\nthreshold = \"5%\"", "\"random\"\nthreshold = \"5%\"");
+    assert_eq!(faults(&text), ["d.toml:9: gc.threshold: is not a known key; the keys here are `policy`"]);
+    let text = text.replace("threshold = \"5%\"\n", "");
+    let document = Document::parse(Path::new("d.toml"), text).expect("TOML");
+    assert_eq!(document.decode::<Device>().expect("a device").gc, Gc::Random);
 }
 
 #[test]
