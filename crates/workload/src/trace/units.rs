@@ -122,7 +122,7 @@ impl FromStr for SizeUnit {
         let refuse = || {
             SourceError::new(
                 format!("`{text}` is no unit of sizes"),
-                "write B, 512B (a sector), 4KiB (a page) or another power of two of bytes up to 1GiB",
+                "write B, 512B (a sector), 4KiB (a page) or another power of two of bytes up to 1GiB, e.g. 4KiB",
             )
         };
         let bytes = match text {
