@@ -23,7 +23,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 pub use folder::OutFolder;
-pub(crate) use folder::{COMMAND, MARK, STUDY_MARK};
+pub(crate) use folder::{MARK, STUDY_MARK};
 pub use kind::Kind;
 pub(crate) use kind::{COLUMNS, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};

@@ -5,7 +5,7 @@ use clap::{CommandFactory, FromArgMatches};
 
 #[test]
 fn the_command_line_is_sound() {
-    Cli::told().debug_assert();
+    Cli::command().debug_assert();
     RunArgs::augment_args(clap::Command::new("run")).debug_assert();
 }
 

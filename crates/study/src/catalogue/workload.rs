@@ -82,7 +82,7 @@ pub enum WorkloadFile {
 /// # Errors
 /// If there is none of that name, or a description cannot be read or is not TOML.
 pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
-    if path.as_os_str() == "-" {
+    if path == Path::new("-") {
         return Ok(WorkloadFile::Trace(TraceFile::at(path)));
     }
     let kind = path.extension().and_then(|extension| extension.to_str());

@@ -16,9 +16,6 @@ use super::{Inputs, OutputError};
 pub(crate) const MARK: &str = "summary.json";
 pub(crate) const STUDY_MARK: &str = "study.json";
 
-/// What runs a result again.
-pub(crate) const COMMAND: &str = "command.txt";
-
 /// How the folders of several stages begin.
 const STAGE: &str = "stage-";
 
@@ -27,7 +24,7 @@ fn kind_of(name: &str) -> Option<Kind> {
     match name.rsplit_once('/').map_or(name, |(_, name)| name) {
         MARK | STUDY_MARK => Some(Kind::Results),
         "report.html" => Some(Kind::Page),
-        "table.txt" | "claims.txt" | COMMAND => Some(Kind::Text),
+        "table.txt" | "claims.txt" | "command.txt" => Some(Kind::Text),
         name if name.ends_with(".toml") => Some(Kind::Text),
         name if name.ends_with(".parquet") => Some(Kind::Columns),
         _ => None,

@@ -8,7 +8,9 @@ use std::path::{Path, absolute};
 use toml::{Table, Value};
 
 use super::About;
-use crate::output::COMMAND;
+
+/// The command, in the directory of a result.
+const COMMAND: &str = "command.txt";
 
 /// The names that the files may have, with so many flows beside the first.
 pub(super) fn names(flows: usize) -> Vec<String> {
