@@ -280,6 +280,8 @@ fn run(dir: &Path, arguments: &[String], stdin: &[u8]) -> End {
     let (sender, receiver) = channel();
     for (which, mut stream) in streams.into_iter().enumerate() {
         let sender = sender.clone();
+        // A run that hangs must not keep the table waiting: whoever listens gives up.
+        #[allow(clippy::disallowed_methods)]
         thread::spawn(move || {
             let mut read = Vec::new();
             let _ = stream.read_to_end(&mut read);
@@ -388,7 +390,7 @@ impl Row {
                     symlink(target, dir.join(name)).expect("made");
                 }
                 "unreadable" => {
-                    fs::set_permissions(dir.join(rest), fs::Permissions::from_mode(0)).expect("set");
+                    fs::set_permissions(dir.join(rest), fs::Permissions::from_mode(0o000)).expect("set");
                 }
                 "first" => {
                     let end = run(dir, &words(rest), b"");

@@ -112,6 +112,9 @@ pub enum Damage {
     Toml,
 }
 
+/// Reads an input; the number is the seed for whatever else is random.
+pub type Reader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
+
 /// One thing that reads input.
 pub struct Target {
     /// What a replay line calls it.
@@ -120,8 +123,8 @@ pub struct Target {
     pub corpus: Vec<Vec<u8>>,
     /// How they are damaged.
     pub damage: Damage,
-    /// Reads an input. The seed is for whatever else is random.
-    pub run: Box<dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync>,
+    /// What reads them.
+    pub run: Box<Reader>,
 }
 
 impl Target {
