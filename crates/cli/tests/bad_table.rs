@@ -31,7 +31,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
@@ -278,29 +278,31 @@ fn run(dir: &Path, arguments: &[String], stdin: &[u8]) -> End {
     let streams: [Box<dyn Read + Send>; 2] =
         [Box::new(child.stdout.take().expect("a pipe")), Box::new(child.stderr.take().expect("a pipe"))];
     let (sender, receiver) = channel();
-    for (which, mut stream) in streams.into_iter().enumerate() {
-        let sender = sender.clone();
-        // A run that hangs must not keep the table waiting: whoever listens gives up.
-        #[allow(clippy::disallowed_methods)]
-        thread::spawn(move || {
-            let mut read = Vec::new();
-            let _ = stream.read_to_end(&mut read);
-            let _ = sender.send((which, String::from_utf8_lossy(&read).into_owned()));
-        });
-    }
     let mut read = [String::new(), String::new()];
-    for _ in 0..2 {
-        match receiver.recv_timeout(PATIENCE) {
-            Ok((which, text)) => read[which] = text,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return End { status: None, stdout: String::new(), stderr: "it does not end".into() };
-            }
+    let ended = thread::scope(|scope| {
+        for (which, mut stream) in streams.into_iter().enumerate() {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                let mut read = Vec::new();
+                let _ = stream.read_to_end(&mut read);
+                let _ = sender.send((which, String::from_utf8_lossy(&read).into_owned()));
+            });
         }
+        for _ in 0..2 {
+            let Ok((which, text)) = receiver.recv_timeout(PATIENCE) else {
+                let _ = child.kill();
+                return false;
+            };
+            read[which] = text;
+        }
+        true
+    });
+    let status = child.wait().expect("it ended");
+    if !ended {
+        return End { status: None, stdout: String::new(), stderr: "it does not end".into() };
     }
     let [stdout, stderr] = read;
-    End { status: Some(child.wait().expect("it ended")), stdout, stderr }
+    End { status: Some(status), stdout, stderr }
 }
 
 /// All that lies in a folder, and what is in it.
