@@ -302,7 +302,12 @@ fn every_bad_input_has_one_clear_message() {
         (with("\"uniform\"", "\"pareto\", power = 1.0"), "stream[0].address.power", "between 0 and 1"),
         (with("\"uniform\"", "\"sequential\", streams = 0"), "stream[0].address.streams", "at least 1"),
         (with("\"uniform\"", "\"sequential\", streams = 4_294_967_295"), "stream[0].address.streams", "1 to 1048576"),
-        (with("\"uniform\"", "\"sequential\", streams = 1_000_000"), "stream[0].address.streams", "do not fit"),
+        (
+            with("\"uniform\"", "\"sequential\", streams = 100")
+                .replace("sizes", "region = { size = \"64KiB\" }\nsizes"),
+            "stream[0].address.streams",
+            "do not fit",
+        ),
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"0%\", hot_access = \"1%\""),
             "stream[0].address.hot_space",
