@@ -58,7 +58,7 @@ fn sample(format: Format) -> Option<Vec<u8>> {
             "89966259325410 4892 git commit 508031648 8 W 6 0 0123456789abcdef0123456789abcdef\n\
             89966259325520 4892 sh 508031656 16 R 6 1 0123456789abcdef0123456789abcdef\n",
         ),
-        "csv" => text("ts,op,lba,len\n1000,w,16,4096\n2500,r,64,512\n\"3,000\",R,0x10,1024\n"),
+        "csv" => text("ts,op,lba,len\n1000,w,16,4096\n2500,r,64,512\n3000,R,0x10,1024\n"),
         "vscsi" => Some(vscsi()),
         "blktrace" => Some(blktrace()),
         "parquet" => Some(parquet()),
