@@ -1,6 +1,6 @@
 //! The state of a disk in a file: what its flash holds and what it is of, compressed, with a checksum over all bytes.
 //!
-//! The magic and the version come first; then, compressed, the [`Header`] as TOML behind its length and what
+//! The magic and the version come first; then, compressed, the header as TOML behind its length and what
 //! [`Ssd::save`] writes; last the checksum of every byte before it.
 
 use std::collections::BTreeMap;

@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Gives a quantity `FromStr`, and what [`as_text!`] gives.
+/// Gives a quantity `FromStr`, and what `as_text!` gives.
 macro_rules! quantity {
     ($type:ty, $kind:ident, $from:expr) => {
         impl FromStr for $type {
