@@ -17,7 +17,7 @@ help: ## Say what there is
 .PHONY: demo
 demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
 	@mkdir -p out
-	$(CARGO) run --release -p cli -- compare workloads/recorded/programs.parquet --depth 8 --verify --out out/demo
+	$(CARGO) run --release -p flashloom -- compare workloads/recorded/programs.parquet --depth 8 --verify --out out/demo
 
 .PHONY: test
 test: ## Run all tests
@@ -32,17 +32,17 @@ check: ## Formatting, lints and documentation, all warnings refused
 
 .PHONY: bench
 bench: ## Measure the simulator's speed
-	$(CARGO) run --release -p bench
+	$(CARGO) run --release -p flashloom-bench
 
 .PHONY: soak
 soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases (REPLAY=seed or FUZZ="replay TARGET SEED" repeats a failure)
 ifdef REPLAY
-	$(CARGO) run --profile soak -p testkit --bin soak -- replay $(REPLAY)
+	$(CARGO) run --profile soak -p flashloom-testkit --bin soak -- replay $(REPLAY)
 else ifdef FUZZ
-	$(CARGO) run --profile soak -p fuzz -- $(FUZZ)
+	$(CARGO) run --profile soak -p flashloom-fuzz -- $(FUZZ)
 else
-	$(CARGO) run --profile soak -p testkit --bin soak -- $(SOAK)
-	$(CARGO) run --profile soak -p fuzz -- $(FUZZ_SECONDS)
+	$(CARGO) run --profile soak -p flashloom-testkit --bin soak -- $(SOAK)
+	$(CARGO) run --profile soak -p flashloom-fuzz -- $(FUZZ_SECONDS)
 	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
 endif
 

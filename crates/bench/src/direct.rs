@@ -1,9 +1,9 @@
 //! A drive in the smallest loop there is: random 4 KiB requests, 512 at once, one histogram count each.
 
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use flash::backend::Op;
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Time};
 use ssd::{Completion, Drive, QueueId, Request, Ssd};
 
 use crate::DEPTH;

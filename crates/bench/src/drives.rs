@@ -1,7 +1,7 @@
 //! The drives that are measured, all with the NAND part and the channels of the FMMU paper.
 
+use base::units::{Bytes, Span};
 use flash::nand::Part;
-use flash::units::{Bytes, Span};
 use ssd::{MapSpec, Precondition, Spec, Ssd};
 
 /// As the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
@@ -84,7 +84,7 @@ pub(crate) fn mapped(map: MapSpec) -> Ssd<()> {
 /// A drive in the steady state of garbage collection under random writes.
 pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
     let mut spec = read(WRITES);
-    spec.ftl.over_provisioning = flash::units::Ratio::new(over_provisioning);
+    spec.ftl.over_provisioning = base::units::Ratio::new(over_provisioning);
     match writes {
         Writes::Buffered => spec.buffer = Some(buffer()),
         Writes::Through => {

@@ -1,9 +1,9 @@
 //! Hydra's prototype of 32 GB: a million requests of 4 to 64 KiB anywhere on a new drive, half of them reads, and its
 //! state when it has been filled.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Time};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
 
 use crate::clock::timed;

@@ -1,6 +1,6 @@
 //! A large drive without payload: how much memory it takes, and how long it takes to be used once over.
 
-use flash::units::SECTOR;
+use base::units::SECTOR;
 use ssd::{Drive, Precondition};
 
 use crate::clock::timed;

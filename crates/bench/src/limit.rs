@@ -5,7 +5,7 @@
 //! histogram: three events. There is a heap, there are queues inside the requests, and there is no policy,
 //! no configuration and no accounting. The times are those of the drive in [`crate::drives`].
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 use crate::DEPTH;
 use crate::histogram::Bins;

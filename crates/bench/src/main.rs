@@ -21,9 +21,9 @@ mod rounds;
 mod runner;
 mod traces;
 
+use base::io::IoKind;
+use base::units::Span;
 use clap::{Parser, ValueEnum};
-use flash::io::IoKind;
-use flash::units::Span;
 use ssd::MapSpec;
 use ssd::map_unit::FmmuSpec;
 

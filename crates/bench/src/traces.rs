@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use flash::engine::Rng;
+use base::engine::Rng;
 use workload::trace::{TraceOptions, open};
 use workload::{Source, SourceError};
 

@@ -31,9 +31,9 @@ pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resour
 
 use std::collections::VecDeque;
 
-use crate::engine::{Handle, Slab};
 use crate::nand::{Geometry, Media, Sector, Stream, Target};
-use crate::units::{DieId, Span, SuperblockId, Time};
+use base::engine::{Handle, Slab};
+use base::units::{DieId, Span, SuperblockId, Time};
 
 use command::Stage;
 use processor::Processor;

@@ -13,7 +13,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 pub use target::targets;
 

@@ -1,6 +1,6 @@
 //! Damage: from a sound input to one that is nearly sound.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 /// Numbers that arithmetic trips over.
 const NUMBERS: [&str; 20] = [

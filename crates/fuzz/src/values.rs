@@ -1,6 +1,6 @@
 //! Damage to the values of a TOML text: the text stays TOML, what it says becomes doubtful.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 use toml::{Table, Value};
 
 use crate::mutate;

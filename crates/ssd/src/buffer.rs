@@ -15,9 +15,9 @@ mod superblocks;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 
-use flash::engine::{Handle, Slab};
+use base::engine::{Handle, Slab};
+use base::units::Lpn;
 use flash::nand::Sector;
-use flash::units::Lpn;
 
 use crate::ftl::full_mask;
 use crate::spec::ResolvedBuffer;

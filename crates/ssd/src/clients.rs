@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
+use base::engine::{Handle, Slab};
+use base::io::Io;
+use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Slot};
-use flash::engine::{Handle, Slab};
-use flash::io::Io;
 use flash::nand::Sector;
-use flash::units::{Lba, Lpn, Span, Time};
 
 use crate::buffer::{Buffer, Entry};
 use crate::ftl::{Owner, Owners, Service, Unit};

@@ -1,8 +1,8 @@
 //! What a device has done up to some moment; differences of two snapshots make a time series.
 
+use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::Sector;
-use flash::units::{SECTOR, Span, Time};
 
 use crate::{HybridCounters, LogMerges, map_unit};
 

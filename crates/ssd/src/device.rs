@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use base::engine::{EventHash, EventQueue, Handle};
+use base::units::{Energy, Sectors, Time};
 use flash::backend::{Backend, Observer, Op};
-use flash::engine::{EventHash, EventQueue, Handle};
 use flash::nand::{Faults, Media, Part, Sector};
-use flash::units::{Energy, Sectors, Time};
 
 use crate::buffer::{Buffer, Entry};
 use crate::clients::{Active, Before, Clients};
@@ -128,7 +128,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             ftl,
             link: Link::new(resolved.host.link.clone()),
             clients: Clients {
-                requests: flash::engine::Slab::default(),
+                requests: base::engine::Slab::default(),
                 buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len())),
                 served: Vec::new(),
                 unmapped: 0,
@@ -349,7 +349,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             request.queue,
             self.queues.count()
         );
-        if S::PRESENT && request.io.kind == flash::io::IoKind::Write {
+        if S::PRESENT && request.io.kind == base::io::IoKind::Write {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;

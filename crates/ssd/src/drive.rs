@@ -1,6 +1,6 @@
 //! The face of a device: a state machine that is handed the time.
 
-use flash::units::{Sectors, Time};
+use base::units::{Sectors, Time};
 
 use crate::{Completion, Counters, Request};
 

@@ -11,10 +11,10 @@ pub(crate) mod victim;
 
 use std::num::NonZeroU32;
 
+use base::engine::{EventQueue, Handle};
+use base::units::{Lpn, Psn, Span, Time};
 use flash::backend::{Backend, CauseSet, List, Observer, Slot};
-use flash::engine::{EventQueue, Handle};
 use flash::nand::Sector;
-use flash::units::{Lpn, Psn, Span, Time};
 
 use crate::device::Event;
 

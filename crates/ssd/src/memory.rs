@@ -4,9 +4,9 @@
 //! most, with every mapping unit written and every cache and buffer full. `crates/testkit/tests/memory.rs` compares it
 //! with what is really allocated. What a drive has whatever its description says is in [`FIXED`].
 
+use base::units::Bytes;
 use flash::backend::Backend;
 use flash::nand::{Media, Sector, Stamp};
-use flash::units::Bytes;
 
 use crate::Resolved;
 use crate::buffer;

@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
+use base::units::{Lba, Lpn};
 use flash::nand::Sector;
-use flash::units::{Lba, Lpn};
 
 /// The version of the newest write of each mapping unit; 0 if there was none.
 #[derive(Clone, Debug, PartialEq, Eq)]

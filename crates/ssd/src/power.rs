@@ -1,9 +1,9 @@
 //! Power: off, cut, and on again.
 
+use base::io::IoKind;
+use base::units::{Span, Time};
 use flash::backend::Observer;
-use flash::io::IoKind;
 use flash::nand::Sector;
-use flash::units::{Span, Time};
 
 use crate::buffer::Buffer;
 use crate::device::Event;
@@ -50,7 +50,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// work comes to rest. Returns what completed.
     pub fn power_off(&mut self) -> Vec<Completion<S>> {
         let mut completions = Vec::new();
-        let flush = flash::io::Io::FLUSH;
+        let flush = base::io::Io::FLUSH;
         debug_assert_eq!(flush.kind, IoKind::Flush);
         self.drain(&mut completions);
         self.submit(self.now, Request { tag: POWER_OFF, queue: QueueId::default(), io: flush, data: Vec::new() });

@@ -2,11 +2,11 @@
 
 mod text;
 
+use base::engine::Rng;
+use base::fault::Fault;
+use base::units::{Bytes, Lpn, Sectors, Time};
 use flash::backend::{Observer, Op};
-use flash::engine::Rng;
-use flash::fault::Fault;
 use flash::nand::Sector;
-use flash::units::{Bytes, Lpn, Sectors, Time};
 
 use crate::clients::Before;
 use crate::device::{Counts, second_seed};
@@ -247,6 +247,6 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.link.reset_count();
         self.counts = Counts::default();
         self.clients.unmapped = 0;
-        self.hash = flash::engine::EventHash::default();
+        self.hash = base::engine::EventHash::default();
     }
 }

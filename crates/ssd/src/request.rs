@@ -1,8 +1,8 @@
 //! What a host hands in and gets back.
 
+use base::io::Io;
+use base::units::{Span, Time};
 use flash::backend::CauseSet;
-use flash::io::Io;
-use flash::units::{Span, Time};
 
 /// The host's own number for a request; the device only hands it back.
 pub type Tag = u64;

@@ -1,10 +1,10 @@
 //! The life of a request: queue, order, link, buffer or FTL, link, completion.
 
+use base::engine::Handle;
+use base::io::IoKind;
+use base::units::{Bytes, Lpn, Span, Time};
 use flash::backend::{CauseSet, Level, Observer, RequestStep};
-use flash::engine::Handle;
-use flash::io::IoKind;
 use flash::nand::Sector;
-use flash::units::{Bytes, Lpn, Span, Time};
 
 use crate::buffer::Taken;
 use crate::clients::{Active, Clients};

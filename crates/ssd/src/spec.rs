@@ -14,9 +14,9 @@ mod ram;
 mod resolve;
 mod slc;
 
+use base::units::{Bytes, Rate, Ratio, Span};
 use flash::backend::{Arbitration, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
-use flash::units::{Bytes, Rate, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

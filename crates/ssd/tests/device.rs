@@ -1,10 +1,10 @@
 //! A device as a host sees it: times, order, power, faults and wear, on drives small enough to reason about.
 
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors, Span, Time};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// One channel of Dirik's generic part, 25 MB/s, changed by what the test says.

@@ -1,9 +1,9 @@
 //! A hybrid SLC/MLC disk as a host sees it: what requests take on an idle disk, from the times of Chang's Table 1.
 
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 use flash::backend::{Cause, Op};
-use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors};
 use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Twelve MLC blocks of eight pages, of which the host sees seven; buses that take no time.

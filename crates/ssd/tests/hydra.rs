@@ -1,9 +1,9 @@
 //! Hydra's FTL as its users see it: what a flush does, what processors take, and where things go.
 
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
-use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors, Span, Time};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// Sectors of a superblock, 1 MiB, and of a row.

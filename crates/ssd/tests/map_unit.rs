@@ -1,10 +1,10 @@
 //! Drives whose map is not simply there: what its answers cost, what its pages cost, and what is left of it when the
 //! power goes.
 
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
-use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors, Span, Time};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Two dies of 24 blocks of 16 pages of 2 KB, mapped by 1 KiB: 256 entries in a translation page.
@@ -64,8 +64,8 @@ fn requests_wait_for_the_answers_of_the_map() {
 fn each_piece_of_a_chopped_request_asks_for_itself() {
     let questions = |chop: Option<u64>, buffered: bool| {
         let mut spec = spec(TABLE);
-        spec.host.chop = chop.map(flash::units::Bytes::new);
-        spec.buffer = buffered.then(|| ssd::BufferSpec::new(flash::units::Bytes::new(4096)));
+        spec.host.chop = chop.map(base::units::Bytes::new);
+        spec.buffer = buffered.then(|| ssd::BufferSpec::new(base::units::Bytes::new(4096)));
         let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("valid"), 1);
         drive.precondition(Precondition::Fill, &mut |_, _| {});
         // Across the ends of pieces: sectors 30 to 93 touch seventeen pieces of 2 KiB.

@@ -1,10 +1,10 @@
 //! Submission queues as their users see them: shares of the device, order, depth, and who writes where.
 
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Psn, Sectors, Time};
 use flash::backend::{Cause, Op};
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
 use flash::nand::Spare;
-use flash::units::{Lba, Psn, Sectors, Time};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// Sectors of a page.

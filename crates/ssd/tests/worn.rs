@@ -1,8 +1,8 @@
 //! Drives that lose so many blocks while they are preconditioned that they become read-only.
 
-use flash::io::{Io, IoKind};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors};
 use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 fn drive(ftl: &str, failures: &str, seed: u64) -> Ssd<Stamp> {

@@ -5,7 +5,7 @@ mod page;
 
 use std::path::{Path, PathBuf};
 
-use flash::units::SECTOR;
+use base::units::SECTOR;
 use serde::Serialize;
 
 use crate::catalogue::Device;

@@ -12,7 +12,7 @@ mod say;
 mod schema;
 mod texts;
 
-pub use flash::suggest::did_you_mean;
+pub use base::suggest::did_you_mean;
 
 pub use document::{Document, load};
 pub use fault::{Fault, Faults};

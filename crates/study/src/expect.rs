@@ -6,8 +6,8 @@
 mod judge;
 mod values;
 
-use flash::fault::Fault;
-use flash::units::Ratio;
+use base::fault::Fault;
+use base::units::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use flash::units::Span;
+use base::units::Span;
 
 /// Significant decimal digits of a bin.
 const DIGITS: u8 = 3;
@@ -156,7 +156,7 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::engine::Rng;
+    use base::engine::Rng;
     use proptest::prelude::*;
 
     fn of(samples: &[u64]) -> Histogram {

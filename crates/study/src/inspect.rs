@@ -1,8 +1,8 @@
 //! What a disk tells about itself after a run, besides its counters.
 
+use base::units::Energy;
 use flash::backend::{Account, Op};
 use flash::nand::Sector;
-use flash::units::Energy;
 use ssd::{Counters, Ssd};
 
 use crate::watch::Watcher;

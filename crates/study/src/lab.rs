@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use base::units::{Sectors, Span};
 use flash::nand::{Sector, Stamp};
-use flash::units::{Sectors, Span};
 use ssd::Ssd;
 use workload::Pacing;
 use workload::trace::{TraceFile, TraceOptions};

@@ -8,7 +8,7 @@ mod slc;
 use std::fmt;
 use std::str::FromStr;
 
-use flash::units::{Energy, Rate, Span};
+use base::units::{Energy, Rate, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workload::generate::RequestRate;
 
@@ -46,7 +46,7 @@ impl Unit {
             Self::Time => text.parse::<Span>().ok().map(Span::as_us_f64),
             Self::Rate => text.parse::<Rate>().ok().map(|rate| rate.get() as f64),
             Self::PerSecond => text.parse::<RequestRate>().ok().map(RequestRate::per_second),
-            Self::Share => text.parse::<flash::units::Ratio>().ok().map(flash::units::Ratio::get),
+            Self::Share => text.parse::<base::units::Ratio>().ok().map(base::units::Ratio::get),
             Self::Energy | Self::Count | Self::Plain => None,
         }
     }
@@ -115,7 +115,7 @@ pub struct ParseMetricError(String);
 
 impl fmt::Display for ParseMetricError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let meant = flash::suggest::did_you_mean(&self.0, names().iter().map(String::as_str));
+        let meant = base::suggest::did_you_mean(&self.0, names().iter().map(String::as_str));
         write!(f, "`{}` is not a metric: {meant}write one that `flashloom schema study` lists, e.g. read.mean", self.0)
     }
 }
@@ -311,7 +311,7 @@ impl Name {
             Self::Energy => summary.energy.as_ref().map(|energy| energy.total_j),
             Self::EnergyPerSector => {
                 let energy = summary.energy.as_ref()?.total_j;
-                Some(energy * flash::units::SECTOR.get() as f64 / bytes()).filter(|energy| energy.is_finite())
+                Some(energy * base::units::SECTOR.get() as f64 / bytes()).filter(|energy| energy.is_finite())
             }
             Self::Erases(stat) => summary.erases.as_ref().map(|erases| match *stat {
                 "min" => f64::from(erases.min),

@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use flash::io::{Io, IoKind};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors, Time};
 use ssd::{Completion, Past, Status, Tag};
 
 /// What a run puts into the sectors it writes, and what it makes of those it reads.
@@ -314,8 +314,8 @@ impl<S: StampSector> Payload<S> for Oracle {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use base::units::Span;
     use flash::backend::CauseSet;
-    use flash::units::Span;
 
     const ONE: Sectors = Sectors::new(1);
 

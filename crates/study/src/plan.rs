@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use flash::fault::Fault;
-use flash::units::Span;
+use base::fault::Fault;
+use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::Precondition;

@@ -5,9 +5,9 @@
 
 use std::fmt;
 
+use base::io::IoKind;
+use base::units::Span;
 use flash::backend::{Cause, Op, Tally};
-use flash::io::IoKind;
-use flash::units::Span;
 use ssd::{Counters, Status};
 
 use crate::run::{FlowResult, RunResult, since};

@@ -34,7 +34,7 @@ pub use summary::{
 pub use table::table;
 pub(crate) use table::{WIDTH, count, duration, grid, memory, percent, rate, wrapped};
 
-use flash::units::Energy;
+use base::units::Energy;
 
 use crate::oracle::Verified;
 use crate::run::RunResult;

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io;
 
+use base::io::{Io, IoKind};
+use base::units::{Sectors, Span, Time};
 use flash::backend::CauseSet;
-use flash::io::{Io, IoKind};
-use flash::units::{Sectors, Span, Time};
 use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Status, Tag};
 use workload::{Pacing, Source, SourceError};
 

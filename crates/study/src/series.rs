@@ -6,8 +6,8 @@
 
 use std::fmt;
 
-use flash::io::IoKind;
-use flash::units::{Span, Time};
+use base::io::IoKind;
+use base::units::{Span, Time};
 use ssd::Counters;
 
 /// Latencies of one kind of request within one interval.

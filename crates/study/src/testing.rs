@@ -1,7 +1,7 @@
 //! What the tests of this crate share.
 
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Span, Time};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use ssd::{Counters, Drive, Precondition, QueueId, Spec, Ssd};
 use testkit::{FixedDrive, List};
 use workload::{Arrival, Pacing};

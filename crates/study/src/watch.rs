@@ -14,8 +14,8 @@ mod track;
 
 use std::num::NonZeroU32;
 
+use base::units::Time;
 use flash::backend::{Cause, Level, Moment, Observer, Phase, RequestStep, Stop};
-use flash::units::Time;
 use ssd::Tag;
 
 pub use lanes::lanes;

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Time};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use schemars::schema_for;
 use serde_json::Value;
 use ssd::{Drive, Purpose, QueueId, Request, Ssd};

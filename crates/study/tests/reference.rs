@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::thread;
 
-use flash::io::IoKind;
+use base::io::IoKind;
 use ssd::{Drive, Precondition, QueueId, Request, Ssd};
 use study::catalogue;
 use workload::Source;

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use base::engine::EventHash;
+use base::io::IoKind;
+use base::units::{Sectors, Span, Time};
 use flash::backend::{Account, Cause, CauseSet, Op};
-use flash::engine::EventHash;
-use flash::io::IoKind;
-use flash::units::{Sectors, Span, Time};
 use ssd::{Completion, Counters, Drive, Request, Status};
 
 /// Something a disk must not do.

@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flash::io::{Io, IoKind};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors, Time};
 use ssd::{Completion, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;

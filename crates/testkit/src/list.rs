@@ -1,7 +1,7 @@
 //! A workload that is a list.
 
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Time};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use workload::{Arrival, Pacing, Source, SourceError};
 
 /// Yields the arrivals it was given, then an error or the end.

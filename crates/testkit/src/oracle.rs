@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use flash::io::{Io, IoKind};
+use base::io::{Io, IoKind};
+use base::units::Lba;
 use flash::nand::Stamp;
-use flash::units::Lba;
 use ssd::Past;
 
 /// A content that may be found after a power cut.

@@ -1,8 +1,8 @@
 //! Random requests that make trouble: small and large, half of them on a hot spot, so that they overlap.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 
 /// One request to a drive of so many sectors.
 pub fn draw(rng: &mut Rng, capacity: u64) -> Io {

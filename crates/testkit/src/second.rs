@@ -3,7 +3,7 @@
 //! Everything here is next-available-time arithmetic: a bus and a link are the time at which they are free next, a
 //! bank is a queue with a cursor into the request it works on, and the loop takes whoever needs something earliest,
 //! by looking at all of them. There are no events, no handles and no classes, and no code is shared with
-//! `flash::backend` or `ssd`: only the types of `flash::units` and `flash::io`. Where both say the same, the same
+//! `flash::backend` or `ssd`: only the types of `base::units` and `base::io`. Where both say the same, the same
 //! mistake has been made twice or none at all.
 //!
 //! **The rules**, in the terms of Dirik and Jacob. The N-th write request goes to bank N mod x, channels counting
@@ -27,8 +27,8 @@
 
 mod bank;
 
-use flash::io::{Io, IoKind};
-use flash::units::{Rate, Span, Time};
+use base::io::{Io, IoKind};
+use base::units::{Rate, Span, Time};
 
 use bank::{Bank, Grant, Part};
 

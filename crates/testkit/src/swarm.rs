@@ -1,9 +1,9 @@
 //! A random device under a random workload with random faults and power cuts; one seed says it all.
 
+use base::engine::Rng;
+use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Op, Order, Transfer, Units};
-use flash::engine::Rng;
 use flash::nand::{Part, Stamp};
-use flash::units::{Bytes, Ratio};
 use ssd::{
     Allocation, BufferPolicy, BufferSpec, ChangSpec, DensitySpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy,
     FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, MappingSpec, PlacementSpec, Precondition, Probing,

@@ -6,10 +6,10 @@
 //! warmed up under twice the load, and then one of a few long stretches must go by without any allocation:
 //! what allocates for a request, or for a block that is collected, does so in each of them.
 
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use flash::backend::{Cause, Op};
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Time};
 use ssd::{Completion, Drive, FlushPolicy, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Sectors of a mapping unit of 4 KiB.

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use flash::units::Sectors;
+use base::units::Sectors;
 use serde_json::Value;
 use ssd::{Resolved, Spec};
 use testkit::keys::drives::{Fixture, Load, Ran, fixtures, run};

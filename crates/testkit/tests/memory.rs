@@ -4,10 +4,10 @@
 //! switched off and on again, with stamps and without. The most is where all of that comes together: when the power comes
 //! back to a drive that is full.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
 use flash::nand::{Sector, Stamp};
-use flash::units::{Lba, Sectors, Time};
 use ssd::{Drive, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
 
 /// How far the estimate may be from what is allocated.

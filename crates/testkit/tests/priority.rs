@@ -17,9 +17,9 @@
 //! do. Over several buses without a common one it holds for each bank alone, but a read that several banks take part
 //! in ends with its last part. A link that costs time is a second server behind the bank.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Span, Time};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use proptest::prelude::*;
 use ssd::{Drive, QueueId, Request, Spec, Ssd};
 

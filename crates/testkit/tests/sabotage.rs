@@ -1,7 +1,7 @@
 //! The conformance suite finds what it is for: each of the bugs that can be planted in the FTL and the buffer
 //! fails at least one check, and the same checks pass without it.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 use flash::nand::Stamp;
 use ssd::{Drive, FtlKind, Precondition, Resolved, Sabotage, Ssd};
 use study::oracle::{Oracle, Payload};

@@ -9,10 +9,10 @@
 
 use std::collections::BTreeMap;
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Bytes, Lba, Rate, Sectors, Span, Time};
 use flash::nand::Part;
-use flash::units::{Bytes, Lba, Rate, Sectors, Span, Time};
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
 use testkit::second::{Pace, Second, Served, Shape};
 

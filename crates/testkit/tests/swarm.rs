@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use base::engine::Rng;
 use flash::backend::{BusOrder, Order, Units};
-use flash::engine::Rng;
 use ssd::{BufferPolicy, Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 

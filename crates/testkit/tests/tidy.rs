@@ -60,18 +60,21 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// Which of our crates a crate may build on.
-const ARROWS: [(&str, &[&str]); 11] = [
-    ("flash", &[]),
-    ("ssd", &["flash"]),
-    ("workload", &["flash"]),
-    ("study", &["flash", "ssd", "workload"]),
-    ("nbd", &["flash", "ssd", "workload", "study"]),
-    ("python", &["flash", "ssd", "workload", "study"]),
-    ("web", &["flash", "ssd", "workload", "study"]),
-    ("cli", &["flash", "ssd", "workload", "study", "nbd"]),
-    ("testkit", &["flash", "ssd", "workload", "study"]),
-    ("bench", &["flash", "ssd", "workload", "study", "testkit"]),
-    ("fuzz", &["flash", "ssd", "workload", "study", "testkit"]),
+const ARROWS: [(&str, &[&str]); 14] = [
+    ("base", &[]),
+    ("flash", &["base"]),
+    ("ftl", &["base", "flash"]),
+    ("ssd", &["base", "flash", "ftl"]),
+    ("workload", &["base"]),
+    ("study", &["base", "flash", "ftl", "ssd", "workload"]),
+    ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
+    ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
+    ("serve", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
+    ("python", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
+    ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
+    ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),
+    ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
+    ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
 ];
 
 /// What a manifest depends on, tests aside, with the lines.
@@ -112,8 +115,14 @@ fn arrows(files: &[File]) -> Vec<Violation> {
 
 // --- the core reads nothing but what it is handed ---
 
-const CORE: [&str; 4] =
-    ["crates/flash/src/", "crates/ssd/src/", "crates/workload/src/generate/", "crates/workload/src/generate.rs"];
+const CORE: [&str; 6] = [
+    "crates/base/src/",
+    "crates/flash/src/",
+    "crates/ftl/src/",
+    "crates/ssd/src/",
+    "crates/workload/src/generate/",
+    "crates/workload/src/generate.rs",
+];
 const FORBIDDEN: [&str; 5] = ["fs", "env", "thread", "net", "process"];
 /// Words of `std::io` that reach out; its traits are how bytes are handed in and out.
 const STREAMS: [&str; 6] = ["stdin", "stdout", "stderr", "println!", "eprintln!", "print!"];
@@ -144,7 +153,8 @@ const PANICKING: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
 
 fn printing(files: &[File]) -> Vec<Violation> {
     let mut found = Vec::new();
-    let shipped = |file: &&File| ["crates/cli/src/", "crates/study/src/"].iter().any(|at| file.path.starts_with(at));
+    let shipped =
+        |file: &&File| ["crates/flashloom/src/", "crates/study/src/"].iter().any(|at| file.path.starts_with(at));
     for file in rust(files).filter(shipped) {
         let panicking = code(file).filter(|(_, text)| PANICKING.iter().any(|name| has_word(text, name)));
         found.extend(panicking.map(|(line, _)| at(file, line, "panics if nobody listens: use `exit::say` or `print`")));
@@ -318,10 +328,11 @@ const RULES: [Rule; 13] = [
         check: arrows,
         planted: &[
             ("crates/flash/Cargo.toml", "[dependencies]\nssd.workspace = true\n", &[2]),
-            ("crates/workload/Cargo.toml", "[dependencies]\nflash.workspace = true\nssd = { path = \"x\" }\n", &[3]),
+            ("crates/workload/Cargo.toml", "[dependencies]\nbase.workspace = true\nssd = { path = \"x\" }\n", &[3]),
+            ("crates/ftl/Cargo.toml", "[dependencies]\nflash.workspace = true\nssd.workspace = true\n", &[3]),
             ("crates/ssd/Cargo.toml", "[build-dependencies]\ntestkit = { path = \"../testkit\" }\n", &[2]),
-            ("crates/study/Cargo.toml", "[target.'cfg(unix)'.dependencies]\ncli.workspace = true\n", &[2]),
-            ("crates/cli/Cargo.toml", "[dependencies.bench]\nworkspace = true\n", &[1]),
+            ("crates/study/Cargo.toml", "[target.'cfg(unix)'.dependencies]\nreport.workspace = true\n", &[2]),
+            ("crates/flashloom/Cargo.toml", "[dependencies.bench]\nworkspace = true\n", &[1]),
             ("crates/novel/Cargo.toml", "[dependencies]\n", &[0]),
         ],
         innocent: &[
@@ -354,10 +365,10 @@ const RULES: [Rule; 13] = [
     Rule {
         name: "a message that nobody reads ends nothing",
         check: printing,
-        planted: &[("crates/cli/src/a.rs", "eprintln!(\"{x}\");\n\nprint!(\"a\");\n", &[1, 3])],
+        planted: &[("crates/flashloom/src/a.rs", "eprintln!(\"{x}\");\n\nprint!(\"a\");\n", &[1, 3])],
         innocent: &[
-            ("crates/cli/src/a.rs", "// eprintln! panics\nexit::print(results, text);\nwriteln!(out)\n"),
-            ("crates/cli/tests/a.rs", "println!(\"skipped\");\n"),
+            ("crates/flashloom/src/a.rs", "// eprintln! panics\nexit::print(results, text);\nwriteln!(out)\n"),
+            ("crates/flashloom/tests/a.rs", "println!(\"skipped\");\n"),
         ],
     },
     Rule {
@@ -380,8 +391,8 @@ const RULES: [Rule; 13] = [
             ("crates/ssd/src/used.rs", "mod alive;\n"),
             ("crates/ssd/src/used/alive.rs", ""),
             ("crates/ssd/src/checks.rs", ""),
-            ("crates/cli/src/main.rs", "mod args;\n"),
-            ("crates/cli/src/args.rs", ""),
+            ("crates/flashloom/src/main.rs", "mod args;\n"),
+            ("crates/flashloom/src/args.rs", ""),
             ("crates/bench/src/bin/floor.rs", ""),
             ("crates/ssd/tests/power.rs", ""),
         ],
@@ -424,12 +435,12 @@ const RULES: [Rule; 13] = [
         name: "an error is a type",
         check: typed_errors,
         planted: &[(
-            "crates/cli/src/a.rs",
+            "crates/flashloom/src/a.rs",
             "fn f() -> Result<(u8, Vec<String>), String> {\nlet x: Result<Vec<u8>, &'static str>;\ntype Err = String;\n",
             &[1, 2, 3],
         )],
         innocent: &[(
-            "crates/cli/src/a.rs",
+            "crates/flashloom/src/a.rs",
             "fn f() -> Result<BTreeMap<String, String>, Fault> {\nlet x: io::Result<String>;\nmatch Result<A, fn(B) -> C> {\ntype Error = Fault;\n",
         )],
     },

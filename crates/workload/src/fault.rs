@@ -1,6 +1,6 @@
 //! What is wrong with a file that a person wrote.
 
-use flash::fault::Fault;
+use base::fault::Fault;
 
 /// Collects faults, so that all of them are reported at once.
 #[derive(Debug, Default)]

@@ -18,11 +18,11 @@ mod options;
 mod tests;
 mod value;
 
-use flash::units::Sectors;
+use base::units::Sectors;
 
 use crate::fault::Faults;
 use crate::generate::GeneratorSpec;
-use flash::fault::Fault;
+use base::fault::Fault;
 
 /// A job file that has been understood.
 #[derive(Clone, Debug, PartialEq)]

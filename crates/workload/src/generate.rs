@@ -8,7 +8,7 @@
 //! that they are the same on every machine.
 //!
 //! ```
-//! use flash::units::Sectors;
+//! use base::units::Sectors;
 //! use workload::Source;
 //! use workload::generate::{Generator, GeneratorSpec};
 //!

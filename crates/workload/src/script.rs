@@ -1,8 +1,8 @@
 //! A workload written out, request by request: for closed forms, worked examples and small experiments.
 
-use flash::fault::Fault;
-use flash::io::{Io, IoKind};
-use flash::units::{Bytes, Lba, Sectors, Span, Time};
+use base::fault::Fault;
+use base::io::{Io, IoKind};
+use base::units::{Bytes, Lba, Sectors, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use flash::io::Io;
-use flash::units::{Span, Time};
+use base::io::Io;
+use base::units::{Span, Time};
 
 /// Requests of a closed loop that can be outstanding at once: each takes memory.
 pub const MOST_DEPTH: u32 = 1 << 20;

@@ -93,7 +93,7 @@ pub use stored::TraceFile;
 pub use units::{NamedUnits, SizeUnit, TimeUnit, Units};
 pub use volume::VolumeRule;
 
-use flash::units::{Ratio, Sectors, Span};
+use base::units::{Ratio, Sectors, Span};
 
 use crate::{Pacing, SourceError};
 

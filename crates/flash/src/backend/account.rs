@@ -2,7 +2,7 @@
 
 use std::ops::{AddAssign, Sub};
 
-use crate::units::{Bytes, Span};
+use base::units::{Bytes, Span};
 
 use super::{Cause, Op};
 

@@ -1,8 +1,8 @@
 //! A channel: one transfer at a time, for one command; and how long a command keeps it.
 
-use crate::engine::{EventQueue, Handle};
 use crate::nand::Sector;
-use crate::units::Time;
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
 
 use super::queue::CLASSES;
 use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};

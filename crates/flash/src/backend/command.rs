@@ -2,9 +2,9 @@
 
 use std::num::NonZeroU32;
 
-use crate::engine::Handle;
 use crate::nand::{Mode, Stream, Target};
-use crate::units::{DieId, Lpn, Psn, Span, Time};
+use base::engine::Handle;
+use base::units::{DieId, Lpn, Psn, Span, Time};
 
 use super::queue::Links;
 use super::{Cause, CauseSet, Op};

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::nand::{Geometry, Part};
-use crate::units::{Bytes, Rate, SECTOR, Span};
+use base::units::{Bytes, Rate, SECTOR, Span};
 
 use super::ModeTimes;
 

@@ -1,7 +1,7 @@
 //! What a command does to the flash, whether or not time is simulated.
 
-use crate::engine::Handle;
 use crate::nand::{Sector, Spare, Target};
+use base::engine::Handle;
 
 use super::{Backend, Cause, Command, Observer, Op, Slot};
 

@@ -1,8 +1,8 @@
 //! The way of a list: unit, die, channel, array, and out again.
 
-use crate::engine::{EventHash, EventQueue, Handle};
 use crate::nand::Sector;
-use crate::units::{Span, Time};
+use base::engine::{EventHash, EventQueue, Handle};
+use base::units::{Span, Time};
 
 use super::queue::CLASSES;
 use super::{

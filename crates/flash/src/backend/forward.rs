@@ -4,9 +4,9 @@
 //! interrupted: a primitive on its channel, and on its die the whole operation under way. An operation of which
 //! nothing has happened yet gives way; one that has begun is helped to its end.
 
-use crate::engine::{EventQueue, Handle};
 use crate::nand::Sector;
-use crate::units::Time;
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
 
 use super::queue::CLASSES;
 use super::{Arbitration, Backend, BusOrder, Class, Command, Event, Observer, Order, Stage};

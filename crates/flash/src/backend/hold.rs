@@ -4,9 +4,9 @@
 //! So a unit that is free takes the first list that it can work on. Lists for one chip keep their order. A list whose
 //! commands wait for those of another list is not taken before that one: it would hold a unit, and perhaps the last.
 
-use crate::engine::{EventQueue, Handle};
 use crate::nand::Sector;
-use crate::units::Time;
+use base::engine::{EventQueue, Handle};
+use base::units::Time;
 
 use super::{Backend, Event, List, Observer};
 

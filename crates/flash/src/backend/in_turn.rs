@@ -4,9 +4,9 @@
 //! follows from those before it, so a list needs no event but its end. It takes effect then; if the power goes before,
 //! the commands whose time has passed are done, and the one under way is torn.
 
-use crate::engine::{EventHash, Handle};
 use crate::nand::Sector;
-use crate::units::{Span, SuperblockId, Time};
+use base::engine::{EventHash, Handle};
+use base::units::{Span, SuperblockId, Time};
 
 use super::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop};
 

@@ -1,8 +1,8 @@
 //! Array times of blocks in SLC mode.
 
-use crate::engine::Handle;
 use crate::nand::{Mode, Sector};
-use crate::units::{Span, SuperblockId};
+use base::engine::Handle;
+use base::units::{Span, SuperblockId};
 
 use super::{Backend, Command, Observer};
 

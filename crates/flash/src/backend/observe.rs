@@ -2,11 +2,11 @@
 
 use std::num::NonZeroU32;
 
-use crate::io::Io;
-use crate::units::Time;
+use base::io::Io;
+use base::units::Time;
 
 use super::{Cause, Command, Op, Slot};
-use crate::engine::Handle;
+use base::engine::Handle;
 
 /// What was busy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

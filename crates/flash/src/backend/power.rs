@@ -1,8 +1,8 @@
 //! The power goes.
 
-use crate::engine::Handle;
 use crate::nand::Sector;
-use crate::units::Time;
+use base::engine::Handle;
+use base::units::Time;
 
 use super::{Backend, List, Observer, Op};
 

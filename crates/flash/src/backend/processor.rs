@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
-use crate::engine::{EventQueue, Handle};
 use crate::nand::Sector;
-use crate::units::{Span, Time};
+use base::engine::{EventQueue, Handle};
+use base::units::{Span, Time};
 
 use super::command::Preparation;
 use super::{Backend, Class, Command, Event, Observer};

@@ -1,6 +1,6 @@
 //! Queues that live inside the things that wait: no allocation, first in first out in each class.
 
-use crate::engine::{Handle, Slab};
+use base::engine::{Handle, Slab};
 
 /// Classes of service: those of a lower number go first.
 pub(super) const CLASSES: usize = 2;

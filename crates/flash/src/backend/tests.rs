@@ -1,9 +1,9 @@
 //! The backend against the papers' single-operation timings, and its arbitration against arithmetic.
 
 use super::*;
-use crate::engine::{EventHash, EventQueue};
 use crate::nand::{FaultSpec, Faults, Part};
-use crate::units::{Lpn, Psn, Rate};
+use base::engine::{EventHash, EventQueue};
+use base::units::{Lpn, Psn, Rate};
 
 mod copy_back;
 mod diagrams;

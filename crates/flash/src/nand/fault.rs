@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Rng;
-use crate::units::Ratio;
+use base::engine::Rng;
+use base::units::Ratio;
 
 /// How often flash fails. All faults are off by default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]

@@ -17,7 +17,7 @@
 
 use std::fmt;
 
-use crate::units::{BlockId, ChannelId, DieId, Divisor, Ppn, Psn, SuperblockId};
+use base::units::{BlockId, ChannelId, DieId, Divisor, Ppn, Psn, SuperblockId};
 
 /// The shape of a flash array, checked and with its divisions prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]

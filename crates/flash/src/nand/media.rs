@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::units::{Lpn, Psn, SuperblockId};
+use base::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 

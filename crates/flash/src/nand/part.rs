@@ -6,7 +6,7 @@ mod validate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{Bytes, Current, Energy, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Energy, Rate, Ratio, Span, Voltage};
 
 pub use validate::PartError;
 

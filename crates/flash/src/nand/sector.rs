@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::units::Lba;
+use base::units::Lba;
 
 /// The content of one 512-byte sector.
 pub trait Sector: Copy + Default + Eq + Debug + 'static {

@@ -1,6 +1,6 @@
 //! The spare area of one slot: what recovery reads after a power cut, and nothing else.
 
-use crate::units::Lpn;
+use base::units::Lpn;
 
 /// What the spare area says about a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flash::units::Sectors;
+use base::units::Sectors;
 use ssd::Spec;
 use study::catalogue::{WorkloadFile, device_from};
 use study::config::Document;
@@ -65,7 +65,7 @@ fn study(input: &[u8], _: u64, _: &Scratch) -> Verdict {
     verdict(document(input).and_then(|document| Plan::new(&document)))
 }
 
-fn refused(faults: &[flash::fault::Fault]) -> Verdict {
+fn refused(faults: &[base::fault::Fault]) -> Verdict {
     assert!(!faults.is_empty(), "refused without a fault");
     Verdict::Refused(
         faults.iter().map(|fault| format!("{}: {}; {}\n", fault.path, fault.message, fault.remedy)).collect(),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use flash::engine::Rng;
+use base::engine::Rng;
+use base::units::{Bytes, Sectors, Span};
 use flash::nand::Stamp;
-use flash::units::{Bytes, Sectors, Span};
 use ssd::{Drive, Precondition, Purpose, Ssd};
 use study::catalogue::{Device, WorkloadFile, device_from};
 use study::config::Document;

@@ -1,6 +1,6 @@
 //! Short texts: quantities with units, steps of preconditioning, assignments of `--set`.
 
-use flash::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
 use ssd::Precondition;
 
 use crate::{Damage, Scratch, Target, Verdict, verdict};

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
-use flash::engine::Rng;
-use flash::units::Sectors;
+use base::engine::Rng;
+use base::units::Sectors;
 use workload::Source;
 use workload::trace::{Columns, ExtentRule, Format, TraceOptions, VolumeRule, open};
 
@@ -117,7 +117,7 @@ fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
         Ok(source) => source,
         Err(error) => return verdict::<(), _>(Err(error)),
     };
-    let mut last = flash::units::Time::ZERO;
+    let mut last = base::units::Time::ZERO;
     for _ in 0..REQUESTS {
         match source.next() {
             Ok(Some(arrival)) => {

@@ -6,9 +6,9 @@
 
 use std::num::NonZeroU32;
 
-use flash::engine::Handle;
+use base::engine::Handle;
+use base::units::Lpn;
 use flash::nand::Sector;
-use flash::units::Lpn;
 
 use super::{Buffer, Entry};
 

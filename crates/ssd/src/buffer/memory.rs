@@ -1,6 +1,6 @@
 //! The memory of a write buffer that is full.
 
-use flash::engine::Handle;
+use base::engine::Handle;
 
 use super::Entry;
 use crate::memory::growing;

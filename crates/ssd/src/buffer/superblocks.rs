@@ -7,7 +7,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 
-use flash::engine::Handle;
+use base::engine::Handle;
 
 use super::{Entry, Multiply};
 
@@ -142,8 +142,8 @@ mod tests {
     use super::*;
     use crate::buffer::{Buffer, Taken};
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
+    use base::units::Lpn;
     use flash::nand::Stamp;
-    use flash::units::Lpn;
 
     /// Superblocks of four units of four sectors; 24 sectors, above 16 of which it writes back, or above 3 superblocks.
     fn buffer() -> Buffer<Stamp> {

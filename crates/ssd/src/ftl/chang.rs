@@ -40,10 +40,10 @@ mod wear;
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn, Span, SuperblockId, Time};
 use flash::backend::{Cause, CauseSet, List, Observer};
-use flash::engine::Handle;
 use flash::nand::{Geometry, Sector};
-use flash::units::{Lpn, Psn, Span, SuperblockId, Time};
 
 use super::{Flash, Owner, Owners, Service, Unit};
 use crate::sabotage::Planted;

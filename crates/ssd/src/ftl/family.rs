@@ -3,10 +3,10 @@
 //! What the device asks of an FTL is here, once. A family has methods of the same names; what only some families do
 //! (a map unit that works on its own, say) is nothing in the others.
 
+use base::engine::Handle;
+use base::units::{Lpn, Span, Time};
 use flash::backend::{List, Observer};
-use flash::engine::Handle;
 use flash::nand::{Media, Sector};
-use flash::units::{Lpn, Span, Time};
 
 use super::chang::{ChangFtl, HybridCounters};
 use super::hybrid::{HybridFtl, LogMerges};

@@ -32,10 +32,10 @@ mod write;
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::{DieId, Lpn, Psn, SuperblockId};
 use flash::backend::{List, Observer};
-use flash::engine::Handle;
 use flash::nand::{Geometry, Media, Sector, Spare};
-use flash::units::{DieId, Lpn, Psn, SuperblockId};
 
 use super::{Flash, Owner, Unit};
 use crate::Resolved;

@@ -16,10 +16,10 @@ mod wear;
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::{Lpn, Span};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Media, Sector, Spare};
-use flash::units::{Lpn, Span};
 
 use super::{Flash, Owner, Owners, Service, Unit};
 use crate::counters::MergeCounters;

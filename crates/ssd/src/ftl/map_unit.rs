@@ -27,7 +27,7 @@ mod tests;
 mod uncached;
 mod write_buffers;
 
-use flash::units::{Lpn, Psn, Time};
+use base::units::{Lpn, Psn, Time};
 
 pub use any::AnyMapUnit;
 pub use choice::MapSpec;

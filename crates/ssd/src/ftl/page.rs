@@ -27,10 +27,10 @@ mod write;
 
 use std::collections::VecDeque;
 
+use base::engine::{Handle, Rng};
+use base::units::{DieId, Lpn, Psn, Span, SuperblockId};
 use flash::backend::{Command, List};
-use flash::engine::{Handle, Rng};
 use flash::nand::{Geometry, Media, Sector};
-use flash::units::{DieId, Lpn, Psn, Span, SuperblockId};
 
 use super::Unit;
 use super::placement::Placer;
@@ -252,7 +252,7 @@ impl PageFtl {
         let mut array = vec![Span::ZERO; geometry.die_count() as usize];
         let mut bus = vec![Span::ZERO; geometry.channels as usize];
         let row = geometry.row_slots();
-        for superblock in (0..geometry.superblock_count()).map(flash::units::SuperblockId::new) {
+        for superblock in (0..geometry.superblock_count()).map(base::units::SuperblockId::new) {
             if media.is_erased(superblock) {
                 continue;
             }

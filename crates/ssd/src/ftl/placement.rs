@@ -1,7 +1,7 @@
 //! Which pool a write goes to.
 
+use base::units::DieId;
 use flash::nand::Geometry;
-use flash::units::DieId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

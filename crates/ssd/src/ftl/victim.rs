@@ -10,9 +10,9 @@ mod order;
 mod random;
 mod windowed_greedy;
 
-use flash::engine::Rng;
+use base::engine::Rng;
+use base::units::SuperblockId;
 use flash::nand::Geometry;
-use flash::units::SuperblockId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

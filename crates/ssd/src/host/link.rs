@@ -1,6 +1,6 @@
 //! The host link: first come, first served, in each direction or in both together.
 
-use flash::units::{Bytes, Span, Time};
+use base::units::{Bytes, Span, Time};
 
 use crate::spec::{Duplex, LinkSpec};
 
@@ -63,7 +63,7 @@ impl Link {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::units::Rate;
+    use base::units::Rate;
 
     fn link(duplex: Duplex) -> Link {
         let rate = Some(Rate::new(1_000_000_000));

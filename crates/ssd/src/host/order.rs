@@ -4,7 +4,7 @@
 //! rewrite it. A filter of counters answers "certainly nothing overlaps" in constant time; only if it
 //! cannot, the requests under way are compared one by one.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 /// Mapping units of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use flash::units::Time;
+use base::units::Time;
 
 use crate::spec::{QueueArbitration, ResolvedQueues};
 use crate::{QueueId, Request, Tag};
@@ -53,7 +53,7 @@ impl<S> Queues<S> {
     pub(crate) fn memory(resolved: &ResolvedQueues) -> u64 {
         let queue = size_of::<Queue<S>>() + size_of::<crate::spec::ResolvedQueue>() + 2 * size_of::<u16>();
         let dies: usize = resolved.sets.iter().map(Vec::len).sum();
-        (resolved.queues.len() * queue + dies * size_of::<flash::units::DieId>()) as u64
+        (resolved.queues.len() * queue + dies * size_of::<base::units::DieId>()) as u64
     }
 
     pub(crate) fn new(resolved: &ResolvedQueues) -> Self {
@@ -193,7 +193,7 @@ impl<S> Queues<S> {
 mod tests {
     use super::*;
     use crate::spec::ResolvedQueue;
-    use flash::io::Io;
+    use base::io::Io;
     use proptest::prelude::*;
 
     fn queues(arbitration: QueueArbitration, burst: u32, all: &[(u32, Option<u32>)]) -> Queues<()> {

@@ -1,7 +1,7 @@
 //! The write buffer in a device file, and what it comes to.
 
+use base::units::{Bytes, Ratio, SECTOR};
 use flash::nand::Geometry;
-use flash::units::{Bytes, Ratio, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

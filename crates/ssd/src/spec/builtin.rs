@@ -81,7 +81,7 @@ mod tests {
         let all: Vec<_> = builtin().iter().filter(|(name, _)| name.starts_with("dirik")).collect();
         assert_eq!(all.len(), 12);
         for device in all.iter().map(of) {
-            assert_eq!(device.raw_capacity(), flash::units::Bytes::new(32 << 30), "{}", device.spec.name);
+            assert_eq!(device.raw_capacity(), base::units::Bytes::new(32 << 30), "{}", device.spec.name);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The block-mapped FTL of Hydra in a device file, and what it comes to.
 
+use base::units::{SECTOR, Span};
 use flash::nand::{Geometry, Part};
-use flash::units::{SECTOR, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -259,7 +259,7 @@ impl Spec {
         }
         let most = u64::from(layout.superchips) * u64::from(layout.superblocks - 1) * rows;
         if units > most {
-            let seen = flash::units::Bytes::new(units * row);
+            let seen = base::units::Bytes::new(units * row);
             let message = format!(
                 "the host would see {seen}, but each superchip has {} superblocks and keeps one to merge into",
                 layout.superblocks
@@ -268,7 +268,7 @@ impl Spec {
             let share = (1.0 - most as f64 / raw) * 100.0 + 0.005;
             let remedy = format!(
                 "let it see at most {}, i.e. over-provision at least {share:.2}%",
-                flash::units::Bytes::new(most * row)
+                base::units::Bytes::new(most * row)
             );
             faults.add(path, message, remedy);
             return None;
@@ -280,7 +280,7 @@ impl Spec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::fault::Fault;
+    use base::fault::Fault;
 
     fn resolve(flash: &str, ftl: &str, rest: &str) -> Result<crate::Resolved, Vec<Fault>> {
         let text = format!(

@@ -1,9 +1,9 @@
 //! How large the numbers of a description may be, where something other than memory bounds them, and which key of the
 //! array is at fault if all of them together are too large.
 
-use flash::fault::Fault;
+use base::fault::Fault;
+use base::units::{Bytes, SECTOR};
 use flash::nand::{Geometry, Part};
-use flash::units::{Bytes, SECTOR};
 
 use super::Spec;
 use super::resolve::Faults;
@@ -37,7 +37,7 @@ impl Faults {
 impl Spec {
     /// Numbers that are too large or too small whatever the others are.
     pub(super) fn check_limits(&self, faults: &mut Faults) {
-        if let Some((message, remedy)) = flash::fault::wrong_name(&self.name) {
+        if let Some((message, remedy)) = base::fault::wrong_name(&self.name) {
             faults.add("name", message, remedy);
         }
         if self.flash.width > WIDTH_MAX {

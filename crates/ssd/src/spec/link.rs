@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use flash::units::{Rate, Span};
+use base::units::{Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 

@@ -1,7 +1,7 @@
 //! Log blocks in the description of a device: what they need, and what they do not go together with.
 
+use base::units::{Bytes, SECTOR};
 use flash::nand::Geometry;
-use flash::units::{Bytes, SECTOR};
 
 use super::Spec;
 use super::resolve::Faults;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::units::{Bytes, DieId, SECTOR};
 use flash::nand::Geometry;
-use flash::units::{Bytes, DieId, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -202,7 +202,7 @@ fn dies(queue: &QueueSpec, number: usize, geometry: &Geometry, faults: &mut Faul
 mod tests {
     use super::*;
 
-    fn resolve(host: &str) -> Result<ResolvedQueues, Vec<flash::fault::Fault>> {
+    fn resolve(host: &str) -> Result<ResolvedQueues, Vec<base::fault::Fault>> {
         let text = format!(
             "name = \"q\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 32, pages = 16 }}\n\
              ftl = {{ over-provisioning = \"40%\" }}\n{host}"

@@ -3,7 +3,7 @@
 //! Not what the simulator takes. An entry of a map is four bytes, whoever has it; code, queues and data that only
 //! pass through are not counted.
 
-use flash::units::{Bytes, SECTOR};
+use base::units::{Bytes, SECTOR};
 
 use super::{FtlKind, Resolved};
 use crate::{MapSpec, MappingSpec};
@@ -71,7 +71,7 @@ impl Resolved {
 
 #[cfg(test)]
 mod tests {
-    use flash::units::Bytes;
+    use base::units::Bytes;
 
     fn ram(device: &str) -> (Bytes, Bytes) {
         let (_, text) = crate::builtin().iter().find(|(name, _)| *name == device).expect("a device");

@@ -1,9 +1,9 @@
 //! A description, checked as a whole: every fault is found, each with its key and the remedy.
 
+use base::fault::Fault;
+use base::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
 use flash::backend::{Config, ModeTimes, Timing, Transfer, Units};
-use flash::fault::Fault;
 use flash::nand::{Geometry, GeometryError, Part, PartError};
-use flash::units::{Bytes, DieId, Rate, SECTOR, Sectors, Span};
 
 use super::{
     FtlKind, FtlSpec, LinkSpec, ResolvedBuffer, ResolvedHydra, ResolvedQueues, ResolvedSecond, Spec, spare_transfer,
@@ -509,7 +509,7 @@ pub(super) fn named_part(
             let preset = Part::preset(name);
             if preset.is_none() {
                 let known: Vec<_> = Part::presets().map(|part| part.name.as_str()).collect();
-                let meant = flash::suggest::did_you_mean(name, known.iter().copied());
+                let meant = base::suggest::did_you_mean(name, known.iter().copied());
                 let remedy = format!("{meant}use one of {}", known.join(", "));
                 faults.add(&format!("{path}.part"), format!("no part is called `{name}`"), remedy);
             }

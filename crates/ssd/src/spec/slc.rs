@@ -1,8 +1,8 @@
 //! A second kind of flash in the description of a device: `[slc]`, and the FTL that has a use for it.
 
+use base::units::{Bytes, Rate, SECTOR};
 use flash::backend::{Arbitration, Config, Timing, Transfer, Units};
 use flash::nand::{Geometry, Part, PartError};
-use flash::units::{Bytes, Rate, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

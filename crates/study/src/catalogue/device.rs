@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use flash::units::Sectors;
+use base::units::Sectors;
 use ssd::{Resolved, Spec};
 
 use super::named;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use flash::units::{Exact, Sectors};
+use base::units::{Exact, Sectors};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workload::generate::{Generator, GeneratorSpec, builtin};
@@ -165,18 +165,18 @@ struct Stages {
     stage: Vec<GeneratorSpec>,
 }
 
-fn in_turn(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<flash::fault::Fault>> {
+fn in_turn(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<base::fault::Fault>> {
     if specs.is_empty() {
         let remedy = "describe at least one as [[stage]], with the keys of a workload";
-        return Err(vec![flash::fault::Fault::new("stage", "no stage: nothing would ever be asked", remedy)]);
+        return Err(vec![base::fault::Fault::new("stage", "no stage: nothing would ever be asked", remedy)]);
     }
     let mut stages = Vec::new();
     for (number, spec) in (0_u64..).zip(specs) {
         // Two jobs that read alike must not draw alike.
         let generator = Generator::new(spec, capacity, seed.wrapping_add(number << 32)).map_err(|faults| {
-            let inside = |fault: flash::fault::Fault| {
+            let inside = |fault: base::fault::Fault| {
                 let path = if specs.len() > 1 { format!("stage[{number}].{}", fault.path) } else { fault.path };
-                flash::fault::Fault::new(path, fault.message, fault.remedy)
+                base::fault::Fault::new(path, fault.message, fault.remedy)
             };
             faults.into_iter().map(inside).collect::<Vec<_>>()
         })?;
@@ -223,8 +223,8 @@ fn table(specs: &[GeneratorSpec]) -> toml::Table {
 
 fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
     let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy();
-    let faults = |faults: Vec<flash::fault::Fault>| {
-        let fault = |fault: flash::fault::Fault| Fault {
+    let faults = |faults: Vec<base::fault::Fault>| {
+        let fault = |fault: base::fault::Fault| Fault {
             path: Some(path.to_owned()),
             line: None,
             key: fault.path,

@@ -1,6 +1,6 @@
 //! From the values of a document to a type, or to all faults at once.
 
-use flash::fault::Fault as Whole;
+use base::fault::Fault as Whole;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_path_to_error::Segment;

@@ -309,7 +309,7 @@ proptest! {
             planted.extend(theta.then(|| format!("stream[{i}].address.theta")));
         }
         let document = Document::parse(Path::new("w.toml"), text).expect("TOML");
-        let capacity = flash::units::Sectors::new(1 << 30);
+        let capacity = base::units::Sectors::new(1 << 30);
         let found = document.decode_and(|spec: &GeneratorSpec| Generator::new(spec, capacity, 0));
         let mut found: Vec<String> = found.expect_err("faulty").0.into_iter().map(|fault| fault.key).collect();
         found.sort_unstable();

@@ -1,7 +1,7 @@
 //! What is wrong with a value and what may stand there instead, in words: from the schema, whose examples and bounds they
 //! are.
 
-use flash::suggest::nearest;
+use base::suggest::nearest;
 use serde_json::Value as Json;
 use toml::Value;
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use flash::suggest::nearest;
+use base::suggest::nearest;
 use schemars::JsonSchema;
 use serde_json::Value as Json;
 use toml::{Table, Value};

@@ -1,7 +1,7 @@
 //! Values that are more than their kind: texts with a unit, orders, metrics. A schema says that they are texts; only
 //! their type can read them.
 
-use flash::units::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
 use serde::de::DeserializeOwned;
 use ssd::{Digits, LinkSpec, Precondition};
 use toml::Value;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flash::fault::Fault;
+use base::fault::Fault;
 use toml::{Table, Value};
 
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec};
@@ -166,7 +166,7 @@ impl Grid {
                 );
             }
         }
-        if let Some((message, remedy)) = flash::fault::wrong_name(&spec.name) {
+        if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
             faults.push(Fault::new("name", message, remedy));
         }
         if spec.seeds.is_empty() {

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::sync::Arc;
 
+use base::io::IoKind;
 use flash::backend::Op;
-use flash::io::IoKind;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::Result;
@@ -166,7 +166,7 @@ pub fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -
         columns.push((format!("{name}_requests"), Column::Count(requests)));
         if kind != IoKind::Flush {
             let bytes = each().map(|(i, c)| {
-                let moved = flash::units::Sectors::new(c.sectors[k]).bytes();
+                let moved = base::units::Sectors::new(c.sectors[k]).bytes();
                 Some(rate(moved, i.span()).map_or(0.0, |rate| rate.get() as f64))
             });
             columns.push((format!("{name}_bytes_per_s"), Column::Number(bytes.collect())));
@@ -178,7 +178,7 @@ pub fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -
     columns.push(("write_amplification".into(), Column::Number(amplification)));
     columns
         .push(("link_busy".into(), Column::Number(each().map(|(i, c)| Some(share(c.link_busy, i.span()))).collect())));
-    let busy = |of: fn(&ssd::Counters) -> &[flash::units::Span]| {
+    let busy = |of: fn(&ssd::Counters) -> &[base::units::Span]| {
         Column::Number(each().map(|(i, c)| mean(&shares(of(c), i.span()))).collect())
     };
     columns.push(("channels_busy".into(), busy(|counters| &counters.channel_busy)));

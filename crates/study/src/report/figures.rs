@@ -1,8 +1,8 @@
 //! The figures of a run.
 
+use base::io::IoKind;
+use base::units::{Sectors, Span};
 use flash::backend::{Cause, Op, Tally};
-use flash::io::IoKind;
-use flash::units::{Sectors, Span};
 use ssd::Counters;
 
 use super::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};

@@ -1,6 +1,6 @@
 //! The map unit in numbers.
 
-use flash::units::Span;
+use base::units::Span;
 use serde::Serialize;
 use ssd::map_unit::Counters;
 

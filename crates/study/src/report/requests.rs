@@ -100,7 +100,7 @@ mod tests {
     use crate::output::{Kind, Outputs, publish};
     use crate::run::Runner;
     use crate::testing::drive;
-    use flash::io::IoKind;
+    use base::io::IoKind;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
     use testkit::List;

@@ -1,6 +1,6 @@
 //! The page of a run: its charts, its numbers, and the configuration it ran with.
 
-use flash::units::{Bytes, Energy, Span};
+use base::units::{Bytes, Energy, Span};
 
 use super::figures::figures;
 use super::page::{Block, Cell, Page, Row, Section, Table, Tile};

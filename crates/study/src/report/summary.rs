@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flash::io::IoKind;
-use flash::units::{Bytes, Span};
+use base::io::IoKind;
+use base::units::{Bytes, Span};
 use serde::Serialize;
 use ssd::{MergeCounters, Status};
 use workload::Pacing;
@@ -357,7 +357,7 @@ impl Summary {
         let Report { about, result, .. } = report;
         let counted = result.counters();
         let span = result.after.at - result.before.at;
-        let energy = |energies: &[(String, flash::units::Energy)]| Energies {
+        let energy = |energies: &[(String, base::units::Energy)]| Energies {
             total_j: energies.iter().map(|(_, energy)| energy.as_joules()).sum(),
             by_name_j: energies.iter().map(|(name, energy)| (name.clone(), energy.as_joules())).collect(),
         };

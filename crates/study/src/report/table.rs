@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use base::units::{Bytes, Energy, Rate, SECTOR, Span};
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 use flash::backend::Cause;
-use flash::units::{Bytes, Energy, Rate, SECTOR, Span};
 
 use super::summary::{Latencies, mean};
 use super::{LogSummary, MapSummary, Summary};

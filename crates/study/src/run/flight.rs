@@ -1,8 +1,8 @@
 //! A run under way: requests go in, completions come out, and every one of them is accounted for.
 
+use base::io::Io;
+use base::units::{Sectors, Span, Time};
 use flash::backend::{Op, Tally};
-use flash::io::Io;
-use flash::units::{Sectors, Span, Time};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 

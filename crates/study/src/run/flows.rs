@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use flash::io::Io;
-use flash::units::Time;
+use base::io::Io;
+use base::units::Time;
 use ssd::{Completion, Drive, QueueId, Tag};
 use workload::{Pacing, Source};
 

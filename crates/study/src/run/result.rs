@@ -1,8 +1,8 @@
 //! What a run came to.
 
+use base::io::IoKind;
+use base::units::{Bytes, Rate, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
-use flash::io::IoKind;
-use flash::units::{Bytes, Rate, Sectors, Span, Time};
 use ssd::{Completion, Counters, QueueId, Status};
 use workload::Pacing;
 

@@ -1,7 +1,7 @@
 //! The runner against a disk whose numbers follow from a formula.
 
-use flash::io::IoKind;
-use flash::units::Lba;
+use base::io::IoKind;
+use base::units::Lba;
 use testkit::{Bug, FixedDrive, List};
 use workload::Arrival;
 use workload::generate::{Generator, GeneratorSpec};

@@ -2,8 +2,8 @@
 
 use std::io::Cursor;
 
+use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec};
 
 use super::*;
@@ -55,7 +55,7 @@ fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
     let mut oracle = Oracle::blank(Sectors::new(1));
     Payload::<Stamp>::begin(&mut oracle, drive.past());
     for start in (0..drive.capacity().get()).step_by(4) {
-        let io = flash::io::Io { kind: flash::io::IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
+        let io = base::io::Io { kind: base::io::IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
         drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
         let mut completions: Vec<Completion<Stamp>> = Vec::new();
         drive.drain(&mut completions);
@@ -130,7 +130,7 @@ fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
     assert!(fast.to_string().contains("ftl.kind is bast in the snapshot and fast in this device"), "{fast}");
     let log = loaded::<()>(&bytes, &of(&|spec| spec.ftl.log.blocks = 7)).expect_err("other log blocks");
     assert!(log.to_string().contains("ftl.log.blocks is 8 in the snapshot and 7 in this device"), "{log}");
-    let fewer = of(&|spec| spec.ftl.over_provisioning = flash::units::Ratio::new(0.7));
+    let fewer = of(&|spec| spec.ftl.over_provisioning = base::units::Ratio::new(0.7));
     let fewer = loaded::<()>(&bytes, &fewer).expect_err("another capacity").to_string();
     assert!(fewer.contains("sectors the host sees is ") && fewer.matches(" in the snapshot").count() == 1, "{fewer}");
     let other = of(&|spec| {

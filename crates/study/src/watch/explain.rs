@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use base::io::IoKind;
+use base::units::{Span, Time};
 use flash::backend::{Cause, Resource};
-use flash::io::IoKind;
-use flash::units::{Span, Time};
 use serde::Serialize;
 use ssd::Tag;
 

@@ -7,9 +7,9 @@
 
 use std::num::NonZeroU32;
 
+use base::io::Io;
+use base::units::{Span, Time};
 use flash::backend::{Cause, Moment, Phase, Primitive, RequestStep, Resource, Stop};
-use flash::io::Io;
-use flash::units::{Span, Time};
 use ssd::Tag;
 
 use super::sums::Sums;
@@ -458,7 +458,7 @@ fn legs(of: &Began, stops: &mut Stops, end: Time, turns: &Recent) -> Vec<Leg> {
         fill(&mut legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
-    let rest = if stops.path.is_empty() && of.io.kind != flash::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
+    let rest = if stops.path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
     gap(&mut legs, (now, stops.served), rest, turns, &mut stops.behind);
     fill(&mut legs, stops.served, end, Part::Link, None);
     legs

@@ -22,7 +22,7 @@ pub fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
             Resource::Channel(number) => (false, number),
             Resource::Array(number) => (true, number),
         };
-        let since = |time: flash::units::Time| Number(time.saturating_since(timeline.start()).as_us_f64());
+        let since = |time: base::units::Time| Number(time.saturating_since(timeline.start()).as_us_f64());
         let request = slice.about.request.map_or_else(String::new, |tag| format!(", request {tag}"));
         lanes.entry(key).or_default().push(LaneSlice {
             from: since(slice.from),

@@ -6,8 +6,8 @@
 
 use std::io::{self, Write};
 
+use base::units::{Span, Time};
 use flash::backend::{Level, Primitive, Resource};
-use flash::units::{Span, Time};
 use serde_json::{Value, json};
 
 use super::timeline::{Slice, Timeline};

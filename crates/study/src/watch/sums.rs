@@ -4,9 +4,9 @@
 //! Requests of nearly the same latency are added up. A band that ends among them takes its share of their sums, so its
 //! number of requests is exact, its parts add up to its latency, and both are off by less than the width of a bin.
 
+use base::io::IoKind;
+use base::units::Span;
 use flash::backend::Cause;
-use flash::io::IoKind;
-use flash::units::Span;
 
 use super::journey::{Journey, Part};
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use flash::backend::{Cause, Resource};
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors, Span, Time};
 use ssd::{Precondition, Resolved, Spec, Ssd};
 use testkit::{List, conformance, requests};
 use workload::{Arrival, Pacing};

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use base::units::{Lpn, Psn, Span, SuperblockId, Time};
 use flash::backend::{Cause, Level, Moment, Op, Phase, Primitive, Resource};
-use flash::units::{Lpn, Psn, Span, SuperblockId, Time};
 use ssd::Tag;
 
 use super::perfetto;

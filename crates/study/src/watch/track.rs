@@ -2,8 +2,8 @@
 
 use std::num::NonZeroU32;
 
-use flash::io::Io;
-use flash::units::Time;
+use base::io::Io;
+use base::units::Time;
 use ssd::Tag;
 
 /// A request that the device works on.

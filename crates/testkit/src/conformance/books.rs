@@ -1,9 +1,9 @@
 //! Books: what is counted twice, in two places, comes out the same, in units, bytes, commands and time, each by
 //! its cause.
 
+use base::io::Io;
+use base::units::Span;
 use flash::backend::{Cause, Op, Tally};
-use flash::io::Io;
-use flash::units::Span;
 use ssd::{Counters, Drive, FlushPolicy, HybridCounters, MappingSpec};
 
 use super::{Trial, Work, script};
@@ -159,7 +159,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             MappingSpec::Pages => counters.die_busy.iter().copied().max().unwrap_or_default(),
         };
         let all = sum(&second.die_busy) + sum(&second.channel_busy) + large;
-        assert!(all <= counters.at - flash::units::Time::ZERO, "two things worked at once");
+        assert!(all <= counters.at - base::units::Time::ZERO, "two things worked at once");
     }
     let timing = &trial.resolved.backend.timing;
     for (op, cause, tally) in counters.flash.rows().filter(|(_, cause, _)| *cause != Cause::Pad) {
@@ -188,7 +188,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         assert!(hybrid.slc_mode_pages > 0, "density control had nothing to do");
         assert_eq!(programs.array, others + times.program * hybrid.slc_mode_pages, "programs in either mode");
     }
-    let elapsed = counters.at - flash::units::Time::ZERO;
+    let elapsed = counters.at - base::units::Time::ZERO;
     let map = counters.map.iter().flat_map(|map| &map.busy);
     let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.unit_busy).chain(map);
     let busy = busy.chain([&counters.processor_busy]);

@@ -1,7 +1,7 @@
 //! Faults: every single one of the first programs, and of the first erases, fails in a run of its own. Another
 //! fails a little later, and the power goes in between, with torn pages beside the failed ones. Nothing is lost.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 use flash::nand::Faults;
 
 use super::{Trial, Work, script};

@@ -6,8 +6,8 @@
 //! media. What was durable is there and whole, nothing older reappears, and nothing of another sector. Then the
 //! copy lives on: it is written to, its power goes again, and everything is checked once more.
 
+use base::engine::Rng;
 use flash::backend::Op;
-use flash::engine::Rng;
 use ssd::Drive;
 
 use super::{Trial, Work, script};

@@ -4,9 +4,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use flash::engine::Rng;
+use base::engine::Rng;
+use base::units::{Bytes, Ratio, SECTOR};
 use flash::nand::{FaultSpec, Stamp};
-use flash::units::{Bytes, Ratio, SECTOR};
 use ssd::{Precondition, Resolved, Ssd};
 
 use super::{Trial, Work, message_of, script};

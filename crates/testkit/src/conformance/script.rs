@@ -1,7 +1,7 @@
 //! What the host of a check does: a fixed list of requests, each with the events that pass before the next.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
 
 use crate::{Host, requests};
 

@@ -3,9 +3,9 @@
 mod chang;
 mod hydra;
 
+use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
-use flash::units::{Bytes, Ratio};
 use ssd::{
     Allocation, BufferPolicy, BufferSpec, Digits, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec,
     PlacementSpec, Spec, Striping, VictimSpec, WearSpec,
@@ -333,7 +333,7 @@ impl Book {
         self.add("requests chopped into units, buffer that fills up", |spec| {
             (spec.host.chop, spec.buffer) = (Some(Bytes::new(1024)), Some(buffer(8, 1.0, 1.0)));
         });
-        self.add("a link", |spec| spec.host.link.rate = Some(flash::units::Rate::new(50_000_000)));
+        self.add("a link", |spec| spec.host.link.rate = Some(base::units::Rate::new(50_000_000)));
     }
 }
 

@@ -1,9 +1,9 @@
 //! Wear: where static wear levelling is on, no block lags behind the others of its pool by more than the setting
 //! promises, even if most of the drive is never written again.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 use ssd::{Drive, WearSpec};
 
 use super::{Trial, Work};

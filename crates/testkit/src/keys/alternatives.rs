@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use flash::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
 use serde_json::{Map, Value, json};
 
 use super::walk::Schema;

@@ -1,9 +1,9 @@
 //! Small devices of every family, and workloads on which a key has the chance to make a difference.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::FaultSpec;
-use flash::units::{Lba, Sectors, Span, Time};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
 
 use crate::requests;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use flash::units::{Span, Time};
+use base::units::{Span, Time};
 
 use super::Shape;
 

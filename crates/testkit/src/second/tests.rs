@@ -1,6 +1,6 @@
 //! The second model against Dirik and Jacob's numbers, and how much a small difference in it shows.
 
-use flash::units::{Lba, Sectors};
+use base::units::{Lba, Sectors};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! From jobs to stages: which run together, with which queue, and for how long.
 
-use flash::units::{Ratio, Span};
+use base::units::{Ratio, Span};
 
 use super::Note;
 use super::file::{Job, Setting};

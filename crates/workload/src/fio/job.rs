@@ -1,6 +1,6 @@
 //! One job: its options as streams of requests.
 
-use flash::units::{Bytes, Ratio, SECTOR, Span};
+use base::units::{Bytes, Ratio, SECTOR, Span};
 
 use super::Note;
 use super::convert::note;

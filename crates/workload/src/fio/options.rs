@@ -346,7 +346,7 @@ pub(super) fn class(key: &str) -> Class {
 
 /// The honoured option that was probably meant.
 pub(super) fn nearest(key: &str) -> Option<&'static str> {
-    flash::suggest::nearest(key, HONOURED)
+    base::suggest::nearest(key, HONOURED)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Job files as a whole.
 
-use flash::io::IoKind;
-use flash::units::{Bytes, Ratio, Sectors, Span};
+use base::io::IoKind;
+use base::units::{Bytes, Ratio, Sectors, Span};
 
 use super::{FioFile, parse};
 use crate::generate::{

@@ -1,6 +1,6 @@
 //! Values as fio writes them.
 
-use flash::units::Span;
+use base::units::Span;
 
 /// Prefixes of sizes, with their power of the base.
 const PREFIXES: [(char, u32); 5] = [('k', 1), ('m', 2), ('g', 3), ('t', 4), ('p', 5)];

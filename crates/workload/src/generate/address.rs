@@ -3,8 +3,8 @@
 //! Patterns choose a unit of the region; every unit is `align` long. A request may be longer than
 //! its unit: one that would cross the end of the region is moved back until it ends there.
 
-use flash::engine::Rng;
-use flash::units::Lba;
+use base::engine::Rng;
+use base::units::Lba;
 use libm::{floor, log, pow};
 
 use super::permute::Permutation;

@@ -1,7 +1,7 @@
 //! When requests arrive.
 
-use flash::engine::Rng;
-use flash::units::{Span, Time};
+use base::engine::Rng;
+use base::units::{Span, Time};
 use libm::{exp, floor, log};
 
 /// How arrivals are spaced; spans in picoseconds.

@@ -1,15 +1,15 @@
 //! A described workload as a source of requests.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Sectors, Span, Time};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Sectors, Span, Time};
 
 use super::arrivals::{Arrivals, Process};
 use super::resolve;
 use super::spec::GeneratorSpec;
 use super::stream::{Left, Stream};
 use crate::{Arrival, Pacing, Source, SourceError};
-use flash::fault::Fault;
+use base::fault::Fault;
 
 /// A source of made-up requests: the same description, capacity and seed give the same requests on
 /// every machine. It allocates nothing while it runs.

@@ -4,7 +4,7 @@
 //! (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002): less than two rounds
 //! of walking on average.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 const ROUNDS: usize = 6;
 

@@ -1,8 +1,8 @@
 //! From a description to a generator: every value is checked against every other and the device,
 //! and all faults are reported at once.
 
-use flash::engine::Rng;
-use flash::units::{Bytes, Ratio, SECTOR, Sectors, Time};
+use base::engine::Rng;
+use base::units::{Bytes, Ratio, SECTOR, Sectors, Time};
 
 use super::address::{Addresses, Pattern, Units, Zone};
 use super::arrivals::{Arrivals, Process, mean_burst};
@@ -14,7 +14,7 @@ use super::spec::{AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, Sequential
 use super::stream::{Continue, Flushes, Kinds, Left, Runs, Stream};
 use super::zipf::Zipf;
 use crate::fault::Faults;
-use flash::fault::Fault;
+use base::fault::Fault;
 
 /// Sequences of a stream at most: each is kept apart.
 const MOST_SEQUENCES: u32 = 1 << 20;
@@ -32,7 +32,7 @@ impl GeneratorSpec {
 /// Builds the generator, or says everything that is wrong with its description.
 pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> Result<Generator, Vec<Fault>> {
     let mut faults = Faults::default();
-    if let Some((message, remedy)) = flash::fault::wrong_name(&spec.name) {
+    if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
         faults.add("name", message, remedy);
     }
     let process = arrivals(&spec.arrivals, &mut faults);
@@ -40,7 +40,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
         requests: positive("requests", spec.requests, &mut faults),
         sectors: limit("total", spec.total, capacity.get(), &mut faults),
     };
-    if spec.duration.is_some_and(flash::units::Span::is_zero) {
+    if spec.duration.is_some_and(base::units::Span::is_zero) {
         faults.add("duration", "a workload of no duration", "write a time above zero, or leave it out");
     }
     if spec.streams.is_empty() {

@@ -1,6 +1,6 @@
 //! How large a request is: a histogram of sizes and ranges of sizes.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 /// One bar: `min + k * step` sectors for k in 0..count, every k as likely.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,11 @@
 //! The description of a workload as it stands in a TOML file.
 
-use flash::units::{Bytes, Ratio, Span};
+use base::units::{Bytes, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::quantity::{Amount, RequestRate, SizeRange};
-use flash::fault::Fault;
+use base::fault::Fault;
 
 /// A workload that is made up rather than recorded: one or more streams of requests, and when they
 /// arrive.

@@ -1,8 +1,8 @@
 //! One stream of requests: its kinds, sizes, addresses, runs and flushes.
 
-use flash::engine::Rng;
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors};
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 
 use super::address::Addresses;
 use super::sizes::Sizes;

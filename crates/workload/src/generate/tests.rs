@@ -1,9 +1,9 @@
 //! The generators as a whole: every workload of the repository, every fault, no request astray.
 
-use flash::engine::EventHash;
-use flash::fault::Fault;
-use flash::io::{Io, IoKind};
-use flash::units::{Sectors, Time};
+use base::engine::EventHash;
+use base::fault::Fault;
+use base::io::{Io, IoKind};
+use base::units::{Sectors, Time};
 use proptest::prelude::*;
 
 use super::{Generator, GeneratorSpec, builtin};

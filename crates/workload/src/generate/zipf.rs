@@ -5,7 +5,7 @@
 //! above zero, one included, and needs no table and no sum over the ranks, so that a drive of a
 //! billion units is ready at once.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 use libm::{exp, expm1, log, log1p};
 
 /// Draws rank k of 0..n with probability proportional to (k + 1)^-theta.

@@ -244,11 +244,11 @@ mod tests {
         let members: [(&str, &[u8]); 2] = [("first.csv", FIRST), ("b/second.csv", &damaged)];
         assert_eq!(read(&tar_of(&members), &limited).unwrap().arrivals.len(), 4);
         // A request that does not fit is named by its member, too, and so is one that comes too late.
-        let small = TraceOptions { capacity: Some(flash::units::Sectors::new(3)), ..overlaid() };
+        let small = TraceOptions { capacity: Some(base::units::Sectors::new(3)), ..overlaid() };
         let text = read(&tar_of(&[("first.csv", FIRST), ("second.csv", SECOND)]), &small).unwrap_err().to_string();
         assert!(text.contains(":second.csv:2: ") && text.contains("beyond the capacity"), "{text}");
         let late = [FIRST, b"1,a,0,Read,0,512,1\n"].concat();
-        let strict = TraceOptions { tolerance: flash::units::Span::from_ns(1), ..overlaid() };
+        let strict = TraceOptions { tolerance: base::units::Span::from_ns(1), ..overlaid() };
         let text = read(&tar_of(&[("s.csv", SECOND), ("l.csv", &late)]), &strict).unwrap_err().to_string();
         assert!(text.contains(":l.csv:3: the time goes back"), "{text}");
     }

@@ -10,7 +10,7 @@
 //! with the seconds cut to 32 bits: 1266874889.x. They are put right. As blkparse also sorts them to the
 //! end, one that then comes later than the tolerance takes the time of the event before it in the file.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

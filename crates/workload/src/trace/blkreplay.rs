@@ -4,7 +4,7 @@
 //! names): all that stands before the first line of four fields is header. Seconds, sectors, and an operation whose first
 //! letter is R or W; `RA` is read-ahead and a read like any other.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::Head;
 use super::record::{Context, Record, Skip};

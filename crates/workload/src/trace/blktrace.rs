@@ -7,7 +7,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::Head;
 use super::input::Input;

@@ -61,7 +61,7 @@ impl LineFormat for CloudPhysics {
 mod tests {
     use super::super::Format;
     use super::super::testing::{fault, read};
-    use flash::io::IoKind;
+    use base::io::IoKind;
 
     #[test]
     fn opcodes_are_scsi_in_hexadecimal() {

@@ -114,7 +114,7 @@ type Group<'a, 'f> = SerializedRowGroupWriter<'a, Sealer<BufWriter<&'f File>>>;
 
 /// Writes the columns in the order of the schema.
 fn write_group(group: &mut Group<'_, '_>, rows: &[Timed], names: &[ByteArray]) -> Result<(), ParquetError> {
-    let kinds = flash::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
+    let kinds = base::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
     numbers(group, rows.iter().map(|row| row.at.as_ps()).collect())?;
     texts(group, rows.iter().map(|row| kinds[row.io.kind as usize].clone()).collect())?;
     numbers(group, rows.iter().map(|row| row.io.start.get()).collect())?;

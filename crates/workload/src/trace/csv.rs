@@ -4,7 +4,7 @@
 //! `0x`. An operation is a read if it begins with R, a write with W, a discard with D, T or U (unmap), a flush with F or S
 //! (sync), in either case of letters, unless the description gives the words.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::columns::{Columns, Delimiter, Place};
 use super::format::Head;

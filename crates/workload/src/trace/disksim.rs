@@ -9,7 +9,7 @@
 //! alike. It is told (see [`super::guess`]), and `--time-unit` and `--size-unit` name other units. Flags above bit
 //! 0 are DiskSim's hints and not used. Each device is a volume.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Sectors};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 
 use super::record::TraceStats;
 

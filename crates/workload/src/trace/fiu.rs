@@ -4,7 +4,7 @@
 //! block; some files have none) from the right, then the numbers of the device, the operation, the size and the sector.
 //! Major and minor number together (`6,0`) name the volume, as blkparse has it.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

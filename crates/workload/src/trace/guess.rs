@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use flash::units::Span;
+use base::units::Span;
 use serde::{Serialize, Serializer};
 
 use super::format::Format;

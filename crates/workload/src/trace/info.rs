@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use flash::io::{Io, IoKind};
+use base::io::{Io, IoKind};
 use serde::Serialize;
 
 use super::guess::{self, Doubt, SizeReading, TimeReading};
@@ -356,8 +356,8 @@ mod tests {
                 let kind = if write { IoKind::Write } else { IoKind::Read };
                 let io = Io {
                     kind,
-                    start: flash::units::Lba::new(start),
-                    sectors: flash::units::Sectors::new(sectors),
+                    start: base::units::Lba::new(start),
+                    sectors: base::units::Sectors::new(sectors),
                 };
                 let again = touched.add(volume, &io, usize::from(write));
                 let set = &mut sets[usize::from(write)];

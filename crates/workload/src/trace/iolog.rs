@@ -4,7 +4,7 @@
 //! version 3 is replayed by its times. `sync`, `datasync` and `sync_file_range` are flushes, `trim` is a
 //! discard, and `add`, `open` and `close` are passed over. Each file is a volume.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::Head;
 use super::record::{Context, Record, Skip};

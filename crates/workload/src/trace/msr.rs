@@ -3,7 +3,7 @@
 //! Times are Windows file times, 100 ns each. Host and disk together (`hm,0`) name the volume. The
 //! response time, in the same unit, is that of the disks of 2007 and not used.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

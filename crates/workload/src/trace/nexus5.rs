@@ -5,7 +5,7 @@
 //! which [`TraceOptions::gap_limit`] takes out. A request that arrived before the clock was set and was
 //! inserted after it takes the time of its insertion, which is on the same clock as its neighbours'.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use flash::units::Span;
+use base::units::Span;
 
 use super::record::{Context, Record, Records};
 use crate::SourceError;
@@ -122,7 +122,7 @@ impl Ordered {
 mod tests {
     use super::super::volume::Volumes;
     use super::*;
-    use flash::io::IoKind;
+    use base::io::IoKind;
     use proptest::prelude::*;
 
     struct List(std::vec::IntoIter<i128>, u64);

@@ -14,7 +14,7 @@
 
 use std::fs::File;
 
-use flash::io::IoKind;
+use base::io::IoKind;
 use parquet::basic::{LogicalType, Type as PhysicalType};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use flash::io::Io;
-use flash::units::{Lba, Sectors, Time};
+use base::io::Io;
+use base::units::{Lba, Sectors, Time};
 
 use super::order::Ordered;
 use super::record::{Context, Record};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use flash::io::IoKind;
-use flash::units::Span;
+use base::io::IoKind;
+use base::units::Span;
 use serde::Serialize;
 
 use super::guess::Doubt;

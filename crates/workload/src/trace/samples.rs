@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use flash::units::Span;
+use base::units::Span;
 
 use super::{Doubt, Event, ExtentRule, Format, NamedUnits, SizeUnit, TraceInfo, TraceOptions, info, open};
 use crate::{Pacing, Source};
@@ -130,7 +130,7 @@ fn every_sample_is_a_source_once_it_is_compacted() {
     for sample in SAMPLES {
         let options = TraceOptions { extent: ExtentRule::Compact, ..options(sample) };
         let mut source = open(&folder.join(sample.path), &options).unwrap();
-        let (mut arrivals, mut last) = (0, flash::units::Time::ZERO);
+        let (mut arrivals, mut last) = (0, base::units::Time::ZERO);
         while let Some(arrival) = source.next().unwrap() {
             arrivals += 1;
             assert!(arrival.at >= last, "{}: {} after {last}", sample.path, arrival.at);

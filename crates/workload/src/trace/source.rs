@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use flash::io::{Io, IoKind};
-use flash::units::{Lba, Time};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Time};
 
 use super::extent::{Misfit, Placer};
 use super::guess::Doubt;

@@ -2,7 +2,7 @@
 //!
 //! Each application storage unit is a volume. Fields after the fifth are ignored, as the specification asks.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

@@ -2,7 +2,7 @@
 //!
 //! The response may be missing; it is not used. Each LUN is a volume.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

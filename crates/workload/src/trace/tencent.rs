@@ -2,7 +2,7 @@
 //!
 //! Stamps are whole seconds: requests of one second arrive at once, in the order of the file.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};

@@ -1,7 +1,7 @@
 //! The reader as a whole: bad input, shape, volumes.
 
-use flash::io::Io;
-use flash::units::{Ratio, Sectors, Span};
+use base::io::Io;
+use base::units::{Ratio, Sectors, Span};
 use proptest::prelude::*;
 
 use super::testing::file;

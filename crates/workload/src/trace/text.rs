@@ -115,7 +115,7 @@ impl<F: LineFormat> Records for Text<F> {
                 Ok(Parsed::FlushThen(mut record)) => {
                     record.line = self.input.count();
                     self.pending = Some(record);
-                    return Ok(Some(Record { kind: flash::io::IoKind::Flush, start: 0, sectors: 0, ..record }));
+                    return Ok(Some(Record { kind: base::io::IoKind::Flush, start: 0, sectors: 0, ..record }));
                 }
                 Ok(Parsed::Skip(skip)) => context.stats.pass_over(skip),
                 Err(fault) => {

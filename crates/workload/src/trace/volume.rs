@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use flash::units::{Bytes, Exact, Lba, ParseUnitError, Sectors};
+use base::units::{Bytes, Exact, Lba, ParseUnitError, Sectors};
 
 use crate::SourceError;
 

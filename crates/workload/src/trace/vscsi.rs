@@ -5,7 +5,7 @@
 //! time u64, response u64. The high byte of the version field is the version. Commands other than the
 //! READ and WRITE of SCSI are passed over.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::format::Head;
 use super::input::Input;

@@ -6,7 +6,7 @@
 //! columns, decimal points and commas between thousands (in quotes). Offsets are hexadecimal. Rows come in the order of
 //! the table, which need not be that of time.
 
-use flash::io::IoKind;
+use base::io::IoKind;
 
 use super::csv::fields;
 use super::format::Head;

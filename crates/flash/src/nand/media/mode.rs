@@ -25,7 +25,7 @@ impl Mode {
 mod tests {
     use super::Mode;
     use crate::nand::{FaultSpec, Faults, Geometry, Media, Spare, Stream, Target};
-    use crate::units::{Lpn, SuperblockId};
+    use base::units::{Lpn, SuperblockId};
 
     const BLOCK: SuperblockId = SuperblockId::new(2);
 

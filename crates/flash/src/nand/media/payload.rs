@@ -5,7 +5,7 @@
 //! a snapshot of it holds none.
 
 use crate::nand::{Geometry, Sector, Spare};
-use crate::units::{BlockId, Lba, Psn, SuperblockId};
+use base::units::{BlockId, Lba, Psn, SuperblockId};
 
 use super::Media;
 
@@ -92,7 +92,7 @@ impl<S: Sector> Media<S> {
 mod tests {
     use super::*;
     use crate::nand::{FaultSpec, Faults, Mode, Stamp, Stream, Target};
-    use crate::units::Lpn;
+    use base::units::Lpn;
 
     #[test]
     fn what_preconditioning_writes_takes_no_memory_and_other_content_does() {

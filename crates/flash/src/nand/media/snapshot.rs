@@ -378,7 +378,7 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
 mod tests {
     use super::*;
     use crate::nand::{FaultSpec, Spare, Stamp, Target};
-    use crate::units::{Lba, Lpn, Psn, SuperblockId};
+    use base::units::{Lba, Lpn, Psn, SuperblockId};
 
     fn geometry(blocks: u32) -> Geometry {
         Geometry::new(1, 1, 1, 2, 2, blocks, 6, 2, 2).expect("a small array")

@@ -98,7 +98,7 @@ impl Spares {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Lpn;
+    use base::units::Lpn;
     use proptest::prelude::*;
 
     fn spares(sectors: u32) -> Spares {

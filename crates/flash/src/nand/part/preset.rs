@@ -40,7 +40,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::{Bytes, Energy, Rate, Span};
+    use base::units::{Bytes, Energy, Rate, Span};
 
     fn part(name: &str) -> Part {
         Part::preset(name).unwrap_or_else(|| panic!("no preset {name}"))

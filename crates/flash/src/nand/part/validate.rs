@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::units::Bytes;
+use base::units::Bytes;
 
 use super::Part;
 
@@ -235,7 +235,7 @@ impl Part {
 mod tests {
     use super::*;
     use crate::nand::part::Cell;
-    use crate::units::{Ratio, Span};
+    use base::units::{Ratio, Span};
 
     fn faults(change: impl FnOnce(&mut Part)) -> Vec<PartError> {
         let mut part = Part::preset("kioxia-wd-128l-tlc").expect("a preset");

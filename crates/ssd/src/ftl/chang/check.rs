@@ -1,7 +1,7 @@
 //! What must hold between two events.
 
+use base::units::{Psn, SuperblockId};
 use flash::nand::{Media, Mode, Sector, Spare};
-use flash::units::{Psn, SuperblockId};
 
 use super::ChangFtl;
 use super::blocks::NONE;

@@ -6,10 +6,10 @@
 //! closed, all go to the MLC flash; and so do they while the throttle is active (Sec. 3.4), because copies would wear the
 //! SLC flash that it is to spare.
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::{Lpn, Psn};
 
 use super::blocks::NONE;
 use super::pages::Due;

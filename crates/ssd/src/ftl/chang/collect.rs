@@ -5,10 +5,10 @@
 //! same, or what differs is found in the SLC flash again: a collection takes along what that has of the pages, as a
 //! [fold](super::fold) does.
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::gather::Gatherer;
 use super::mapping::{Mapping, Place};

@@ -2,9 +2,9 @@
 
 use std::ops::Sub;
 
+use base::units::{Bytes, SECTOR, Span};
 use flash::backend::Timing;
 use flash::nand::Geometry;
-use flash::units::{Bytes, SECTOR, Span};
 
 use super::model::{PageTimes, WriteCost};
 

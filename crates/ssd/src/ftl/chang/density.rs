@@ -10,9 +10,9 @@
 
 use std::collections::VecDeque;
 
-use flash::fault::Fault;
+use base::fault::Fault;
+use base::units::{Bytes, Span};
 use flash::nand::Geometry;
-use flash::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -7,10 +7,10 @@
 //! A fold takes along what the SLC flash has of the pages (Sec. 3.6). The copy still has the version of the MLC page: if
 //! the power goes before the SLC block is erased, the sector is found there again, with the same content.
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Mode, Sector, Spare, Stream, Target};
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::blocks::NONE;
 use super::density::Change;

@@ -4,10 +4,10 @@
 //! The list that has read them is kept until they have been used. A slot of it names its sector, and by `at` the page or
 //! unit that it is for.
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::engine::Handle;
 use flash::nand::Sector;
-use flash::units::{Lpn, Psn};
 
 use super::ChangFtl;
 use super::slc::Slc;
@@ -16,7 +16,7 @@ use crate::ftl::{Flash, Owner};
 /// Puts a list of reads together, a command for each page.
 pub(super) struct Gatherer {
     list: Option<Handle<List>>,
-    last: Option<(flash::units::Ppn, Handle<flash::backend::Command>)>,
+    last: Option<(base::units::Ppn, Handle<flash::backend::Command>)>,
 }
 
 impl Gatherer {

@@ -3,7 +3,7 @@
 //! Blocks follow each other by their number, and the first follows the last. Data goes to the head; the tail is erased
 //! when more than k blocks are between them, and so all wear alike.
 
-use flash::units::SuperblockId;
+use base::units::SuperblockId;
 
 /// Head, tail and what is between them.
 #[derive(Clone, Debug)]

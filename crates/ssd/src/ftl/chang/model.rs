@@ -1,6 +1,6 @@
 //! What a write costs, in closed form (Chang, Sec. 4.1).
 
-use flash::units::Span;
+use base::units::Span;
 
 /// Times and pages per block of one kind of flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

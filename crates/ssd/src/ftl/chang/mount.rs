@@ -6,8 +6,8 @@
 //! a page there has taken along every sector that was older, and those with its own version have its content, or were
 //! written to the SLC flash after it.
 
+use base::units::{Psn, Span, SuperblockId};
 use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
-use flash::units::{Psn, Span, SuperblockId};
 
 use super::blocks::{Block, Blocks, NONE};
 use super::cache::MapCache;

@@ -4,10 +4,10 @@
 //! host nor the SLC flash brings are read first. Before a page is written the controller must know its logical block's
 //! chain: if the mapping cache does not, the pages of the chain are looked at (Chang, Sec. 3.5 and 4.1).
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::blocks::NONE;
 use super::gather::Gatherer;

@@ -1,9 +1,9 @@
 //! Reads: what the SLC flash has of a unit comes from there, the rest from the MLC flash (Chang, Sec. 3.5).
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::Sector;
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::blocks::NONE;
 use super::gather::Gatherer;

@@ -1,7 +1,7 @@
 //! The SLC side: what the filter, the throttle, the table and the log are together (Chang, Sec. 3.2 to 3.4).
 
+use base::units::SuperblockId;
 use flash::nand::Geometry;
-use flash::units::SuperblockId;
 
 use super::filter::Filter;
 use super::log::CircularLog;
@@ -175,6 +175,6 @@ impl Slc {
 
     /// The block of a slot.
     pub(super) fn block_of(&self, place: u32) -> SuperblockId {
-        self.geometry.locate(flash::units::Psn::new(place)).0
+        self.geometry.locate(base::units::Psn::new(place)).0
     }
 }

@@ -1,9 +1,9 @@
 //! Small writes: they are appended to the SLC log, page by page (Chang, Sec. 3.3).
 
+use base::engine::Handle;
+use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::Lpn;
 
 use super::{ChangFtl, Step, Work};
 use crate::ftl::{Flash, Owners, Unit};

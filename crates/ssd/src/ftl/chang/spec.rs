@@ -1,8 +1,8 @@
 //! The parameters of the hybrid disk's FTL: `[ftl.chang]`.
 
-use flash::fault::Fault;
+use base::fault::Fault;
+use base::units::{Bytes, Ratio};
 use flash::nand::Geometry;
-use flash::units::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +83,7 @@ const MOST_PROBES: u32 = 1024;
 
 /// The data of a block.
 pub(super) fn block(geometry: &Geometry) -> Bytes {
-    flash::units::SECTOR * (u64::from(geometry.superblock_slots()) * u64::from(geometry.sectors))
+    base::units::SECTOR * (u64::from(geometry.superblock_slots()) * u64::from(geometry.sectors))
 }
 
 /// Spare blocks that no log block is made of: one for the data block of a fold, and two in its place if it fails.

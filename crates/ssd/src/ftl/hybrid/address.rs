@@ -1,6 +1,6 @@
 //! Logical blocks: which one a page belongs to, and where in it.
 
-use flash::units::{Divisor, Lpn};
+use base::units::{Divisor, Lpn};
 
 /// A logical block.
 pub(super) type Lbn = u32;

@@ -6,9 +6,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use base::units::{DieId, SuperblockId};
 use flash::backend::Units;
 use flash::nand::Geometry;
-use flash::units::{DieId, SuperblockId};
 
 use super::spec::Allocation;
 

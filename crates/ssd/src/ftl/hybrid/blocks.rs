@@ -1,8 +1,8 @@
 //! The life of a block: taken, programmed, given up, erased or retired.
 
+use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
-use flash::units::SuperblockId;
 
 use super::logs::LogId;
 use super::{HybridFtl, Kind};

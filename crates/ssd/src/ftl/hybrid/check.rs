@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Sector, Spare};
-use flash::units::{Lpn, SuperblockId};
 
 use super::HybridFtl;
 use super::blocks::State;

@@ -2,7 +2,7 @@
 
 use std::ops::Sub;
 
-use flash::units::Span;
+use base::units::Span;
 
 /// Merges since the power came, as they ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -45,7 +45,7 @@ pub(super) fn victim(logs: &Logs) -> Option<LogId> {
 
 #[cfg(test)]
 mod tests {
-    use flash::units::SuperblockId;
+    use base::units::SuperblockId;
 
     use super::*;
 

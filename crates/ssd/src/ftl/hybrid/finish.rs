@@ -1,7 +1,7 @@
 //! What the FTL learns when a list is done. Only here the map changes.
 
+use base::engine::Handle;
 use flash::backend::{List, Observer, Op};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare};
 
 use super::{HybridFtl, Kind};
@@ -91,7 +91,7 @@ impl HybridFtl {
     }
 
     /// A program failed: nothing more is written to its block, and it is retired when it has been merged.
-    pub(super) fn fail(&mut self, superblock: flash::units::SuperblockId) {
+    pub(super) fn fail(&mut self, superblock: base::units::SuperblockId) {
         let pages = self.pages;
         let block = self.block(superblock);
         block.failing = true;

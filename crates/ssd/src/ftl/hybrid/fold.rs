@@ -4,10 +4,10 @@
 //! another. A page that was read goes through the buffer to the program that waits for it, so lists of different
 //! controllers overlap (Sung, Sec. 4.4, Fig. 11 and 12).
 
+use base::engine::Handle;
+use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::{DieId, Psn, SuperblockId};
 
 use super::blocks::State;
 use super::merge::{Job, Phase};

@@ -1,8 +1,8 @@
 //! What the allocation method saves in a merge if nothing else is to be done (Sung, Sec. 4.4, Fig. 11 to 13): the bound
 //! that the thesis calls optimal, and that a run comes to as far as the controllers a merge wants are idle.
 
+use base::units::Span;
 use flash::backend::Timing;
-use flash::units::Span;
 
 /// Operations of a controller on single pages, with their transfers.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! The newest copies of the pages of one logical block that are in log blocks form a chain. So a page is looked up
 //! in as many steps as its logical block has pages in the log, and a merge finds all of them without a search.
 
+use base::engine::Handle;
+use base::units::SuperblockId;
 use flash::backend::Command;
-use flash::engine::Handle;
-use flash::units::SuperblockId;
 
 use super::address::Lbn;
 

@@ -1,8 +1,8 @@
 //! The memory of an FTL with log blocks.
 
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
 use flash::backend::List;
-use flash::engine::Handle;
-use flash::units::{Psn, SuperblockId};
 
 use super::HybridFtl;
 use super::address::Address;

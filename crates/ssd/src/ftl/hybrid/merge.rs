@@ -4,10 +4,10 @@
 //! partial merge). Otherwise the newest pages of a logical block are copied into a new block (full merge), and that
 //! again for each logical block that has pages in the log block (FAST).
 
+use base::engine::Handle;
+use base::units::SuperblockId;
 use flash::backend::{Cause, List, Observer, Op};
-use flash::engine::Handle;
 use flash::nand::Sector;
-use flash::units::SuperblockId;
 
 use super::address::Lbn;
 use super::logs::{LogId, Place};

@@ -6,8 +6,8 @@
 //! pages that count is it. What else holds a page that counts is a log block. So there may be more log blocks than
 //! there should be, until they have been merged.
 
+use base::units::{Psn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare};
-use flash::units::{Psn, SuperblockId};
 
 use super::HybridFtl;
 use super::address::Lbn;

@@ -1,8 +1,8 @@
 //! The parameters of a hybrid-mapped FTL: `[ftl.log]`.
 
-use flash::fault::Fault;
+use base::fault::Fault;
+use base::units::Bytes;
 use flash::nand::Geometry;
-use flash::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

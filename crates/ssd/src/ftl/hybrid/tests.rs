@@ -1,9 +1,9 @@
 //! The hybrid-mapped FTLs on devices of a few blocks: what each kind of merge takes and leaves behind.
 
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span};
 use flash::backend::{Cause, Op};
-use flash::io::{Io, IoKind};
 use flash::nand::Stamp;
-use flash::units::{Lba, Sectors, Span};
 
 use super::LogMerges;
 use crate::{Counters, Drive, QueueId, Request, Spec, Ssd};
@@ -234,7 +234,7 @@ fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
         }
         let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("sound"), 3);
         let pages = drive.capacity().get() / PAGE;
-        let mut rng = flash::engine::Rng::stream(5, "hybrid.modes");
+        let mut rng = base::engine::Rng::stream(5, "hybrid.modes");
         for _ in 0..600 {
             let (page, count) = (rng.below(pages - 4), 1 + rng.below(4));
             submit(&mut drive, IoKind::Write, page, count);
@@ -242,7 +242,7 @@ fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
             (0..8).for_each(|_| submit(&mut drive, IoKind::Read, rng.below(pages), 1));
             drive.drain(&mut Vec::new());
         }
-        (merges(&drive), (drive.now() - flash::units::Time::ZERO).as_us_f64())
+        (merges(&drive), (drive.now() - base::units::Time::ZERO).as_us_f64())
     };
     modes.into_iter().map(run).collect()
 }

@@ -1,8 +1,8 @@
 //! Host data on its way to flash.
 
+use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Observer, Slot};
 use flash::nand::{Sector, Stream, Target};
-use flash::units::SuperblockId;
 
 use super::address::Lbn;
 use super::logs::{LogId, Role};

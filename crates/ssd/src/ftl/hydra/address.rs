@@ -4,8 +4,8 @@
 //! paper calls a page on each of the buses is one *row* here: the mapping unit, and one slot. Consecutive sectors go
 //! to consecutive buses, and consecutive rows to consecutive dies of the superchip.
 
+use base::units::Lpn;
 use flash::nand::Geometry;
-use flash::units::Lpn;
 
 /// The shape of the drive in terms of superchips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

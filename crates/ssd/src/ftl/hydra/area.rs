@@ -5,10 +5,10 @@
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Media, Sector, Spare, Stream, Target};
-use flash::units::{Lpn, SuperblockId};
 
 use crate::ftl::{Flash, full_mask};
 

@@ -8,10 +8,10 @@
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Media, Sector, Spare, Stream, Target};
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::address::Layout;
 use super::journal::Areas;

@@ -8,10 +8,10 @@
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::SuperblockId;
 use flash::backend::{List, Observer};
-use flash::engine::Handle;
 use flash::nand::{Media, Sector};
-use flash::units::SuperblockId;
 
 use super::address::Layout;
 use super::area::{Area, Page};

@@ -7,10 +7,10 @@
 //! one erase for each merge either way. Each die has one command of a merge at a time; so merges of the same
 //! superchip, and host reads, get in between (Sec. 3.3.2, Fig. 7b).
 
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::{Psn, SuperblockId};
 
 use super::journal::Record;
 use super::superblocks::{NONE, State};

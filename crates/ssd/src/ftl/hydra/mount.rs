@@ -3,8 +3,8 @@
 //! Nothing else is read. What a merge had begun is in a superblock that nothing leads to, and is erased before it is
 //! used. Which blocks are bad is marked in themselves.
 
+use base::units::Span;
 use flash::nand::{Media, Sector, Spare};
-use flash::units::Span;
 
 use super::flush_log::FlushLog;
 use super::journal::{Areas, Found, Journal, Record};

@@ -5,8 +5,8 @@
 
 use std::collections::VecDeque;
 
+use base::units::SuperblockId;
 use flash::nand::{Geometry, Media, Sector};
-use flash::units::SuperblockId;
 
 use super::address::Layout;
 

@@ -1,6 +1,6 @@
 //! Any map unit, chosen by its description.
 
-use flash::units::{Bytes, Lpn, Psn, Time};
+use base::units::{Bytes, Lpn, Psn, Time};
 
 use super::cdftl::SecondLevel;
 use super::costs::Costs;

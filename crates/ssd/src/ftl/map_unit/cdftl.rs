@@ -4,7 +4,7 @@
 //! Blocks of the CMT are filled from the second level and written back to it. A page that leaves it dirty is
 //! stored as a whole, without being read before.
 
-use flash::units::Span;
+use base::units::Span;
 
 use super::cache::{Among, Cache};
 use super::costs::Costs;

@@ -1,8 +1,8 @@
 //! Which map unit a device has. A new one is a variant here and its lines in [`MapSpec::EVERY`], [`AnyUnit::new`]
 //! and `each!`.
 
-use flash::fault::Fault;
-use flash::units::{Bytes, Lpn, Psn, Span, Time};
+use base::fault::Fault;
+use base::units::{Bytes, Lpn, Psn, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

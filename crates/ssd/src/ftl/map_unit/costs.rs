@@ -7,7 +7,7 @@
 //! therefore inferred, such that the sums come to what the text says, at four ways and blocks of 64 bytes. A
 //! second-chance search is counted with two steps, its mean when every block of the set was referenced once.
 
-use flash::units::Span;
+use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

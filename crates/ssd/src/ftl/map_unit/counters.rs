@@ -1,6 +1,6 @@
 //! What a map unit counts.
 
-use flash::units::{Span, Time};
+use base::units::{Span, Time};
 
 /// What the parts of a map unit are to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

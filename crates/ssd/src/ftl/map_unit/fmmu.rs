@@ -5,7 +5,7 @@ mod aside;
 mod cmt;
 mod ctp;
 
-use flash::units::{Lpn, Psn, Time};
+use base::units::{Lpn, Psn, Time};
 
 use self::cmt::Cmt;
 use self::ctp::Ctp;

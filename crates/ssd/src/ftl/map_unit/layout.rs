@@ -1,7 +1,7 @@
 //! How the map is cut: units into blocks of a cache, blocks into translation pages; and what a question does to
 //! the entries of a block.
 
-use flash::units::{Lpn, Psn};
+use base::units::{Lpn, Psn};
 
 use super::{Answer, Ask, NOWHERE, SPAN};
 

@@ -1,6 +1,6 @@
 //! The memory of a map unit: its caches, what stands beside each block and set of them, and its buffers.
 
-use flash::units::Bytes;
+use base::units::Bytes;
 
 use super::MapSpec;
 use super::spec::ENTRY;

@@ -6,7 +6,7 @@
 
 mod core;
 
-use flash::units::{Lpn, Psn, Span, Time};
+use base::units::{Lpn, Psn, Span, Time};
 
 use self::core::Core;
 use super::costs::Costs;

@@ -1,7 +1,7 @@
 //! Map units as they are described in a file, and whether they can be built.
 
-use flash::fault::Fault;
-use flash::units::{Bytes, Ratio, Span};
+use base::fault::Fault;
+use base::units::{Bytes, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use flash::units::{Lpn, Psn, Span, Time};
+use base::units::{Lpn, Psn, Span, Time};
 
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};

@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use flash::units::{Lpn, Psn, Span, Time};
+use base::units::{Lpn, Psn, Span, Time};
 
 use super::choice::{entry, place};
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, Parts, SPAN, Ticket};
@@ -193,7 +193,7 @@ impl MapUnit for Uncached {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flash::units::Psn;
+    use base::units::Psn;
 
     #[test]
     fn one_processor_answers_what_has_been_loaded() {

@@ -1,8 +1,8 @@
 //! What goes on when the map unit answers.
 
+use base::units::{Lpn, Psn};
 use flash::backend::Observer;
 use flash::nand::Sector;
-use flash::units::{Lpn, Psn};
 
 use super::PageFtl;
 use super::asking::Question;

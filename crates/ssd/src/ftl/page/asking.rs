@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flash::engine::{EventQueue, Handle, Slab};
+use base::engine::{EventQueue, Handle, Slab};
+use base::units::{Lpn, Psn, Time};
 use flash::nand::{Media, Sector, Spare};
-use flash::units::{Lpn, Psn, Time};
 
 use super::map::Map;
 use crate::device::Event;

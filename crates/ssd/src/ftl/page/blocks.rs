@@ -1,7 +1,7 @@
 //! What the FTL knows of every superblock: its state, its valid units, who still needs it.
 
+use base::units::{Psn, SuperblockId};
 use flash::nand::Geometry;
-use flash::units::{Psn, SuperblockId};
 
 /// The life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What must hold between two events, whatever knows the map.
 
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{Media, Sector, Spare};
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::PageFtl;
 use super::asking::Settled;

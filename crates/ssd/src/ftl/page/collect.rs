@@ -4,10 +4,10 @@
 //! them and programs them. A victim is erased when its last unit has found its new place and nobody reads
 //! it any more. One free superblock is always left to copy into, so collection itself never runs dry.
 
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Op, Slot};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare, Stream, Target};
-use flash::units::{Psn, SuperblockId};
 
 use super::blocks::State;
 use super::mapping::Mapping;

@@ -1,9 +1,9 @@
 //! What the FTL learns when a list is done. Only here the map changes.
 
+use base::engine::Handle;
+use base::units::SuperblockId;
 use flash::backend::{Command, List, Observer, Op};
-use flash::engine::Handle;
 use flash::nand::{Sector, Spare};
-use flash::units::SuperblockId;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};

@@ -1,6 +1,6 @@
 //! The map from logical to physical: four bytes a unit.
 
-use flash::units::{Lpn, Psn};
+use base::units::{Lpn, Psn};
 
 use crate::ftl::map_unit::NOWHERE as UNMAPPED;
 

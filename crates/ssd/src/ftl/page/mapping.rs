@@ -4,9 +4,9 @@
 //! question and goes on in [`super::answer`]. Translation pages themselves are in a table in RAM in either case: the
 //! global translation directory.
 
+use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::{Observer, Slot};
 use flash::nand::{Sector, Spare};
-use flash::units::{Lpn, Psn, SuperblockId, Time};
 
 use super::PageFtl;
 use super::asking::{Asking, Question};

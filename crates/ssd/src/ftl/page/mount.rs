@@ -7,8 +7,8 @@
 //! Translation pages are found like everything else, but the spare areas are the truth: a page whose content is
 //! another is stale, and is written again before the map unit begins.
 
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
-use flash::units::{Lpn, Psn, SuperblockId};
 
 use super::PageFtl;
 use super::asking::Asking;

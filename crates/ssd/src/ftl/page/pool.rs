@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use base::engine::Handle;
+use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Command, List};
-use flash::engine::Handle;
 use flash::nand::{Geometry, Stream};
-use flash::units::{DieId, Psn, SuperblockId};
 
 use crate::ftl::Unit;
 

@@ -1,8 +1,8 @@
 //! Host reads.
 
+use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Observer, Slot};
 use flash::nand::Sector;
-use flash::units::{Lpn, Psn};
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl};

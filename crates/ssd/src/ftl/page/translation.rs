@@ -7,10 +7,10 @@
 //! translation pages to be stored, so room for translation pages must never wait for data to be collected. And its
 //! content is an image in the media.
 
+use base::engine::Handle;
+use base::units::{DieId, Lpn, Psn};
 use flash::backend::{Cause, Class, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Geometry, Sector};
-use flash::units::{DieId, Lpn, Psn};
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl, RESERVED};

@@ -1,8 +1,8 @@
 //! Static wear levelling: cold data is moved onto worn superblocks, so that fresh ones come into play.
 
+use base::units::SuperblockId;
 use flash::backend::{Cause, Observer};
 use flash::nand::{Media, Sector, Stream};
-use flash::units::SuperblockId;
 
 use super::PageFtl;
 use super::blocks::State;

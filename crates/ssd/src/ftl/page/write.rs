@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
+use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Command, Observer, Slot};
-use flash::engine::Handle;
 use flash::nand::{Sector, Stream, Target};
-use flash::units::SuperblockId;
 
 use super::blocks::State;
 use super::pool::{Assembly, Open};

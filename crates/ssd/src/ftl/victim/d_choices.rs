@@ -1,6 +1,6 @@
 //! d choices: nearly as good as greedy for small d, at a constant price.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 use super::{View, random};
 

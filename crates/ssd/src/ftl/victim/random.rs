@@ -1,6 +1,6 @@
 //! Random: the floor that every other policy has to beat.
 
-use flash::engine::Rng;
+use base::engine::Rng;
 
 use super::View;
 

@@ -1,6 +1,6 @@
 //! Faulty files, as people write them.
 
-use flash::units::{Bytes, Ratio, Span};
+use base::units::{Bytes, Ratio, Span};
 use schemars::JsonSchema;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! Several flows on one disk: what they get of it, and whether their results add up.
 
-use flash::io::IoKind;
-use flash::units::Span;
+use base::io::IoKind;
+use base::units::Span;
 use ssd::{Precondition, Spec, Ssd, Status};
 use testkit::List;
 
@@ -94,7 +94,7 @@ fn open_and_closed_loops_run_side_by_side() {
     let mut open = List::cycle(&[IoKind::Write], 50, 8, 256, 1_000_000_000, Pacing::Open);
     let mut closed = closed(IoKind::Read, 2_000, 8);
     let flows = vec![flow("open", &mut open, 0), flow("closed", &mut closed, 0)];
-    let mut oracle = Oracle::blank(flash::units::Sectors::new(1));
+    let mut oracle = Oracle::blank(base::units::Sectors::new(1));
     let result = Runner::new().run_flows(&mut drive::<u64>(), flows, &mut oracle).expect("it runs");
     let [open, closed] = &result.flows[..] else { panic!("two flows") };
     assert_eq!((open.completed, closed.completed, open.inversions), (50, 2_000, 0));

@@ -1,7 +1,7 @@
 //! Settings of the hybrid SLC/MLC disk's FTL, and of the conventional disk without SLC flash.
 
+use base::units::{Bytes, Ratio};
 use flash::nand::Part;
-use flash::units::{Bytes, Ratio};
 use ssd::{ChangSpec, FtlKind, FtlSpec, MapSpec, MappingSpec, Probing, SlcSpec, Spec, ThresholdBy, WearSpec};
 
 use super::{Setting, base, buffer};

@@ -1,8 +1,8 @@
 //! Settings of Hydra's block-mapped FTL.
 
+use base::units::Bytes;
 use flash::backend::{Arbitration, BusOrder, Order, Units};
 use flash::nand::Part;
-use flash::units::Bytes;
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, HydraSpec, MapSpec, ProcessorSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use flash::units::{Span, Time};
+use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
 use super::super::cache::{Among, Cache};

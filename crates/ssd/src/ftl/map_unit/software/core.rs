@@ -7,7 +7,7 @@ mod steps;
 
 use std::collections::VecDeque;
 
-use flash::units::{Span, Time};
+use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
 use super::super::cache::Cache;

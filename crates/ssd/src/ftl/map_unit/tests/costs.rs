@@ -1,6 +1,6 @@
 //! The published configurations take the published times (Woo and Min, Sec. 5.2, Fig. 10).
 
-use flash::units::{Bytes, Lpn, Span};
+use base::units::{Bytes, Lpn, Span};
 
 use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, CostSpec, Costs, DftlSpec, FmmuSpec, MapUnitSpec};
 use super::rig::Rig;

@@ -1,6 +1,6 @@
 //! Every map unit answers as a plain array does, whatever the interleaving, and answers everything.
 
-use flash::units::{Lpn, Psn, Span};
+use base::units::{Lpn, Psn, Span};
 use proptest::prelude::*;
 
 use super::super::fmmu::{Fmmu, Sizes};

@@ -1,7 +1,7 @@
 //! The worked example of Woo and Min, Fig. 8: translation pages of four entries, CMT blocks of two, CTP blocks of
 //! four; an update of unit 10 misses in both levels.
 
-use flash::units::{Lpn, Psn, Time};
+use base::units::{Lpn, Psn, Time};
 
 use super::super::fmmu::Fmmu;
 use super::super::{Answer, Ask, Asker, Job, MapUnit, Output, Ticket};

@@ -1,6 +1,6 @@
 //! How much is under way at once, when flushes begin and end, and whose turn it is.
 
-use flash::units::{Bytes, Lpn, Psn, Span};
+use base::units::{Bytes, Lpn, Psn, Span};
 
 use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec};
 use super::equal::Small;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use flash::engine::Rng;
-use flash::units::{Lpn, Psn, Span, Time};
+use base::engine::Rng;
+use base::units::{Lpn, Psn, Span, Time};
 
 use super::super::{Answer, AnyMapUnit, Ask, Asker, Job, MapUnit, NOWHERE, Output, Ticket};
 

@@ -1,6 +1,6 @@
 //! Descriptions of map units: what is refused, and that all kinds are registered.
 
-use flash::units::{Bytes, Ratio, Span};
+use base::units::{Bytes, Ratio, Span};
 
 use super::super::{AnyMapUnit, CdftlSpec, CostSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
 

@@ -1,6 +1,6 @@
 //! The steps of a question on its core.
 
-use flash::units::Span;
+use base::units::Span;
 
 use super::super::super::cache::Among;
 use super::super::super::layout;

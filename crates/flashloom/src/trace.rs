@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use flash::units::{Bytes, Span};
+use base::units::{Bytes, Span};
 use study::output::{Kind, Outputs, publish};
 use workload::trace::{Format, TraceInfo, convert, files, info};
 

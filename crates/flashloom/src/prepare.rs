@@ -1,7 +1,7 @@
 //! The state a disk is in before the run: new, as it was kept in a file, preconditioned.
 
+use base::fault::Fault;
 use flash::backend::Observer;
-use flash::fault::Fault;
 use flash::nand::Sector;
 use ssd::Ssd;
 use study::snapshot::load;

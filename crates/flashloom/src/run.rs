@@ -5,8 +5,8 @@ mod idle;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use base::units::{Energy, Sectors, Span};
 use flash::nand::{Sector, Stamp};
-use flash::units::{Energy, Sectors, Span};
 use ssd::{Drive, Purpose, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use base::io::IoKind;
+use base::units::{Sectors, Time};
 use clap::{Args, FromArgMatches};
 use flash::backend::Op;
-use flash::io::IoKind;
-use flash::units::{Sectors, Time};
 use ssd::{Completion, Counters, Request};
 use testkit::{Bug, FixedDrive, List};
 use workload::Pacing;

@@ -46,7 +46,7 @@ fn run(shown: &Shown, folder: &Path) -> Output {
         ["flashloom", ref arguments @ ..] => flashloom(arguments, folder),
         ["make", target] => {
             let recipe = recipe(target);
-            let run = recipe.iter().find_map(|line| line.split_once("-p cli -- ")).expect("it runs Flashloom").1;
+            let run = recipe.iter().find_map(|line| line.split_once("-p flashloom -- ")).expect("it runs Flashloom").1;
             fs::create_dir_all(folder.join("out")).expect("created");
             flashloom(&run.split_whitespace().collect::<Vec<_>>(), folder)
         }

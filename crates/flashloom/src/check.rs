@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 
+use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::Units;
-use flash::units::{Bytes, Rate, SECTOR, Span};
 use serde_json::json;
 use ssd::{FtlKind, Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
 use study::catalogue::Device;

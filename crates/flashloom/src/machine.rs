@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use flash::units::Bytes;
+use base::units::Bytes;
 use rustix::process::{Resource, getrlimit};
 use ssd::Memory;
 

@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use base::units::{Bytes, Sectors, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use flash::units::{Bytes, Sectors, Span};
 use ssd::Precondition;
 use study::plan::RunSpec;
 use study::watch::timeline::Window;
