@@ -20,6 +20,31 @@ impl Fault {
     }
 }
 
+/// Faults as they are found.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(pub Vec<Fault>);
+
+impl Faults {
+    /// Notes a fault at a key.
+    pub fn add(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
+        self.0.push(Fault::new(path, message, remedy));
+    }
+
+    /// Notes a number that is zero and must not be.
+    pub fn positive(&mut self, path: &str, value: u32) {
+        if value == 0 {
+            self.add(path, "is zero", "there must be at least one");
+        }
+    }
+
+    /// Notes a number that must lie in a range.
+    pub fn within(&mut self, path: &str, value: u32, range: std::ops::RangeInclusive<u32>) {
+        if !range.contains(&value) {
+            self.add(path, format!("is {value}"), format!("use {} to {}", range.start(), range.end()));
+        }
+    }
+}
+
 /// Characters of a name.
 const NAME_MAX: usize = 200;
 

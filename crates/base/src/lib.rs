@@ -6,5 +6,6 @@
 pub mod engine;
 pub mod fault;
 pub mod io;
+pub mod memory;
 pub mod suggest;
 pub mod units;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::Units;
+use ftl::Config;
 use serde_json::json;
-use ssd::{FtlKind, Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
+use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
 use study::catalogue::Device;
 
 use crate::device::device;
@@ -166,7 +167,7 @@ fn sheet(device: &Device) -> String {
         format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
     );
     let units = match resolved.backend.units {
-        _ if resolved.ftl.kind == FtlKind::Chang => "none: one command list after another".to_owned(),
+        _ if resolved.family.is_serial() => "none: one command list after another".to_owned(),
         Units::None => "none: every command goes to its die".to_owned(),
         Units::PerDie => "one for each die".to_owned(),
         Units::PerChannel => "one for each channel".to_owned(),
@@ -201,10 +202,8 @@ fn sheet(device: &Device) -> String {
     for (name, what) in queues(resolved) {
         line(&name, what);
     }
-    if let Some(hydra) = &resolved.hydra {
-        let superblock = unit * u64::from(hydra.rows());
-        let (superchips, dies) = (many(hydra.superchips(), "superchip"), many(hydra.chips(), "die"));
-        line("ftl", format!("block-mapped: {superchips} of {dies}, superblocks of {superblock}"));
+    for (name, what) in resolved.family.notes() {
+        line(name, what);
     }
     if let Some(second) = &resolved.second {
         line("in front", in_front(second));
@@ -267,8 +266,10 @@ fn queues(resolved: &Resolved) -> Vec<(String, String)> {
         parts.extend(queue.depth.map(|depth| format!("{} at once", many(depth, "request"))));
         if queue.set > 0 {
             let unit = SECTOR * u64::from(resolved.geometry.sectors);
-            let (dies, room) = (sets[queue.set as usize].len(), unit * resolved.room(queue.set));
-            parts.push(format!("writes on {}, with room for {room}", many(dies as u32, "die")));
+            let dies = many(sets[queue.set as usize].len() as u32, "die");
+            let room =
+                resolved.room(queue.set).map_or(String::new(), |room| format!(", with room for {}", unit * room));
+            parts.push(format!("writes on {dies}{room}"));
         }
         lines.push((format!("queue {i}"), parts.join(", ")));
     }

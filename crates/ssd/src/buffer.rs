@@ -19,8 +19,8 @@ use base::engine::{Handle, Slab};
 use base::units::Lpn;
 use flash::nand::Sector;
 
-use crate::ftl::full_mask;
 use crate::spec::ResolvedBuffer;
+use ftl::full_mask;
 
 use flush::Batch;
 pub(crate) use memory::memory;

@@ -7,9 +7,9 @@ use base::io::Io;
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Slot};
 use flash::nand::Sector;
+use ftl::{Owner, Owners, ReadSink, Service, Unit, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
-use crate::ftl::{Owner, Owners, Service, Unit};
 use crate::host::Extent;
 use crate::{QueueId, Status, Tag};
 
@@ -114,7 +114,38 @@ impl<S: Sector> Clients<S> {
     }
 }
 
-impl<S: Sector> Owners<S> for Clients<S> {
+impl<S: Sector> ReadSink<S> for Clients<S> {
+    #[inline]
+    fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service) {
+        let Some(Whose::Request(handle)) = Self::whose(slot.owner) else { return };
+        let request = &mut self.requests[handle];
+        if slot.lost {
+            request.status = Status::Uncorrectable;
+        }
+        if S::PRESENT {
+            for i in (0..payload.len()).filter(|i| slot.mask >> i & 1 != 0) {
+                request.data[(slot.at + i as i32) as usize] = payload[i];
+            }
+        }
+        self.unit_done(handle, service);
+    }
+
+    fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool) {
+        let Some(Whose::Request(handle)) = Self::whose(owner) else { return };
+        let request = &mut self.requests[handle];
+        if lost {
+            request.status = Status::Uncorrectable;
+        }
+        request.data.iter_mut().skip(at as usize).zip(payload).for_each(|(into, from)| *into = *from);
+    }
+
+    fn read_nothing(&mut self, owner: Owner) {
+        self.unmapped += 1;
+        self.discard_done(owner);
+    }
+}
+
+impl<S: Sector> WriteSink<S> for Clients<S> {
     fn give(&self, unit: &Unit, into: &mut [S]) {
         let sectors = (0..into.len()).filter(|i| unit.mask >> i & 1 != 0);
         match Self::whose(unit.owner) {
@@ -152,42 +183,6 @@ impl<S: Sector> Owners<S> for Clients<S> {
         }
     }
 
-    #[inline]
-    fn charge(&mut self, owner: Owner) {
-        if let Some(Whose::Request(handle)) = Self::whose(owner) {
-            self.requests[handle].commands += 1;
-        }
-    }
-
-    #[inline]
-    fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service) {
-        let Some(Whose::Request(handle)) = Self::whose(slot.owner) else { return };
-        let request = &mut self.requests[handle];
-        if slot.lost {
-            request.status = Status::Uncorrectable;
-        }
-        if S::PRESENT {
-            for i in (0..payload.len()).filter(|i| slot.mask >> i & 1 != 0) {
-                request.data[(slot.at + i as i32) as usize] = payload[i];
-            }
-        }
-        self.unit_done(handle, service);
-    }
-
-    fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool) {
-        let Some(Whose::Request(handle)) = Self::whose(owner) else { return };
-        let request = &mut self.requests[handle];
-        if lost {
-            request.status = Status::Uncorrectable;
-        }
-        request.data.iter_mut().skip(at as usize).zip(payload).for_each(|(into, from)| *into = *from);
-    }
-
-    fn read_nothing(&mut self, owner: Owner) {
-        self.unmapped += 1;
-        self.discard_done(owner);
-    }
-
     fn discard_done(&mut self, owner: Owner) {
         if let Some(Whose::Request(handle)) = Self::whose(owner) {
             self.unit_done(handle, Service::NONE);
@@ -202,15 +197,6 @@ impl<S: Sector> Owners<S> for Clients<S> {
         }
     }
 
-    fn room(&mut self) {
-        self.drained = true;
-    }
-
-    fn logged(&mut self, well: bool) {
-        self.buffer.as_mut().expect("only a buffer is flushed").logged(well);
-        self.drained = true;
-    }
-
     fn write_refused(&mut self, owner: Owner) {
         match Self::whose(owner) {
             Some(Whose::Request(handle)) => {
@@ -223,6 +209,24 @@ impl<S: Sector> Owners<S> for Clients<S> {
                 self.drained = true;
             }
             None => self.before.refused += 1,
+        }
+    }
+
+    fn room(&mut self) {
+        self.drained = true;
+    }
+
+    fn logged(&mut self, well: bool) {
+        self.buffer.as_mut().expect("only a buffer is flushed").logged(well);
+        self.drained = true;
+    }
+}
+
+impl<S: Sector> Owners<S> for Clients<S> {
+    #[inline]
+    fn charge(&mut self, owner: Owner) {
+        if let Some(Whose::Request(handle)) = Self::whose(owner) {
+            self.requests[handle].commands += 1;
         }
     }
 }

@@ -6,43 +6,18 @@ use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Energy, Sectors, Time};
 use flash::backend::{Backend, Observer, Op};
 use flash::nand::{Faults, Media, Part, Sector};
+use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
 use crate::clients::{Active, Before, Clients};
-use crate::ftl::Flash;
-use crate::ftl::family::Ftl;
 use crate::host::{Filter, Link, Queues};
-use crate::{Completion, Counters, Drive, MergeCounters, Past, Request, Resolved, SecondCounters};
-
-/// Something that happens in a device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
-    /// In the flash.
-    Flash(flash::backend::Event),
-    /// A request's command or data has come in over the link.
-    CameIn(std::num::NonZeroU32),
-    /// A request's data has gone out over the link.
-    WentOut(std::num::NonZeroU32),
-    /// Recovery's scan is over.
-    Ready,
-    /// The FTL has something to do on its own account.
-    Ftl,
-    /// A list that is carried out in turn has come to its end.
-    Turn,
-    /// The same on the second array.
-    SecondTurn,
-}
-
-impl From<flash::backend::Event> for Event {
-    fn from(event: flash::backend::Event) -> Self {
-        Self::Flash(event)
-    }
-}
+use crate::{Completion, Counters, Drive, Past, Request, Resolved, SecondCounters};
 
 /// A solid-state disk. `S` is what a sector holds: `()` for timing only, a
-/// [`Stamp`](flash::nand::Stamp) to check integrity, bytes to serve; `O` watches the flash.
+/// [`Stamp`](flash::nand::Stamp) to check integrity, bytes to serve; `O` watches the flash; `F` is the FTL, by default that
+/// of the family that the description names.
 #[derive(Clone, Debug)]
-pub struct Ssd<S, O = ()> {
+pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) resolved: Resolved,
     pub(crate) seed: u64,
     pub(crate) now: Time,
@@ -51,7 +26,9 @@ pub struct Ssd<S, O = ()> {
     pub(crate) backend: Backend<S, O>,
     /// The small array beside it, if the device has two kinds of flash.
     pub(crate) second: Option<Box<Backend<S>>>,
-    pub(crate) ftl: Ftl,
+    /// What the FTL is built from.
+    pub(crate) family: F::Config,
+    pub(crate) ftl: F,
     pub(crate) link: Link,
     pub(crate) clients: Clients<S>,
     pub(crate) filter: Filter,
@@ -108,6 +85,22 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     /// A device over flash that has been used before. Its second array, if it has one, is new if none is given.
     #[must_use]
     pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, second: Option<Media<S>>, observer: O) -> Self {
+        Self::with_ftl(resolved, resolved.family.clone(), seed, media, second, observer)
+    }
+}
+
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
+    /// A device over flash that may have been used before, under an FTL of any crate, built from `family`. All else is as
+    /// the description says; the mapping units that the host sees are the FTL's.
+    #[must_use]
+    pub fn with_ftl(
+        resolved: &Resolved,
+        family: F::Config,
+        seed: u64,
+        media: Media<S>,
+        second: Option<Media<S>>,
+        observer: O,
+    ) -> Self {
         let second = resolved.second.as_ref().map(|part| {
             let media = second.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, second_seed(seed));
@@ -115,16 +108,19 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             });
             Box::new(Backend::new(media, &part.backend, ()))
         });
-        let ftl = Ftl::mount(resolved, &media, second.as_ref().map(|second| second.media()), seed);
+        let planted = resolved.planted;
+        let second_media = second.as_ref().map(|second| second.media());
+        let ftl = F::mount(&family, &Mount { media: &media, second: second_media, seed, planted });
         let sectors = resolved.geometry.sectors;
         let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
         if !ready {
-            events.push(Time::ZERO, Event::Ready);
+            events.push(Time::ZERO, Event::Host(HostEvent::Ready));
         }
         let mut device = Self {
             backend: Backend::new(media, &resolved.backend, observer),
             second,
+            family,
             ftl,
             link: Link::new(resolved.host.link.clone()),
             clients: Clients {
@@ -278,15 +274,15 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Flash(event) => self.backend.handle(self.now, event, &mut self.events, &mut self.hash),
-            Event::CameIn(number) => {
+            Event::Host(HostEvent::CameIn(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 2);
                 self.came_in(Handle::from_number(number));
             }
-            Event::WentOut(number) => {
+            Event::Host(HostEvent::WentOut(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
                 self.complete(Handle::from_number(number));
             }
-            Event::Ready => {
+            Event::Host(HostEvent::Ready) => {
                 self.scanned = true;
                 self.recover();
             }
@@ -326,9 +322,9 @@ fn energy(part: &Part, gang: u32, account: &flash::backend::Account) -> Energy {
     ops.sum()
 }
 
-impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
+impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
     fn capacity(&self) -> Sectors {
-        self.resolved.capacity()
+        Sectors::new(u64::from(self.ftl.units()) * u64::from(self.resolved.geometry.sectors))
     }
 
     fn discard_granularity(&self) -> Sectors {
@@ -389,6 +385,7 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
     }
 
     fn counters(&self) -> Counters {
+        let ftl = self.ftl.counters(self.now);
         Counters {
             at: self.now,
             requests: self.counts.requests,
@@ -402,11 +399,11 @@ impl<S: Sector, O: Observer> Drive<S> for Ssd<S, O> {
             unit_busy: self.backend.unit_busy(self.now).collect(),
             processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
-            map: self.ftl.map_counters(self.now),
-            merges: self.ftl.merge_counters().map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
-            log_merges: self.ftl.log_merges(),
+            map: ftl.map,
+            merges: ftl.merges.map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
+            log_merges: ftl.log_merges,
             second: self.second.as_ref().map(|second| Box::new(SecondCounters::of(second, self.now))),
-            hybrid: self.ftl.hybrid_counters(),
+            hybrid: ftl.hybrid,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: self.hash.value(),

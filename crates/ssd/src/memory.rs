@@ -7,10 +7,10 @@
 use base::units::Bytes;
 use flash::backend::Backend;
 use flash::nand::{Media, Sector, Stamp};
+use ftl::Config;
 
 use crate::Resolved;
 use crate::buffer;
-use crate::ftl::family::Ftl;
 use crate::host::Queues;
 
 /// What a drive has whatever its description says: above all the filter of overlapping requests, and the commands and
@@ -69,7 +69,7 @@ impl Resolved {
         let [state, payload] = Media::<S>::memory(&self.geometry);
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
-        let pages = &self.map_pages;
+        let pages = self.family.images();
         memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.entries));
         memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
         if let Some(second) = &self.second {
@@ -77,10 +77,10 @@ impl Resolved {
             let backend = Backend::<S>::memory(&second.geometry, &second.backend);
             memory.add("flash in front", state + payload + backend);
         }
-        let ftl = Ftl::memory(self);
+        let ftl = self.family.memory();
         memory.add("map and blocks of the FTL", ftl);
         if purpose.precondition {
-            memory.add("the same again at a power cycle", ftl + Ftl::memory_of_mount(self));
+            memory.add("the same again at a power cycle", ftl + self.family.memory_of_mount());
         }
         if let Some(buffer) = &self.buffer {
             memory.add("write buffer", buffer::memory::<S>(buffer, self.geometry.sectors));
@@ -89,9 +89,4 @@ impl Resolved {
         memory.add("all else", FIXED);
         memory
     }
-}
-
-/// Bytes of a vector that has grown to so many elements: its room doubles.
-pub(crate) const fn growing(count: u64, size: usize) -> u64 {
-    count.next_power_of_two() * size as u64
 }

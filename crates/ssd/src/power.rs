@@ -4,13 +4,10 @@ use base::io::IoKind;
 use base::units::{Span, Time};
 use flash::backend::Observer;
 use flash::nand::Sector;
+use ftl::{Event, Ftl, HostEvent, Mount, Sabotage, Saved};
 
 use crate::buffer::Buffer;
-use crate::device::Event;
-use crate::ftl::family::Ftl;
-use crate::ftl::hydra::Saved;
 use crate::host::Filter;
-use crate::sabotage::Sabotage;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
 /// How a device came back.
@@ -28,7 +25,7 @@ pub struct Recovery {
 /// The tag of the flush that precedes an orderly power-off.
 pub(crate) const POWER_OFF: Tag = Tag::MAX;
 
-impl<S: Sector, O: Observer> Ssd<S, O> {
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Cuts the power at this moment. Whatever had not reached the flash is lost, and what was under way
     /// there is torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
@@ -103,14 +100,16 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         assert!(!self.powered, "the power is on already");
         assert!(now >= self.now, "the power comes back before it went");
         self.now = now;
-        self.ftl = Ftl::mount(&self.resolved, self.backend.media(), self.second_media(), self.seed);
+        let (seed, planted) = (self.seed, self.resolved.planted);
+        let from = Mount { media: self.backend.media(), second: self.second_media(), seed, planted };
+        self.ftl = F::mount(&self.family, &from);
         self.powered = true;
         let time = self.recovery_time();
         let translation_pages = self.ftl.stale_pages();
         self.scanned = time.is_zero() && translation_pages == 0;
         self.ready = self.scanned;
         if !self.ready {
-            self.events.push(now + time, Event::Ready);
+            self.events.push(now + time, Event::Host(HostEvent::Ready));
         }
         self.restore_saved();
         Recovery { time, translation_pages, units: self.ftl.found() }
@@ -118,7 +117,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// What recovery reads would take if the power went now.
     pub(crate) fn recovery_time(&self) -> Span {
-        Ftl::scan_time(&self.resolved, self.backend.media(), self.second_media())
+        F::scan_time(&self.family, self.backend.media(), self.second_media())
     }
 
     /// The buffer gets back what flushes had put into a log and no merge has taken since.

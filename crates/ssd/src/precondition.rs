@@ -10,8 +10,8 @@ use flash::nand::Sector;
 
 use crate::clients::Before;
 use crate::device::{Counts, second_seed};
-use crate::ftl::{Rest, Unit, full_mask};
 use crate::{Resolved, Ssd};
+use ftl::{Ftl, Rest, Unit, full_mask};
 
 pub use text::ParsePreconditionError;
 
@@ -74,7 +74,7 @@ pub struct Preconditioned {
     pub refused: u64,
 }
 
-impl<S: Sector, O: Observer> Ssd<S, O> {
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Runs one step. `progress` hears of units done and, as far as it is known, units to do. Afterwards the
     /// drive has been switched off and on once, so that it is in the state that its media alone define, and
     /// its counters are zero. A step ends early if the drive refuses a write.

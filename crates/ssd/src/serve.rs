@@ -8,15 +8,14 @@ use flash::nand::Sector;
 
 use crate::buffer::Taken;
 use crate::clients::{Active, Clients};
-use crate::device::Event;
-use crate::ftl::{Rest, Unit, full_mask};
 use crate::host::{Direction, Extent};
 use crate::power::POWER_OFF;
-use crate::sabotage::Sabotage;
 use crate::spec::FlushPolicy;
 use crate::{Completion, Request, Ssd, Status};
+use ftl::Sabotage;
+use ftl::{Event, Ftl, HostEvent, Rest, Unit, Wanted, full_mask};
 
-impl<S: Sector, O: Observer> Ssd<S, O> {
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Does everything that can be done at this moment.
     #[inline]
     pub(crate) fn pump(&mut self) {
@@ -172,7 +171,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         }
         let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
         match self.link.carry(self.now, Direction::In, bytes) {
-            Some(at) => self.events.push(at, Event::CameIn(handle.number())),
+            Some(at) => self.events.push(at, Event::Host(HostEvent::CameIn(handle.number()))),
             None => self.came_in(handle),
         }
     }
@@ -226,7 +225,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
                     }
                 }
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-                let mapped = self.ftl.read(&mut flash, &mut self.clients, (owner, at, mask), Lpn::new(unit));
+                let mapped = self.ftl.read(&mut flash, &mut self.clients, Wanted { owner, at, mask }, Lpn::new(unit));
                 pending += u32::from(mapped);
                 self.clients.unmapped += u64::from(!mapped);
             }
@@ -487,7 +486,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             _ => None,
         };
         match arrival {
-            Some(at) => self.events.push(at, Event::WentOut(handle.number())),
+            Some(at) => self.events.push(at, Event::Host(HostEvent::WentOut(handle.number()))),
             None => self.complete(handle),
         }
     }

@@ -4,11 +4,12 @@ use std::io::{self, Read, Write};
 
 use flash::backend::Observer;
 use flash::nand::{Faults, Media, Sector, SnapshotError};
+use ftl::Ftl;
 
 use crate::device::second_seed;
 use crate::{Past, Resolved, Ssd};
 
-impl<S: Sector, O: Observer> Ssd<S, O> {
+impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Writes what the drive keeps without power. What is going to fail is not part of it.
     ///
     /// # Errors
@@ -25,7 +26,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.media().save(to)?;
         self.second_media().map_or(Ok(()), |second| second.save(to))
     }
+}
 
+impl<S: Sector, O: Observer> Ssd<S, O> {
     /// Reads such a drive, which is described by `resolved`. It starts as after a power cycle: its FTL finds everything
     /// in the flash. It notes what preconditioning writes.
     ///

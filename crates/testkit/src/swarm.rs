@@ -286,7 +286,7 @@ pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
         let Ok(resolved) = spec.resolve() else { continue };
         let queues = &resolved.host.queues;
         // Only a page-mapped FTL confines anybody.
-        let fits = |set: u32| resolved.ftl.kind != FtlKind::Page || resolved.room(set) >= u64::from(resolved.units);
+        let fits = |set: u32| resolved.room(set).is_none_or(|room| room >= u64::from(resolved.units));
         if queues.queues.iter().all(|queue| fits(queue.set)) {
             return spec;
         }

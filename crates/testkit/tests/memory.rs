@@ -73,7 +73,7 @@ fn compare(name: &str, text: &str, requests: u64) {
     let resolved = resolved(text);
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
     // Blocks that were filled before are written only when those behind them are; a merge for each row would take too long.
-    let overwritten = if resolved.hydra.is_some() { 500 } else { units };
+    let overwritten = if resolved.family.hydra().is_some() { 500 } else { units };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
         let purpose = Purpose { verify, precondition };

@@ -3,8 +3,8 @@
 use base::engine::Handle;
 
 use super::Entry;
-use crate::memory::growing;
 use crate::spec::ResolvedBuffer;
+use base::memory::growing;
 
 /// Bytes of a buffer of this size, of units of so many sectors.
 pub(crate) fn memory<S>(size: &ResolvedBuffer, sectors: u32) -> u64 {

@@ -5,8 +5,8 @@ use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::resolve::Faults;
-use super::{FtlKind, ResolvedHydra, Spec};
+use super::Spec;
+use base::fault::Faults;
 
 /// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -116,7 +116,7 @@ impl Spec {
     pub(super) fn resolved_buffer(
         &self,
         geometry: &Geometry,
-        hydra: Option<&ResolvedHydra>,
+        superblock: Option<u32>,
         faults: &mut Faults,
     ) -> Option<ResolvedBuffer> {
         let buffer = self.buffer.as_ref()?;
@@ -137,7 +137,7 @@ impl Spec {
             let message = format!("is {}, above buffer.high of {}", buffer.low, buffer.high);
             faults.add("buffer.low", message, "use low <= high <= 100%");
         }
-        if buffer.flush == FlushPolicy::Log && !(whole && hydra.is_some()) {
+        if buffer.flush == FlushPolicy::Log && !(whole && superblock.is_some()) {
             let message = "is \"log\", which only Hydra's FTL has, for a buffer of superblocks";
             faults.add("buffer.flush", message, "say ftl.kind = \"hydra\" and buffer.policy = \"superblock\"");
         }
@@ -146,7 +146,7 @@ impl Spec {
             units: units as u32,
             high: share(buffer.high),
             low: share(buffer.low),
-            superblocks: if whole { self.superblocks(unit, hydra, faults) } else { self.no_superblocks(faults) },
+            superblocks: if whole { self.superblocks(unit, superblock, faults) } else { self.no_superblocks(faults) },
             flush: buffer.flush,
         })
     }
@@ -164,22 +164,15 @@ impl Spec {
         None
     }
 
-    fn superblocks(
-        &self,
-        unit: u64,
-        hydra: Option<&ResolvedHydra>,
-        faults: &mut Faults,
-    ) -> Option<ResolvedSuperblocks> {
+    fn superblocks(&self, unit: u64, superblock: Option<u32>, faults: &mut Faults) -> Option<ResolvedSuperblocks> {
         let buffer = self.buffer.as_ref()?;
-        let units = match (buffer.superblock, hydra) {
+        let units = match (buffer.superblock, superblock) {
             (Some(_), Some(_)) => {
                 faults.add("buffer.superblock", "stands beside the superblock of the FTL", "leave it out");
                 return None;
             }
             (Some(size), None) => size.get() / unit,
-            (None, Some(hydra)) => u64::from(hydra.rows()),
-            // What is wrong with the FTL is said there.
-            (None, None) if self.ftl.kind == FtlKind::Hydra => return None,
+            (None, Some(units)) => u64::from(units),
             (None, None) => {
                 faults.add("buffer.superblock", "is missing", "say what leaves the buffer together, e.g. \"1MiB\"");
                 return None;

@@ -1,14 +1,10 @@
-//! How large the numbers of a description may be, where something other than memory bounds them, and which key of the
-//! array is at fault if all of them together are too large.
+//! How large the numbers of a description may be, where something other than memory bounds them.
 
-use base::fault::Fault;
-use base::units::{Bytes, SECTOR};
-use flash::nand::{Geometry, Part};
+use base::fault::Faults;
+use base::units::SECTOR;
+use flash::nand::Geometry;
 
 use super::Spec;
-use super::resolve::Faults;
-use crate::ftl::page::RESERVED;
-use crate::ftl::victim::VictimSpec;
 
 /// Requests the device works on at once: the filter of overlapping ones counts them in 16 bits.
 const QUEUE_DEPTH_MAX: u32 = 1 << 15;
@@ -18,21 +14,6 @@ const PROGRAM_SECTORS_MAX: u64 = 1 << 16;
 
 /// Bits of a channel.
 const WIDTH_MAX: u32 = 8192;
-
-/// Superblocks that d-choices looks at: each of them is drawn for every victim.
-const D_MAX: u32 = 4096;
-
-/// Copies of a pool under way at once.
-const PARALLEL_MAX: u32 = 1 << 16;
-
-impl Faults {
-    /// A number that must lie in a range.
-    pub(super) fn within(&mut self, path: &str, value: u32, range: std::ops::RangeInclusive<u32>) {
-        if !range.contains(&value) {
-            self.add(path, format!("is {value}"), format!("use {} to {}", range.start(), range.end()));
-        }
-    }
-}
 
 impl Spec {
     /// Numbers that are too large or too small whatever the others are.
@@ -46,16 +27,6 @@ impl Spec {
         if self.host.queue_depth > QUEUE_DEPTH_MAX {
             faults.within("host.queue-depth", self.host.queue_depth, 1..=QUEUE_DEPTH_MAX);
         }
-        if self.ftl.gc.parallel > PARALLEL_MAX {
-            faults.within("ftl.gc.parallel", self.ftl.gc.parallel, 1..=PARALLEL_MAX);
-        }
-        match self.ftl.gc.victim {
-            VictimSpec::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=D_MAX),
-            VictimSpec::WindowedGreedy { window: 0 } => {
-                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
-            }
-            _ => {}
-        }
     }
 
     /// Numbers that are too large for the array.
@@ -67,77 +38,14 @@ impl Spec {
                 geometry.stripe,
                 SECTOR * sectors
             );
-            let path =
-                if self.flash.gang > 1 { "flash.gang" } else { self.dimension("flash.planes", self.flash.planes) };
+            let path = if self.flash.gang > 1 {
+                "flash.gang"
+            } else {
+                self.flash.dimension("flash.planes", self.flash.planes)
+            };
             faults.add(path, message, format!("make it smaller: at most {} at once", SECTOR * PROGRAM_SECTORS_MAX));
         }
-        // A pool always has one superblock that is not free: the one that is written.
-        let most = geometry.blocks.saturating_sub(1).max(1);
-        for (path, value) in [("ftl.gc.start", self.ftl.gc.start), ("ftl.gc.stop", self.ftl.gc.stop)] {
-            if value > most && self.ftl.gc != super::GcSpec::default() {
-                let message = format!("is {value}, and a pool has {} superblocks", geometry.blocks);
-                faults.add(path, message, format!("use 1 to {most}"));
-            }
-        }
-    }
-
-    /// The key if it is there, or else that of the part it comes from.
-    fn dimension(&self, path: &'static str, value: Option<u32>) -> &'static str {
-        match (value, path) {
-            (Some(_), path) => path,
-            (None, "flash.blocks") if self.flash.size.is_some() => "flash.size",
-            (None, _) if self.flash.custom_part.is_some() => "flash.custom-part.geometry",
-            (None, _) => "flash.part",
-        }
-    }
-
-    /// The key that says how many blocks a plane has.
-    pub(super) fn blocks_key(&self) -> &'static str {
-        self.dimension("flash.blocks", self.flash.blocks)
-    }
-
-    /// The fault of an array with so many pages or mapping units (`what`), of which at most `most` can be numbered: at
-    /// the key that is furthest from what drives have.
-    pub(super) fn too_large(&self, part: &Part, count: u128, most: u128, what: &str) -> Fault {
-        let (flash, shape) = (&self.flash, &part.geometry);
-        // Each with what is ordinary.
-        let all = [
-            (self.blocks_key(), shape.blocks_per_plane, 4096),
-            (self.dimension("flash.pages", flash.pages), shape.pages_per_block, 512),
-            (self.dimension("flash.planes", flash.planes), shape.planes_per_die, 4),
-            (self.dimension("flash.dies", flash.dies), shape.dies_per_chip, 4),
-            ("flash.channels", flash.channels, 16),
-            ("flash.chips", flash.chips, 16),
-            ("flash.gang", flash.gang, 4),
-        ];
-        let beyond = |(_, value, ordinary): &(&str, u32, u32)| f64::from(*value) / f64::from(*ordinary);
-        let worst = all.into_iter().max_by(|a, b| beyond(a).total_cmp(&beyond(b)));
-        let (path, value, _) = worst.unwrap_or(("flash", 0, 1));
-        let message = format!("there are {count} {what}, and at most {most} can be numbered");
-        let remedy = match (u128::from(value) * most / count.max(1), path) {
-            (0, _) | (_, "flash.part" | "flash.custom-part.geometry") => {
-                "use fewer channels, chips, blocks or pages, or a larger ftl.map-unit".to_owned()
-            }
-            (fits, "flash.size") => {
-                let size = flash.size.map_or(0, Bytes::get) / u64::from(value.max(1)) * fits as u64;
-                format!("use at most {}, or a larger ftl.map-unit", Bytes::new(size))
-            }
-            (fits, _) => format!("use at most {fits} with all else as it is"),
-        };
-        Fault::new(path, message, remedy)
-    }
-
-    /// The fault of planes with too few blocks to leave the host any; `quota` of them are kept for translation pages.
-    pub(super) fn no_room(&self, geometry: &Geometry, quota: u32) -> Fault {
-        let for_map =
-            if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
-        let message = format!(
-            "{} blocks in each plane leave the host no room: each plane group keeps {RESERVED} to write to and to copy \
-             to{for_map}",
-            geometry.blocks
-        );
-        // One more for data, and one because a superblock of all together is not promised.
-        Fault::new(self.blocks_key(), message, format!("give it at least {}", RESERVED + quota + 2))
+        self.ftl.check_pools(geometry.blocks, faults);
     }
 }
 

@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Spec;
-use super::resolve::Faults;
 use crate::QueueId;
+use base::fault::Faults;
 
 /// NVM Express has queue identifiers of 16 bits, and 0 is the admin queue's.
 const MOST_QUEUES: usize = 65_535;
@@ -158,7 +158,7 @@ impl Spec {
         let used: BTreeSet<u32> = queues.iter().map(|queue| queue.set).collect();
         let reached: BTreeSet<DieId> = used.iter().flat_map(|set| &sets[*set as usize]).copied().collect();
         let dies: Vec<DieId> = reached.into_iter().collect();
-        let room = self.map_pages(geometry, units).room(geometry, &dies);
+        let Some(room) = self.ftl.kind.family().room(&self.ftl, geometry, units, &dies) else { return };
         let dies = dies.len();
         if u64::from(units) > room {
             let unit = u64::from(geometry.sectors) * SECTOR.get();

@@ -5,57 +5,15 @@
 
 use base::units::{Bytes, SECTOR};
 
-use super::{FtlKind, Resolved};
-use crate::{MapSpec, MappingSpec};
+use ftl::Config;
 
-/// Bytes of a map entry.
-const ENTRY: u64 = 4;
+use super::Resolved;
 
 impl Resolved {
     /// RAM for the maps of the FTL, caches of them included.
     #[must_use]
     pub fn table_ram(&self) -> Bytes {
-        let pages = u64::from(self.map_pages.count) * ENTRY;
-        let bytes = match self.ftl.kind {
-            FtlKind::Page => match &self.ftl.map {
-                MapSpec::Ram | MapSpec::Table { .. } => u64::from(self.units) * ENTRY,
-                // What is left is the directory of translation pages.
-                MapSpec::Uncached { .. } => pages,
-                MapSpec::Dftl(spec) => spec.cmt.get() + pages,
-                MapSpec::Cdftl(spec) => spec.cmt.get() + spec.ctp.get() + pages,
-                MapSpec::Fmmu(spec) => spec.cmt.get() + spec.ctp.get() + pages,
-            },
-            // The place of each superblock, and how often it was erased (Seong et al., Sec. 3.3.1).
-            FtlKind::Hydra => self.hydra.as_ref().map_or(0, |hydra| u64::from(hydra.superblocks()) * 2 * ENTRY),
-            // A map of blocks, and of the pages of log blocks.
-            FtlKind::Bast | FtlKind::Fast => {
-                let pages = u64::from(self.geometry.superblock_slots());
-                let logical = u64::from(self.units).div_ceil(pages);
-                (logical + u64::from(self.ftl.log.blocks) * pages) * ENTRY
-            }
-            FtlKind::Chang => self.chang_ram(),
-        };
-        Bytes::new(bytes)
-    }
-
-    /// L2P and LB, an entry for each logical and each physical block; the pages of the logical blocks in the mapping
-    /// cache; of each sector in the SLC flash which it is and where (Chang, Sec. 3.5 and 5.4); and what density control
-    /// counts.
-    fn chang_ram(&self) -> u64 {
-        let spec = self.ftl.chang.clone().unwrap_or_default();
-        if spec.mapping == MappingSpec::Pages {
-            // An entry for each page, the hash table, and for each sector in the SLC flash a bit for its second chance.
-            let slots = self.second.as_ref().map_or(0, |second| u64::from(second.geometry.slot_count()));
-            let hashed = self.second.as_ref().map_or(0, |second| u64::from(spec.entries(&second.geometry)) * 2);
-            return (u64::from(self.units) + hashed) * ENTRY + slots.div_ceil(8);
-        }
-        let pages = u64::from(self.geometry.superblock_slots());
-        let logical = u64::from(self.units).div_ceil(pages);
-        let cached = logical.min(u64::from(spec.mapping_cache)) * pages;
-        // A counter of two bytes, what it was at the last ranking, and a bit for the mode.
-        let density = spec.density.as_ref().map_or(0, |_| logical * 4 + logical.div_ceil(8));
-        let hashed = self.second.as_ref().map_or(0, |second| u64::from(spec.entries(&second.geometry)) * 2);
-        (logical + u64::from(self.geometry.superblock_count()) + cached + hashed) * ENTRY + density
+        Bytes::new(self.family.table_ram())
     }
 
     /// RAM for the write buffer.

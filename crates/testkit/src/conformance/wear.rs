@@ -35,7 +35,7 @@ const BURST: u32 = 64;
 pub(super) fn wear(trial: &Trial<'_>) -> Work {
     let geometry = &trial.resolved.geometry;
     let ftl = &trial.resolved.ftl;
-    let hydra = trial.resolved.hydra.as_ref();
+    let hydra = trial.resolved.family.hydra();
     let bound = match hydra {
         Some(_) => bound_at_rest(&ftl.wear),
         None => bound(&ftl.wear, geometry.blocks, ftl.gc.parallel),

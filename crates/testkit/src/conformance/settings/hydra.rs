@@ -42,7 +42,7 @@ fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
     let mut has = |blocks: u32| {
         spec.flash.blocks = Some(blocks);
         leave_out_idle(spec);
-        spec.resolve().is_ok_and(|resolved| resolved.hydra.expect("its FTL").data_blocks() >= each)
+        spec.resolve().is_ok_and(|resolved| resolved.family.hydra().expect("its FTL").data_blocks() >= each)
     };
     let blocks = (1..64).find(|blocks| has(*blocks));
     assert!(blocks.is_some(), "no number of blocks has {each} superblocks");

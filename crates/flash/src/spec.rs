@@ -1,0 +1,96 @@
+//! A flash array as it is described in a file, and which of its keys is at fault if it cannot be built.
+
+mod controllers;
+mod part;
+mod second;
+
+use base::units::{Bytes, Rate, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Arbitration, Transfer, Units};
+use crate::nand::{FaultSpec, Part};
+
+pub use second::{ResolvedSecond, SlcSpec};
+
+/// The flash array: which part, how many, and how they are wired.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct FlashSpec {
+    /// The NAND part, by the name of a preset (see `flashloom devices`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
+    pub part: Option<String>,
+    /// The NAND part, written out; instead of `part`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_part: Option<Part>,
+    /// Separately arbitrated buses.
+    pub channels: u32,
+    /// Chips on each channel, or gangs of chips.
+    pub chips: u32,
+    /// Chips in a gang: they share chip enable, command and data lines and act as one chip with so many
+    /// times the page (a superblock in the sense of Dirik & Jacob, Sec. 3.2).
+    #[serde(default = "one")]
+    pub gang: u32,
+    /// Width of a channel in bits, a multiple of 8.
+    #[serde(default = "eight")]
+    pub width: u32,
+    /// Data rate of one 8-bit lane; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_rate: Option<Rate>,
+    /// Raw size of the whole array, from which the blocks in a plane follow; instead of `blocks`. It stays
+    /// the same however many channels and chips it is spread over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Blocks in a plane; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
+    /// Pages in a block; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<u32>,
+    /// Planes in a die; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub planes: Option<u32>,
+    /// Dies in a chip; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dies: Option<u32>,
+    /// Whether one command works on all planes of a die; as the part can if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multi_plane: Option<bool>,
+    /// Whether consecutive pages of one list are read and programmed in cache mode, as far as the part
+    /// can.
+    #[serde(default = "yes")]
+    pub cache_mode: bool,
+    /// The high-level units.
+    #[serde(default)]
+    pub units: Units,
+    /// What moves data between a chip and the unit that works with it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub transfer: Transfer,
+    /// Time of the one processor that each command takes that no host read is for: units are then software, as
+    /// in Seong et al., Sec. 4.2.3. Hardware units, which take none, if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub software_units: Option<Span>,
+    /// What goes first.
+    #[serde(default)]
+    pub order: Arbitration,
+    /// What fails; nothing by default.
+    #[serde(default)]
+    pub faults: FaultSpec,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn eight() -> u32 {
+    8
+}
+
+const fn yes() -> bool {
+    true
+}

@@ -1,0 +1,140 @@
+//! A second kind of flash in the description of a device.
+
+use base::fault::Faults;
+use base::units::{Bytes, Rate, SECTOR};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::part::named_part;
+use crate::backend::{Arbitration, Config, Timing, Transfer, Units};
+use crate::nand::{Geometry, Part, PartError};
+
+/// A small flash of another kind in front of the large one (Chang, Sec. 3.1). Its dies work one after another, and it
+/// fails as often as the large one does.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SlcSpec {
+    /// The NAND part, by the name of a preset (see `flashloom devices`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
+    pub part: Option<String>,
+    /// The NAND part, written out; instead of `part`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_part: Option<Part>,
+    /// Its size, from which the blocks follow; instead of `blocks`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Its blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks: Option<u32>,
+    /// Pages in a block; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<u32>,
+    /// Data rate of its bus; the part's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lane_rate: Option<Rate>,
+}
+
+/// A second array that can be built.
+#[derive(Clone, Debug)]
+pub struct ResolvedSecond {
+    /// The NAND part with the description's changes.
+    pub part: Part,
+    /// Its shape: a slot is a sector.
+    pub geometry: Geometry,
+    /// Its times.
+    pub backend: Config,
+}
+
+impl ResolvedSecond {
+    /// Its data bytes, all blocks counted.
+    #[must_use]
+    pub fn capacity(&self) -> Bytes {
+        SECTOR * u64::from(self.geometry.slot_count())
+    }
+}
+
+impl SlcSpec {
+    /// The array that can be built.
+    pub fn resolve(&self, faults: &mut Faults) -> Option<ResolvedSecond> {
+        let slc = self;
+        let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;
+        part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
+        (part.geometry.dies_per_chip, part.geometry.planes_per_die) = (1, 1);
+        part.bus.rate = slc.lane_rate.unwrap_or(part.bus.rate);
+        if slc.pages == Some(0) {
+            faults.positive("slc.pages", 0);
+            return None;
+        }
+        let block = part.geometry.block().get();
+        if block == 0 {
+            faults.add("slc.custom-part.geometry", "a block holds nothing", "give it pages, and pages a size");
+            return None;
+        }
+        part.geometry.blocks_per_plane = match (slc.size, slc.blocks) {
+            (Some(size), None) if size.get().is_multiple_of(block) && size.get() / block <= 1 << 22 => {
+                (size.get() / block) as u32
+            }
+            (Some(size), None) => {
+                let message = format!("{size} is not a whole number of blocks of {}", Bytes::new(block));
+                faults.add("slc.size", message, "use a multiple of a block, at most 4194304 of them");
+                return None;
+            }
+            (None, Some(blocks)) => blocks,
+            (None, None) => {
+                faults.add("slc.size", "the size of the SLC flash is missing", "give it, e.g. size = \"256MiB\"");
+                return None;
+            }
+            (Some(_), Some(_)) => {
+                faults.add("slc.size", "stands beside slc.blocks", "keep one of the two");
+                return None;
+            }
+        };
+        if part.geometry.blocks_per_plane < 2 {
+            faults.add("slc.size", "the log has a head and a tail", "give it two blocks or more");
+            return None;
+        }
+        for error in part.validate() {
+            match error {
+                PartError::TooLarge { pages } => {
+                    let path = if slc.size.is_some() { "slc.size" } else { "slc.blocks" };
+                    let message = format!("there are {pages} pages, and at most {} can be numbered", u32::MAX);
+                    faults.add(path, message, "make it smaller");
+                }
+                error => {
+                    let key = match (&slc.custom_part, error.key()) {
+                        (_, "geometry.pages_per_block") if slc.pages.is_some() => "slc.pages".to_owned(),
+                        (Some(_), key) => format!("slc.custom-part.{key}"),
+                        (None, _) => "slc.part".to_owned(),
+                    };
+                    faults.add(&key, error.to_string(), "correct the part's description");
+                }
+            }
+        }
+        if part.timing.one_shot > 1 || part.geometry.page.get() > 64 * SECTOR.get() {
+            let message =
+                "its pages are no logs of sectors: one page is programmed at a time, and holds 64 sectors at most";
+            faults.add("slc.part", message, "choose another part");
+        }
+        if !faults.0.is_empty() {
+            return None;
+        }
+        let shape = &part.geometry;
+        let slots = (shape.page.get() / SECTOR.get()) as u32;
+        let geometry = Geometry::new(1, 1, 1, 1, 1, shape.blocks_per_plane, shape.pages_per_block, slots, 1);
+        let geometry = geometry.map_err(|error| faults.add("slc", error.to_string(), "make it smaller")).ok()?;
+        if geometry.slot_count() >= 1 << 31 {
+            faults.add("slc.size", "it has more than 2^31 sectors", "make it smaller");
+            return None;
+        }
+        let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
+        let backend = Config {
+            timing,
+            units: Units::None,
+            transfer: Transfer::Bus,
+            arbitration: Arbitration::default(),
+            software: None,
+        };
+        Some(ResolvedSecond { part, geometry, backend })
+    }
+}

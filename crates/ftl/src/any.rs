@@ -1,0 +1,288 @@
+//! Every family as one FTL, told apart without a table of functions.
+
+use std::fmt::Display;
+
+use base::engine::Handle;
+use base::units::{DieId, Lpn, Span, Time};
+use flash::backend::{List, Observer};
+use flash::nand::{Media, Sector};
+
+use crate::family::{Config, MapImages};
+use crate::hydra::{HydraConfig, HydraFtl};
+use crate::log_block::{HybridFtl, LogBlockConfig};
+use crate::page::{PageConfig, PageFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Saved, Unit, Wanted};
+use crate::slc_mlc::{ChangConfig, ChangFtl};
+
+/// What an FTL of any family is built from.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A device has one of them.
+pub enum AnyConfig {
+    /// The page-mapped FTL.
+    Page(PageConfig),
+    /// Hydra's.
+    Hydra(HydraConfig),
+    /// BAST and FAST.
+    LogBlock(LogBlockConfig),
+    /// Chang's.
+    SlcMlc(ChangConfig),
+}
+
+/// An FTL of any family.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant)] // A device has one of them, and a box would be a step more on each request's way.
+pub enum AnyFtl {
+    /// The page-mapped FTL.
+    Page(PageFtl),
+    /// Hydra's.
+    Hydra(HydraFtl),
+    /// BAST and FAST.
+    LogBlock(HybridFtl),
+    /// Chang's.
+    SlcMlc(ChangFtl),
+}
+
+/// The same for every family.
+macro_rules! each {
+    ($any:expr, $ftl:ident => $do:expr) => {
+        match $any {
+            Self::Page($ftl) => $do,
+            Self::Hydra($ftl) => $do,
+            Self::LogBlock($ftl) => $do,
+            Self::SlcMlc($ftl) => $do,
+        }
+    };
+}
+
+impl AnyConfig {
+    /// Hydra's, if it is that.
+    #[must_use]
+    pub const fn hydra(&self) -> Option<&HydraConfig> {
+        if let Self::Hydra(config) = self { Some(config) } else { None }
+    }
+}
+
+impl Config for AnyConfig {
+    fn units(&self) -> u32 {
+        each!(self, config => config.units())
+    }
+
+    fn table_ram(&self) -> u64 {
+        each!(self, config => config.table_ram())
+    }
+
+    fn memory(&self) -> u64 {
+        each!(self, config => config.memory())
+    }
+
+    fn memory_of_mount(&self) -> u64 {
+        each!(self, config => config.memory_of_mount())
+    }
+
+    fn images(&self) -> MapImages {
+        each!(self, config => config.images())
+    }
+
+    fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        each!(self, config => config.format(say));
+    }
+
+    fn room(&self, dies: &[DieId]) -> Option<u64> {
+        each!(self, config => config.room(dies))
+    }
+
+    fn is_serial(&self) -> bool {
+        each!(self, config => config.is_serial())
+    }
+
+    fn notes(&self) -> Vec<(&'static str, String)> {
+        each!(self, config => config.notes())
+    }
+}
+
+impl Ftl for AnyFtl {
+    type Config = AnyConfig;
+
+    fn mount<S: Sector>(config: &AnyConfig, from: &Mount<'_, S>) -> Self {
+        match config {
+            AnyConfig::Page(config) => Self::Page(Ftl::mount(config, from)),
+            AnyConfig::Hydra(config) => Self::Hydra(Ftl::mount(config, from)),
+            AnyConfig::LogBlock(config) => Self::LogBlock(Ftl::mount(config, from)),
+            AnyConfig::SlcMlc(config) => Self::SlcMlc(Ftl::mount(config, from)),
+        }
+    }
+
+    fn scan_time<S: Sector>(config: &AnyConfig, media: &Media<S>, second: Option<&Media<S>>) -> Span {
+        match config {
+            AnyConfig::Page(config) => <PageFtl as Ftl>::scan_time(config, media, second),
+            AnyConfig::Hydra(config) => <HydraFtl as Ftl>::scan_time(config, media, second),
+            AnyConfig::LogBlock(config) => <HybridFtl as Ftl>::scan_time(config, media, second),
+            AnyConfig::SlcMlc(config) => <ChangFtl as Ftl>::scan_time(config, media, second),
+        }
+    }
+
+    fn units(&self) -> u32 {
+        each!(self, ftl => Ftl::units(ftl))
+    }
+
+    fn found(&self) -> u32 {
+        each!(self, ftl => Ftl::found(ftl))
+    }
+
+    fn free_blocks(&self) -> u64 {
+        each!(self, ftl => Ftl::free_blocks(ftl))
+    }
+
+    fn latest_version(&self) -> u32 {
+        each!(self, ftl => Ftl::latest_version(ftl))
+    }
+
+    fn next_version(&mut self) -> u32 {
+        each!(self, ftl => Ftl::next_version(ftl))
+    }
+
+    #[inline]
+    fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        each!(self, ftl => Ftl::read(ftl, flash, owners, wanted, lpn))
+    }
+
+    #[inline]
+    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        each!(self, ftl => Ftl::end_read(ftl, flash));
+    }
+
+    #[inline]
+    fn begin_write(&mut self, set: u32) {
+        each!(self, ftl => Ftl::begin_write(ftl, set));
+    }
+
+    #[inline]
+    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+        each!(self, ftl => Ftl::write(ftl, flash, owners, unit));
+    }
+
+    #[inline]
+    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => Ftl::end_write(ftl, flash, owners));
+    }
+
+    fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        each!(self, ftl => Ftl::discard(ftl, now, owner, lpn))
+    }
+
+    #[inline]
+    fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        each!(self, ftl => Ftl::finished(ftl, flash, owners, list));
+    }
+
+    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
+        each!(self, ftl => Ftl::check(ftl, media, second));
+    }
+
+    #[inline]
+    fn fetch(&self, unit: usize) {
+        each!(self, ftl => Ftl::fetch(ftl, unit));
+    }
+
+    fn batch(&self, slots: u32) -> u32 {
+        each!(self, ftl => Ftl::batch(ftl, slots))
+    }
+
+    fn takes_writes(&self) -> bool {
+        each!(self, ftl => Ftl::takes_writes(ftl))
+    }
+
+    fn discards_in_turn(&self) -> bool {
+        each!(self, ftl => Ftl::discards_in_turn(ftl))
+    }
+
+    fn log_is_full(&self) -> bool {
+        each!(self, ftl => Ftl::log_is_full(ftl))
+    }
+
+    fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        each!(self, ftl => Ftl::log_is_ready(ftl, flash))
+    }
+
+    fn log(&mut self, unit: Unit) -> bool {
+        each!(self, ftl => Ftl::log(ftl, unit))
+    }
+
+    fn end_log<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &impl Owners<S>, version: u32) {
+        each!(self, ftl => Ftl::end_log(ftl, flash, owners, version));
+    }
+
+    fn take_saved(&mut self) -> Vec<Saved> {
+        each!(self, ftl => Ftl::take_saved(ftl))
+    }
+
+    #[inline]
+    fn rest<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
+        each!(self, ftl => Ftl::rest(ftl, flash, owners))
+    }
+
+    fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+        each!(self, ftl => Ftl::thought(ftl, flash, token));
+    }
+
+    #[inline]
+    fn is_due(&self, timed: bool) -> bool {
+        each!(self, ftl => Ftl::is_due(ftl, timed))
+    }
+
+    fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => Ftl::work(ftl, flash, owners));
+    }
+
+    fn wake(&mut self, now: Time) {
+        each!(self, ftl => Ftl::wake(ftl, now));
+    }
+
+    fn finished_second<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        each!(self, ftl => Ftl::finished_second(ftl, flash, owners, list));
+    }
+
+    fn power_off(&mut self, now: Time) {
+        each!(self, ftl => Ftl::power_off(ftl, now));
+    }
+
+    fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        each!(self, ftl => Ftl::power_fails(ftl, flash));
+    }
+
+    fn is_recovering(&self) -> bool {
+        each!(self, ftl => Ftl::is_recovering(ftl))
+    }
+
+    fn stale_pages(&self) -> u32 {
+        each!(self, ftl => Ftl::stale_pages(ftl))
+    }
+
+    fn recover<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => Ftl::recover(ftl, flash, owners));
+    }
+
+    fn counters(&self, now: Time) -> Counters {
+        each!(self, ftl => Ftl::counters(ftl, now))
+    }
+
+    fn reset_counters(&mut self) {
+        each!(self, ftl => Ftl::reset_counters(ftl));
+    }
+}

@@ -1,0 +1,389 @@
+//! The block-mapped FTL of Hydra (Seong et al., IEEE Trans. Computers 59(7), 2010).
+//!
+//! Every logical superblock has a physical one of its superchip, and every sector its place in it ([`address`]). What
+//! is written is merged with what is there in another superblock ([`merge`]); reads go to the old one until the log
+//! says otherwise ([`journal`]). There is no garbage, and the write buffer decides how much one merge does.
+
+mod address;
+mod area;
+mod check;
+mod config;
+mod counters;
+mod family;
+mod flush_log;
+mod journal;
+mod merge;
+mod mount;
+mod port;
+mod spec;
+mod superblocks;
+mod wear;
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use base::units::{Lpn, Span};
+use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::nand::{Media, Sector, Spare};
+
+use crate::port::{Flash, Owners, Saved, Service, Unit, Wanted};
+use crate::toolkit::WearSpec;
+
+use flush_log::FlushLog;
+use journal::{Journal, Record};
+use merge::Merge;
+use superblocks::{NONE, Superblocks};
+use wear::Look;
+
+pub(crate) use address::Layout;
+pub use config::HydraConfig;
+pub use counters::MergeCounters;
+pub(crate) use family::HydraFamily;
+pub(crate) use journal::Areas;
+pub use spec::{HydraSpec, ProcessorSpec};
+
+/// What a list of the FTL is for; with a number it is the list's tag in the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Read,
+    /// Of a merge.
+    Erase,
+    /// Of a merge.
+    Copy,
+    /// Of a reserved area: those of the log and the map, and then those for flushes.
+    Area,
+}
+
+impl Kind {
+    const fn tag(self, number: u32) -> u32 {
+        number << 2 | self as u32
+    }
+
+    const fn of(tag: u32) -> (Self, u32) {
+        ([Self::Read, Self::Erase, Self::Copy, Self::Area][tag as usize & 3], tag >> 2)
+    }
+}
+
+/// What the processor thinks about: reads, and merges.
+const READ: usize = 0;
+const MERGE: usize = 1;
+
+/// A block-mapped FTL.
+#[derive(Clone, Debug)]
+pub struct HydraFtl {
+    layout: Layout,
+    /// Rows the host can address.
+    units: u32,
+    superblocks: Superblocks,
+    /// The physical superblock of each logical one.
+    map: Vec<u32>,
+    /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any; empty
+    /// until anything is discarded.
+    forgotten: Vec<Option<Box<[u64]>>>,
+    journal: Journal,
+    /// If flushes do without merges.
+    flush_log: Option<FlushLog>,
+    saved: Vec<Saved>,
+    /// The version of the latest write.
+    version: u32,
+    merges: Vec<Merge>,
+    /// Merges that do not exist.
+    idle: Vec<u32>,
+    waiting: VecDeque<u32>,
+    /// Merges that units work on, and the most there may be.
+    working: u32,
+    at_once: u32,
+    /// The units of the write that is being handed over.
+    gathering: Vec<Unit>,
+    /// The list of the read request that is being handed over.
+    reading: Option<Handle<List>>,
+    /// The latest command of that list for each place in a superchip.
+    read_chain: Vec<Option<Handle<Command>>>,
+    /// The latest command of a list that is being made, for each die of the superchip.
+    chain: Vec<Option<Handle<Command>>>,
+    /// Records that the log has just got.
+    logged: Vec<Record>,
+    /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
+    think: [Span; 2],
+    wear: WearSpec,
+    looks: Vec<Look>,
+    /// No more writes are taken: the log cannot be written.
+    read_only: bool,
+    found: u32,
+    /// What it did since the power came.
+    counts: MergeCounters,
+}
+
+impl HydraFtl {
+    /// What it did since the power came.
+    pub(crate) fn counters(&self) -> MergeCounters {
+        let (log_pages, maps) = self.journal.written();
+        let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
+        let erase_spread = self.superblocks.erase_spread();
+        MergeCounters { log_pages, maps, flush_pages, erase_spread, ..self.counts }
+    }
+
+    /// Rows of a superblock: what one merge can write.
+    pub(crate) const fn batch(&self) -> u32 {
+        self.layout.rows()
+    }
+
+    /// The version for the next request: all its units share it.
+    ///
+    /// # Panics
+    /// After 2^32 - 1 writes.
+    pub(crate) fn next_version(&mut self) -> u32 {
+        self.version = self.version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
+        self.version
+    }
+
+    /// True if a write that is handed over now would begin at once: until then a buffer keeps it, where newer writes
+    /// are absorbed.
+    pub(crate) fn takes_writes(&self) -> bool {
+        self.waiting.is_empty() && self.working < self.at_once
+    }
+
+    /// Reads sectors of a row for an owner. False if nothing is there.
+    #[inline]
+    pub(crate) fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        Wanted { owner, at, mask }: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        let (logical, row) = self.layout.split(lpn);
+        let superblock = self.map[logical as usize];
+        if superblock == NONE || self.is_forgotten(logical, row) {
+            return false;
+        }
+        let (chip, page) = self.layout.chip_and_page(row);
+        let block = self.superblocks.block(superblock, chip);
+        let psn = flash.backend.geometry().slot(block, page);
+        // An erased page, which a drive would have to read to know.
+        if !matches!(flash.backend.media().spare(psn), Spare::Data { .. }) {
+            return false;
+        }
+        self.superblocks.pin(superblock);
+        let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
+        let command = flash.backend.add_read(list, Cause::Host, block);
+        flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
+        flash.backend.set_sectors(command, self.layout.crossing(mask));
+        // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
+        if let Some(before) = self.read_chain[chip as usize].replace(command) {
+            flash.backend.depend(before, command);
+        }
+        owners.charge(owner);
+        true
+    }
+
+    /// The request is complete: it is one list.
+    #[inline]
+    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if let Some(list) = self.reading.take() {
+            self.read_chain.fill(None);
+            self.think(flash, list, READ);
+        }
+    }
+
+    /// Hands a list in when the processor has prepared it, if it has to.
+    fn think<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, list: Handle<List>, what: usize) {
+        if self.think[what].is_zero() {
+            return flash.submit(list);
+        }
+        flash.backend.think(flash.now, self.think[what], list.number().get(), flash.events);
+    }
+
+    /// The processor has prepared a list.
+    pub(crate) fn thought<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, token: u32) {
+        let number = std::num::NonZeroU32::new(token).expect("the number of a list");
+        flash.submit(Handle::from_number(number));
+    }
+
+    /// A unit of a write.
+    pub(crate) fn write(&mut self, unit: Unit) {
+        self.gathering.push(unit);
+    }
+
+    /// All units of a write have been handed over: a merge for each logical superblock.
+    pub(crate) fn end_write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        let mut units = std::mem::take(&mut self.gathering);
+        units.sort_unstable_by_key(|unit| unit.lpn);
+        let layout = self.layout;
+        for same in units.chunk_by(|a, b| layout.split(a.lpn).0 == layout.split(b.lpn).0) {
+            let logical = layout.split(same[0].lpn).0;
+            self.queue(logical, Cause::Host, same.iter().copied());
+        }
+        units.clear();
+        self.gathering = units;
+        self.start(flash, owners);
+    }
+
+    /// Forgets a row: it reads as zeros, and is not copied any more. After a power cut it may be there again.
+    pub(crate) fn discard(&mut self, lpn: Lpn) {
+        if let Some(log) = &mut self.flush_log {
+            log.forget(lpn);
+        }
+        let (logical, row) = self.layout.split(lpn);
+        let words = self.layout.rows().div_ceil(64) as usize;
+        if self.map[logical as usize] != NONE {
+            if self.forgotten.is_empty() {
+                self.forgotten.resize(self.map.len(), None);
+            }
+            let rows = self.forgotten[logical as usize].get_or_insert_with(|| vec![0; words].into());
+            rows[row as usize / 64] |= 1 << (row % 64);
+        }
+    }
+
+    fn is_forgotten(&self, logical: u32, row: u32) -> bool {
+        self.forgotten
+            .get(logical as usize)
+            .and_then(Option::as_ref)
+            .is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
+    }
+
+    /// A row has been written again.
+    fn remember(&mut self, lpn: Lpn) {
+        let (logical, row) = self.layout.split(lpn);
+        if let Some(Some(rows)) = self.forgotten.get_mut(logical as usize) {
+            rows[row as usize / 64] &= !(1 << (row % 64));
+        }
+    }
+
+    /// A list has finished.
+    pub(crate) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        match Kind::of(flash.backend.list(list).tag()) {
+            (Kind::Read, _) => self.read_finished(flash, owners, list),
+            (Kind::Erase, number) => self.erase_finished(flash, owners, number, list),
+            (Kind::Copy, number) => self.copy_finished(flash, owners, number, list),
+            (Kind::Area, area) if !self.journal.has(area) => self.log_finished(flash, owners, area, list),
+            (Kind::Area, area) => {
+                let mut logged = std::mem::take(&mut self.logged);
+                self.journal.finished(flash, area, list, &mut logged);
+                for record in logged.drain(..) {
+                    if let Record::Mapped { logical, .. } = record {
+                        self.commit(owners, logical);
+                    }
+                }
+                self.logged = logged;
+                if let Some(log) = &mut self.flush_log {
+                    log.release(flash.backend.media());
+                }
+                self.write_journal(flash);
+                self.start(flash, owners);
+            }
+        }
+    }
+
+    fn read_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let done = flash.backend.list(list);
+        let service = Service { wait: done.wait(), waited_for: done.waited_for() };
+        let mut next = done.first();
+        let mut freed = false;
+        while let Some(command) = next {
+            let (place, slot) = flash.backend.slot(command, 0);
+            let (block, _) = flash.backend.geometry().locate(slot.psn);
+            freed |= self.superblocks.unpin(self.superblocks.of_block(block));
+            owners.read_done(&slot, flash.backend.payload_of(place), service);
+            next = flash.backend.command(command).sibling();
+        }
+        flash.backend.release(list);
+        if freed {
+            self.start(flash, owners);
+        }
+    }
+
+    /// True if a flush had better write everything back.
+    pub(crate) fn log_is_full(&self) -> bool {
+        self.flush_log.as_ref().is_none_or(FlushLog::is_full)
+    }
+
+    /// True if a flush can be logged now, or some of it.
+    pub(crate) fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
+        log.prepare(flash);
+        log.room() > 0
+    }
+
+    /// A unit that is to be logged.
+    pub(crate) fn log(&mut self, unit: Unit) -> bool {
+        self.flush_log.as_mut().is_some_and(|log| log.take(unit))
+    }
+
+    /// All of them have been handed over.
+    pub(crate) fn end_log<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        version: u32,
+    ) {
+        if let Some(log) = &mut self.flush_log {
+            log.write(flash, owners, version);
+        }
+    }
+
+    fn log_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        area: u32,
+        list: Handle<List>,
+    ) {
+        let mut log = self.flush_log.take().expect("a list of the log");
+        match log.finished(flash, area, list, |media, lpn| self.row_version(media, lpn)) {
+            Some(well) => owners.logged(well),
+            None => owners.room(),
+        }
+        self.flush_log = Some(log);
+        self.start(flash, owners);
+    }
+
+    /// The version of a row where the map leads.
+    fn row_version<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<u32> {
+        let (logical, row) = self.layout.split(lpn);
+        let superblock = self.map[logical as usize];
+        if superblock == NONE {
+            return None;
+        }
+        let (chip, page) = self.layout.chip_and_page(row);
+        match media.spare(media.geometry().slot(self.superblocks.block(superblock, chip), page)) {
+            Spare::Data { version, .. } => Some(version),
+            Spare::Empty | Spare::Torn => None,
+        }
+    }
+
+    /// What recovery found in the log of flushes.
+    pub(crate) fn take_saved(&mut self) -> Vec<Saved> {
+        std::mem::take(&mut self.saved)
+    }
+
+    /// Writes the log and the map as far as there is something to write.
+    fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if self.journal.wants_map() {
+            let version = self.next_version();
+            let positions = self.map.iter().map(|at| if *at == NONE { NONE } else { self.superblocks.split(*at).1 });
+            let erases = (0..self.layout.physical()).map(|superblock| self.superblocks.erases(superblock));
+            let stand_ins = self.superblocks.stand_ins().iter().copied();
+            self.journal.store_map(flash, version, positions.chain(erases).chain(stand_ins));
+        }
+        let version = &mut self.version;
+        self.journal.advance(flash, || {
+            *version = version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
+            *version
+        });
+    }
+}

@@ -1,0 +1,194 @@
+//! A reserved area of flash: pages of the log, or of the map, one behind the other in blocks of one die.
+//!
+//! A block is erased when it is needed next. What a failing block holds already can still be read, so it is kept like
+//! a full one, until nobody needs its pages.
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use base::units::{Lpn, SuperblockId};
+use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::nand::{Media, Sector, Spare, Stream, Target};
+
+use crate::port::{Flash, full_mask};
+
+/// A page of an area: a number and a version, as its spare area says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    pub(super) number: u32,
+    pub(super) version: u32,
+}
+
+/// A block with pages that somebody may need.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    block: SuperblockId,
+    /// The newest version in it.
+    newest: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Area {
+    /// Logical numbers of pages begin here.
+    first_number: u32,
+    pages: u32,
+    sectors: u32,
+    /// Lists carry it.
+    tag: u32,
+    free: VecDeque<SuperblockId>,
+    full: Vec<Full>,
+    /// The block being filled, its next page, and the newest version in it.
+    current: Option<(SuperblockId, u32, u32)>,
+    waiting: VecDeque<Page>,
+    writing: Vec<Page>,
+    erasing: bool,
+}
+
+impl Area {
+    pub(super) fn new(first_number: u32, pages: u32, sectors: u32, tag: u32) -> Self {
+        Self {
+            first_number,
+            pages,
+            sectors,
+            tag,
+            free: VecDeque::new(),
+            full: Vec::new(),
+            current: None,
+            waiting: VecDeque::new(),
+            writing: Vec::new(),
+            erasing: false,
+        }
+    }
+
+    /// Looks through a block. Returns the pages found in it: each will be asked whether it is needed.
+    pub(super) fn scan<S: Sector>(&self, media: &Media<S>, block: SuperblockId) -> impl Iterator<Item = Page> {
+        let pages = (0..self.pages).filter_map(|page| {
+            let psn = media.geometry().slot(block, page);
+            let Spare::Data { lpn, version } = media.spare(psn) else { return None };
+            Some(Page { number: lpn.get().checked_sub(self.first_number)?, version })
+        });
+        pages.collect::<Vec<_>>().into_iter()
+    }
+
+    /// At power-on: a block that holds pages up to this version, or none that is needed.
+    pub(super) fn found<S: Sector>(&mut self, media: &Media<S>, block: SuperblockId, newest: Option<u32>) {
+        match newest {
+            Some(newest) => self.full.push(Full { block, newest }),
+            None if media.is_bad(block) => {}
+            None => self.free.push_back(block),
+        }
+    }
+
+    /// Full blocks.
+    pub(super) fn full(&self) -> usize {
+        self.full.len()
+    }
+
+    /// A page is to be written.
+    pub(super) fn push(&mut self, page: Page) {
+        self.waiting.push_back(page);
+    }
+
+    /// True if pages wait and there is no block for them, nor will there be one before others are let go.
+    pub(super) fn is_out_of_blocks(&self) -> bool {
+        let idle = self.writing.is_empty() && !self.erasing;
+        idle && !self.waiting.is_empty() && self.current.is_none() && self.free.is_empty()
+    }
+
+    /// True if nothing is being written, and nothing waits to be.
+    pub(super) fn is_idle(&self) -> bool {
+        self.writing.is_empty() && self.waiting.is_empty() && !self.erasing
+    }
+
+    /// Blocks that hold nothing newer than `version`, or rather nothing as new, are not needed any more.
+    pub(super) fn release<S: Sector>(&mut self, media: &Media<S>, version: u32) {
+        for i in (0..self.full.len()).rev() {
+            if self.full[i].newest < version {
+                let Full { block, .. } = self.full.remove(i);
+                if !media.is_bad(block) {
+                    self.free.push_back(block);
+                }
+            }
+        }
+    }
+
+    /// Writes what waits, if it can begin now: as many pages as the block has room for.
+    pub(super) fn advance<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if self.waiting.is_empty() || !self.writing.is_empty() || self.erasing {
+            return;
+        }
+        let (block, next, _) = match self.current {
+            Some(current) => current,
+            None => match self.free.pop_front() {
+                Some(block) => *self.current.insert((block, 0, 0)),
+                None => return,
+            },
+        };
+        let list = flash.backend.open_list(Class::Other, self.tag);
+        if next == 0 && !flash.backend.media().is_erased(block) {
+            self.erasing = true;
+            flash.backend.add_erase(list, Cause::Map, block);
+            return flash.submit(list);
+        }
+        let count = self.waiting.len().min((self.pages - next) as usize);
+        let mut before = None;
+        for (page, offset) in self.waiting.drain(..count).zip(next..) {
+            let target = Target { superblock: block, offset };
+            let program = flash.backend.add_program(list, Cause::Map, target, Stream::Host);
+            let lpn = Lpn::new(self.first_number + page.number);
+            let mask = full_mask(self.sectors);
+            flash.backend.push_slot(program, Slot { lpn, version: page.version, mask, ..Slot::default() });
+            // One after another, so that a read gets in between.
+            if let Some(before) = before.replace(program) {
+                flash.backend.depend(before, program);
+            }
+            self.writing.push(page);
+        }
+        flash.submit(list);
+    }
+
+    /// A list of this area has finished. `written` is told of every page that is on flash now.
+    pub(super) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        mut written: impl FnMut(Page),
+    ) {
+        let (block, mut next, mut newest) = self.current.expect("it works on a block");
+        let first = flash.backend.list(list).first();
+        if std::mem::take(&mut self.erasing) {
+            if flash.backend.command(first.expect("an erase")).failed {
+                flash.backend.media_mut().retire(block);
+                self.current = None;
+            }
+            return flash.backend.release(list);
+        }
+        let mut command = first;
+        let mut failed = false;
+        let mut again = 0;
+        for i in 0..self.writing.len() {
+            let handle = command.expect("a command for each page");
+            let page = self.writing[i];
+            next += 1;
+            if flash.backend.command(handle).failed {
+                failed = true;
+                self.waiting.insert(again, page);
+                again += 1;
+            } else {
+                newest = newest.max(page.version);
+                written(page);
+            }
+            command = flash.backend.command(handle).sibling();
+        }
+        self.writing.clear();
+        flash.backend.release(list);
+        if failed {
+            flash.backend.media_mut().retire(block);
+        }
+        let done = failed || next == self.pages;
+        self.current = (!done).then_some((block, next, newest));
+        if done {
+            self.full.push(Full { block, newest });
+        }
+    }
+}

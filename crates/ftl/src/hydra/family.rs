@@ -1,0 +1,267 @@
+//! Which descriptions Hydra's FTL takes, and what they come to.
+
+use base::fault::Faults;
+use base::units::{Bytes, SECTOR, Span};
+use flash::backend::Units;
+use flash::nand::Geometry;
+
+use super::{Areas, HydraConfig, HydraSpec, Layout, ProcessorSpec};
+use crate::family::{Family, Idle, Setup, Site};
+use crate::{AnyConfig, FtlSpec, MapSpec};
+
+/// Hydra's FTL.
+#[derive(Debug)]
+pub(crate) struct HydraFamily;
+
+impl Family for HydraFamily {
+    fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
+        if site.ftl.hydra.is_some() {
+            faults.add("ftl.hydra", "stands in a page-mapped FTL", "leave it out, or say ftl.kind = \"hydra\"");
+        }
+    }
+
+    fn check(&self, site: &Site<'_>, faults: &mut Faults) {
+        let Site { ftl, part, .. } = *site;
+        let plain = FtlSpec::default();
+        let strange = [
+            ("ftl.map", ftl.map != MapSpec::Ram, "the block map is in RAM"),
+            ("ftl.map-unit", ftl.map_unit.is_some(), "the mapping unit is a row of the gang"),
+            ("ftl.placement", ftl.placement != plain.placement, "a logical superblock has its superchip"),
+            ("ftl.gc", ftl.gc != plain.gc, "merges leave no garbage"),
+        ];
+        for (path, is, why) in strange {
+            if is {
+                faults.add(path, format!("has no meaning under Hydra's FTL: {why}"), "leave it out");
+            }
+        }
+        let shape = &part.geometry;
+        if shape.planes_per_die != 1 {
+            let message = format!("{} planes in a die, where Hydra's copy-back knows one", shape.planes_per_die);
+            faults.add("flash.planes", message, "use planes = 1");
+        }
+        if part.timing.one_shot != 1 {
+            faults.add("flash.part", "programs several pages at once", "use a part with one_shot = 1");
+        }
+        if !part.features.copy_back {
+            faults.add("flash.part", "has no copy-back, which merges are made of", "use another part, e.g. K9K8G08U0M");
+        }
+        if site.flash.width / 8 != site.flash.gang {
+            let message = format!("{} bits for a gang of {}: each chip has a bus", site.flash.width, site.flash.gang);
+            faults.add("flash.width", message, format!("use {}", site.flash.gang.saturating_mul(8)));
+        }
+        let hydra = ftl.hydra.clone().unwrap_or_default();
+        faults.positive("ftl.hydra.chips", hydra.chips);
+        let on_channel = u64::from(site.flash.chips) * u64::from(shape.dies_per_chip);
+        if hydra.chips > 0 && !on_channel.is_multiple_of(u64::from(hydra.chips)) {
+            let message = format!("{} dies of a channel cannot be interleaved {} at a time", on_channel, hydra.chips);
+            faults.add("ftl.hydra.chips", message, "use a divisor");
+        }
+        if hydra.processor.is_some_and(|processor| processor.mhz == 0) {
+            faults.add("ftl.hydra.processor.mhz", "is zero: nothing would ever be done", "use e.g. 200");
+        }
+        if let Some(cycles) = hydra.processor.and_then(|processor| processor.unit_cycles) {
+            let path = "ftl.hydra.processor.unit-cycles";
+            if cycles == 0 {
+                faults.add(path, "is zero", "leave it out: the units are then hardware, which takes no time");
+            }
+            if site.flash.software_units.is_some() {
+                faults.add(path, "stands beside flash.software-units, which says the same", "leave one of them out");
+            }
+        }
+        if site.confines {
+            faults.add(
+                "host.queue",
+                "confines writes to dies, which a block map cannot",
+                "leave channels and dies out",
+            );
+        }
+    }
+
+    fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
+        let processor = site.ftl.hydra.as_ref().and_then(|hydra| hydra.processor);
+        let unread = |processor: ProcessorSpec| {
+            processor.synthesizer && processor.read_cycles != ProcessorSpec::default().read_cycles
+        };
+        let multi_plane = site.flash.multi_plane.is_some();
+        vec![
+            Idle::new("flash.multi-plane", multi_plane, "Hydra's FTL works on one plane of a die"),
+            Idle::new(
+                "flash.cache-mode",
+                !site.flash.cache_mode,
+                "the pages of a list never follow each other on one die",
+            ),
+            Idle::new(
+                "ftl.map-gather",
+                site.ftl.map_gather.is_some(),
+                "the block map of Hydra's FTL has no translation pages",
+            ),
+            Idle::new(
+                "ftl.hydra.processor.read-cycles",
+                processor.is_some_and(unread),
+                "the synthesizer turns reads into commands without the processor",
+            )
+            .remedy("leave it out, or set ftl.hydra.processor.synthesizer = false"),
+        ]
+    }
+
+    /// The chips of a gang are one die with a row of their pages for a page, which is the mapping unit.
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+        let Site { flash, part, .. } = *site;
+        let row = part.geometry.page.get().saturating_mul(u64::from(flash.gang)) / SECTOR.get();
+        let geometry = Geometry::new(
+            flash.channels,
+            flash.chips,
+            part.geometry.dies_per_chip,
+            1,
+            1,
+            part.geometry.blocks_per_plane,
+            part.geometry.pages_per_block,
+            1,
+            u32::try_from(row).unwrap_or(u32::MAX),
+        );
+        geometry.map_err(|error| faults.0.push(flash.impossible(&error, part, "flash.gang"))).ok()
+    }
+
+    fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let layout = layout(site, geometry);
+        let spares = layout.spares;
+        if spares >= geometry.blocks {
+            let message = format!("{spares} of the {} blocks of a die are spare", geometry.blocks);
+            faults.add("ftl.hydra.spare-blocks", message, format!("use at most {}", geometry.blocks / 2));
+            return None;
+        }
+        let areas = areas(site, &layout);
+        let reserved = spares.saturating_add(areas.most_blocks());
+        // One superblock of each superchip is free to merge into.
+        if geometry.blocks < reserved.saturating_add(2) {
+            let message = format!(
+                "{} blocks in a die: {spares} are spare, {} hold the map and its log, and two hold data",
+                geometry.blocks,
+                areas.most_blocks()
+            );
+            faults.add("flash.blocks", message, format!("use at least {}", reserved.saturating_add(2)));
+            return None;
+        }
+        let layout = Layout { superblocks: geometry.blocks - reserved, ..layout };
+        units(site, geometry, &layout, faults)
+    }
+
+    fn superblock(&self, site: &Site<'_>, geometry: &Geometry) -> Option<u32> {
+        Some(layout(site, geometry).rows())
+    }
+
+    fn software_controllers(&self, ftl: &FtlSpec) -> Option<Span> {
+        let processor = ftl.hydra.as_ref()?.processor?;
+        Some(processor.time(processor.unit_cycles?))
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+        let Setup { array, units, .. } = setup;
+        let mut layout = layout(site, &array.geometry);
+        let areas = areas(site, &layout);
+        layout.superblocks = array.geometry.blocks - layout.spares - areas.most_blocks();
+        layout.logical = units.div_ceil(layout.rows());
+        let hydra = spec(site);
+        let processor = hydra.processor.filter(|processor| processor.mhz > 0);
+        let think = processor.map_or([Span::ZERO; 2], |processor| {
+            let read = if processor.synthesizer { Span::ZERO } else { processor.time(processor.read_cycles) };
+            [read, processor.time(processor.merge_cycles)]
+        });
+        let at_once = match site.flash.units {
+            Units::Shared(count) | Units::Background(count) => count,
+            _ => layout.superchips,
+        };
+        AnyConfig::Hydra(HydraConfig {
+            areas: areas.of(&layout),
+            layout,
+            at_once,
+            think,
+            units,
+            wear: site.ftl.wear.clone(),
+            timing: array.backend.timing,
+            replicate: hydra.replicate,
+            logs_flushes: site.flush_log.is_some(),
+        })
+    }
+}
+
+fn spec(site: &Site<'_>) -> HydraSpec {
+    site.ftl.hydra.clone().unwrap_or_default()
+}
+
+/// The shape of the superchips, before it is known how many superblocks hold data.
+fn layout(site: &Site<'_>, geometry: &Geometry) -> Layout {
+    let hydra = spec(site);
+    Layout {
+        buses: site.flash.gang,
+        chips: hydra.chips,
+        superchips: geometry.die_count() / hydra.chips,
+        sectors: geometry.sectors,
+        pages: geometry.pages,
+        superblocks: geometry.blocks,
+        spares: hydra.spare_blocks.unwrap_or_else(|| (geometry.blocks / 50).max(2)),
+        logical: 0,
+    }
+}
+
+/// What is reserved of them.
+fn areas(site: &Site<'_>, layout: &Layout) -> Areas {
+    let row = u64::from(layout.sectors) * SECTOR.get();
+    let rows = site.flush_log.map(|size| u32::try_from(size.get() / row).unwrap_or(u32::MAX));
+    Areas::new(layout, spec(site).replicate, rows)
+}
+
+/// Rows the host sees: whole superblocks if a share is asked for.
+fn units(site: &Site<'_>, geometry: &Geometry, layout: &Layout, faults: &mut Faults) -> Option<u32> {
+    let row = u64::from(geometry.sectors) * SECTOR.get();
+    let rows = u64::from(layout.rows());
+    let (path, units) = match site.ftl.capacity {
+        Some(capacity) => ("ftl.capacity", capacity.get() / row),
+        None => {
+            let share = 1.0 - site.ftl.over_provisioning.get();
+            let units = (f64::from(geometry.slot_count()) * share.max(0.0)).floor() as u64;
+            ("ftl.over-provisioning", units / rows * rows)
+        }
+    };
+    if site.ftl.capacity.is_some_and(|capacity| !capacity.get().is_multiple_of(row)) {
+        faults.add(path, format!("is not a whole number of rows of {row}B"), format!("use a multiple of {row}B"));
+        return None;
+    }
+    if units == 0 {
+        faults.add(path, "nothing is left for the host", "leave it at least one superblock");
+        return None;
+    }
+    let most = u64::from(layout.superchips) * u64::from(layout.superblocks - 1) * rows;
+    if units > most {
+        let seen = Bytes::new(units * row);
+        let message = format!(
+            "the host would see {seen}, but each superchip has {} superblocks and keeps one to merge into",
+            layout.superblocks
+        );
+        let raw = f64::from(geometry.slot_count());
+        let share = (1.0 - most as f64 / raw) * 100.0 + 0.005;
+        let remedy = format!("let it see at most {}, i.e. over-provision at least {share:.2}%", Bytes::new(most * row));
+        faults.add(path, message, remedy);
+        return None;
+    }
+    u32::try_from(units).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_processor_takes_its_cycles() {
+        let think = |more: &str| {
+            let text = format!(
+                "[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 64\nchips = 8\ngang = 4\nwidth = 32\n\
+                 [ftl]\nkind = 'hydra'\nover-provisioning = '40%'\n\
+                 [ftl.hydra.processor]\nmhz = 40\nmerge-cycles = 4000\n{more}"
+            );
+            crate::rig::describe(&text).0.hydra().expect("its FTL").think
+        };
+        assert_eq!(think(""), [Span::ZERO, Span::from_us(100)]);
+        assert_eq!(think("synthesizer = false\nread-cycles = 100"), [Span::from_ns(2500), Span::from_us(100)]);
+    }
+}

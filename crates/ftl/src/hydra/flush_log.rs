@@ -1,0 +1,427 @@
+//! Flushes without merges (Seong et al., Sec. 4.2.2, Fig. 16): what the buffer has goes to a reserved area of flash, one
+//! sector behind the other, the flush is done, and the merges come when they would have come without it.
+//!
+//! The area is blocks of the dies of one superchip, which are filled side by side. A page holds the sectors of as many
+//! rows as fit in whole, and says which: 16 spare bytes to a sector are enough for that. The newest page with a row
+//! counts until a merge of that row, or of a newer one, is in the log of the map. A block is used again when neither it
+//! nor anything older has a page that counts. Recovery gives the buffer back what no merge has taken.
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use base::units::{Lpn, SuperblockId};
+use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::nand::{Media, Sector, Spare, Stream, Target};
+
+use super::address::Layout;
+use super::journal::Areas;
+use crate::port::{Flash, Owners, Saved, Unit, full_mask};
+
+/// Words that a page says of a row: which, which of its sectors (two), and the version.
+const ROW: usize = 4;
+
+/// A row that the log has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Live {
+    lpn: Lpn,
+    /// Of its content: a merge of the same content has it, and a later one a higher.
+    version: u32,
+    /// Of the page.
+    page: u32,
+}
+
+/// A block with pages, the newest of which has this version.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    block: SuperblockId,
+    newest: u32,
+}
+
+/// The blocks of one die.
+#[derive(Clone, Debug, Default)]
+struct Strip {
+    free: VecDeque<SuperblockId>,
+    full: Vec<Full>,
+    /// The erased block being filled, and its next page.
+    current: Option<(SuperblockId, u32)>,
+    erasing: Option<SuperblockId>,
+}
+
+/// The reserved area for flushes.
+#[derive(Clone, Debug)]
+pub(super) struct FlushLog {
+    /// Die, first block and number of blocks of each strip.
+    places: Vec<(u32, u32, u32)>,
+    strips: Vec<Strip>,
+    pages: u32,
+    sectors: u32,
+    buses: u32,
+    /// Logical numbers of its pages, and the numbers of their content in the media, begin here.
+    first_number: u32,
+    first_image: u32,
+    /// Tags of its lists begin here: for each strip one to erase and one to program.
+    first_tag: u32,
+    /// The strip whose turn it is.
+    turn: usize,
+    /// The rows that are being put together, each with the page it goes to, and the sectors in the last page.
+    packing: Vec<(Unit, u32)>,
+    used: u32,
+    /// The rows under way, the version of their pages, and how many lists have yet to end.
+    writing: Vec<Live>,
+    version: u32,
+    left: u32,
+    failed: bool,
+    /// The rows that count, in the order of their numbers.
+    live: Vec<Live>,
+    words: Vec<u32>,
+    lists: Vec<Option<(Handle<List>, Handle<Command>)>>,
+    /// Pages written since the power came.
+    written: u64,
+}
+
+impl FlushLog {
+    /// The area with what the media say of it, and the newest version there. `merged(row)` is the version of a row
+    /// where the map leads.
+    pub(super) fn mount<S: Sector>(
+        layout: &Layout,
+        areas: &Areas,
+        media: &Media<S>,
+        first_tag: u32,
+        merged: impl Fn(Lpn) -> Option<u32>,
+    ) -> (Self, Vec<Saved>, u32) {
+        let mut log = Self {
+            places: areas.strips.clone(),
+            strips: vec![Strip::default(); areas.strips.len()],
+            pages: layout.pages,
+            sectors: layout.sectors,
+            buses: layout.buses,
+            first_number: layout.first_number(),
+            first_image: areas.images(layout),
+            first_tag,
+            turn: 0,
+            packing: Vec::new(),
+            used: 0,
+            writing: Vec::new(),
+            version: 0,
+            left: 0,
+            failed: false,
+            live: Vec::new(),
+            words: Vec::new(),
+            lists: vec![None; areas.strips.len()],
+            written: 0,
+        };
+        let (saved, newest) = log.recover(media, merged);
+        (log, saved, newest)
+    }
+
+    fn recover<S: Sector>(&mut self, media: &Media<S>, merged: impl Fn(Lpn) -> Option<u32>) -> (Vec<Saved>, u32) {
+        let mut found: Vec<(Live, Saved)> = Vec::new();
+        for strip in 0..self.strips.len() {
+            for i in 0..self.places[strip].2 {
+                let block = self.block(media, strip, i);
+                let newest = (0..self.pages).filter_map(|page| self.scan(media, strip, i, page, &mut found)).max();
+                match newest {
+                    Some(newest) => self.strips[strip].full.push(Full { block, newest }),
+                    None if media.is_bad(block) => {}
+                    None => self.strips[strip].free.push_back(block),
+                }
+            }
+        }
+        let newest = self.strips.iter().flat_map(|strip| &strip.full).map(|full| full.newest).max().unwrap_or(0);
+        // The last of each row is the newest.
+        found.sort_by_key(|(live, _)| (live.lpn, live.page, live.version));
+        let mut saved = Vec::new();
+        for same in found.chunk_by(|(a, _), (b, _)| a.lpn == b.lpn) {
+            let (live, content) = same[same.len() - 1];
+            if merged(live.lpn).is_none_or(|version| version < live.version) {
+                self.live.push(live);
+                saved.push(content);
+            }
+        }
+        self.release(media);
+        (saved, newest)
+    }
+
+    /// Looks at a page: what it holds is appended to `found`. Its version, if it holds anything.
+    fn scan<S: Sector>(
+        &self,
+        media: &Media<S>,
+        strip: usize,
+        block: u32,
+        page: u32,
+        found: &mut Vec<(Live, Saved)>,
+    ) -> Option<u32> {
+        let psn = media.geometry().slot(self.block(media, strip, block), page);
+        let Spare::Data { version: newest, .. } = media.spare(psn) else { return None };
+        let image = media.image(self.image(strip, block, page), newest).expect("a page of the log has its content");
+        let mut first = 0;
+        for row in image.chunks_exact(ROW) {
+            let (lpn, mask) = (Lpn::new(row[0]), u64::from(row[1]) | u64::from(row[2]) << 32);
+            found.push((Live { lpn, version: row[3], page: newest }, Saved { lpn, mask, psn, first }));
+            first += mask.count_ones();
+        }
+        Some(newest)
+    }
+
+    fn block<S: Sector>(&self, media: &Media<S>, strip: usize, i: u32) -> SuperblockId {
+        let (die, first, _) = self.places[strip];
+        SuperblockId::new(die * media.geometry().blocks + first + i)
+    }
+
+    /// The number of a page: all of them have one of their own.
+    fn page_number(&self, strip: usize, block: u32, page: u32) -> u32 {
+        let before: u32 = self.places[..strip].iter().map(|place| place.2).sum();
+        (before + block) * self.pages + page
+    }
+
+    fn image(&self, strip: usize, block: u32, page: u32) -> u32 {
+        self.first_image + self.page_number(strip, block, page)
+    }
+
+    /// Pages written since the power came.
+    pub(super) const fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// True while something is being written.
+    pub(super) const fn is_writing(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Pages that can be written at once.
+    pub(super) fn room(&self) -> u32 {
+        let left = self.strips.iter().filter_map(|strip| strip.current);
+        left.map(|(_, next)| self.pages - next).sum()
+    }
+
+    /// True if there is no room, nor will there be before merges are done.
+    pub(super) fn is_full(&self) -> bool {
+        let hope = |strip: &Strip| strip.current.is_some() || strip.erasing.is_some() || !strip.free.is_empty();
+        !self.is_writing() && !self.strips.iter().any(hope)
+    }
+
+    /// Sees that every strip has an erased block, or will have.
+    pub(super) fn prepare<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        for strip in 0..self.strips.len() {
+            let tag = self.tag(strip, false);
+            let strip = &mut self.strips[strip];
+            if strip.current.is_some() || strip.erasing.is_some() {
+                continue;
+            }
+            let Some(block) = strip.free.pop_front() else { continue };
+            if flash.backend.media().is_erased(block) {
+                strip.current = Some((block, 0));
+                continue;
+            }
+            strip.erasing = Some(block);
+            let list = flash.backend.open_list(Class::Other, tag);
+            flash.backend.add_erase(list, Cause::Flush, block);
+            flash.submit(list);
+        }
+    }
+
+    const fn tag(&self, strip: usize, programs: bool) -> u32 {
+        super::Kind::Area.tag(self.first_tag + 2 * strip as u32 + programs as u32)
+    }
+
+    /// Takes a row for the pages that are written next. False if there is no room in them.
+    pub(super) fn take(&mut self, unit: Unit) -> bool {
+        let sectors = unit.mask.count_ones();
+        let last = self.packing.last().map(|(_, page)| *page);
+        let page = match last {
+            Some(page) if self.used + sectors <= self.sectors => page,
+            _ => last.map_or(0, |page| page + 1),
+        };
+        if page >= self.room() {
+            return false;
+        }
+        self.used = if last == Some(page) { self.used + sectors } else { sectors };
+        self.packing.push((unit, page));
+        true
+    }
+
+    /// Writes the rows that were taken.
+    pub(super) fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        version: u32,
+    ) {
+        let packing = std::mem::take(&mut self.packing);
+        (self.version, self.failed) = (version, false);
+        for rows in packing.chunk_by(|a, b| a.1 == b.1) {
+            self.write_page(flash, owners, rows);
+        }
+        self.packing = packing;
+        self.packing.clear();
+        self.used = 0;
+        for i in 0..self.lists.len() {
+            if let Some((list, _)) = self.lists[i].take() {
+                self.left += 1;
+                flash.submit(list);
+            }
+        }
+    }
+
+    fn write_page<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &impl Owners<S>,
+        rows: &[(Unit, u32)],
+    ) {
+        let strips = self.strips.len();
+        let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.pages);
+        let strip = (0..strips).map(|i| (self.turn + i) % strips).find(has_room).expect("there was room for the row");
+        self.turn = strip + 1;
+        let (block, page) = self.strips[strip].current.expect("it has room");
+        self.strips[strip].current = Some((block, page + 1));
+        let before = self.lists[strip];
+        let list = match before {
+            Some((list, _)) => list,
+            None => flash.backend.open_list(Class::Other, self.tag(strip, true)),
+        };
+        let target = Target { superblock: block, offset: page };
+        let program = flash.backend.add_program(list, Cause::Flush, target, Stream::Host);
+        let i = block.get() % flash.backend.geometry().blocks - self.places[strip].1;
+        let lpn = Lpn::new(self.first_number + self.image(strip, i, page));
+        let count: u32 = rows.iter().map(|(unit, _)| unit.mask.count_ones()).sum();
+        let slot = Slot { lpn, version: self.version, mask: full_mask(count), ..Slot::default() };
+        let slot = flash.backend.push_slot(program, slot);
+        // One sector behind the other fills all buses alike.
+        flash.backend.set_sectors(program, count.next_multiple_of(self.buses));
+        self.words.clear();
+        let mut first = 0;
+        for (unit, _) in rows {
+            owners.pack(unit, flash.backend.payload_of(slot), first);
+            first += unit.mask.count_ones() as usize;
+            self.words.extend([unit.lpn.get(), unit.mask as u32, (unit.mask >> 32) as u32, unit.version]);
+            self.writing.push(Live { lpn: unit.lpn, version: unit.version, page: self.version });
+        }
+        let image = self.image(strip, i, page);
+        flash.backend.media_mut().stage_image(image, None, self.version, &self.words);
+        // One after another, so that a read gets in between.
+        if let Some((_, before)) = before {
+            flash.backend.depend(before, program);
+        }
+        self.lists[strip] = Some((list, program));
+        self.written += 1;
+    }
+
+    /// A list has finished. When it was the last of what was being written: whether all of that is on flash. `merged`
+    /// as for [`FlushLog::mount`].
+    pub(super) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        number: u32,
+        list: Handle<List>,
+        merged: impl Fn(&Media<S>, Lpn) -> Option<u32>,
+    ) -> Option<bool> {
+        let strip = ((number - self.first_tag) / 2) as usize;
+        let mut failed = false;
+        let mut next = flash.backend.list(list).first();
+        while let Some(command) = next {
+            failed |= flash.backend.command(command).failed;
+            next = flash.backend.command(command).sibling();
+        }
+        flash.backend.release(list);
+        if let Some(block) = self.strips[strip].erasing.take() {
+            if failed {
+                flash.backend.media_mut().retire(block);
+            } else {
+                self.strips[strip].current = Some((block, 0));
+            }
+            self.prepare(flash);
+            return None;
+        }
+        let (block, page) = self.strips[strip].current.expect("it was being filled");
+        if failed {
+            flash.backend.media_mut().retire(block);
+        }
+        if failed || page == self.pages {
+            self.strips[strip].full.push(Full { block, newest: self.version });
+            self.strips[strip].current = None;
+        }
+        self.failed |= failed;
+        self.left -= 1;
+        if self.left > 0 {
+            return None;
+        }
+        let mut writing = std::mem::take(&mut self.writing);
+        let well = !self.failed;
+        for row in writing.drain(..).filter(|_| well) {
+            self.live_again(row, merged(flash.backend.media(), row.lpn));
+        }
+        self.writing = writing;
+        self.release(flash.backend.media());
+        self.prepare(flash);
+        Some(well)
+    }
+
+    /// A row is in the log, unless a merge has had it meanwhile.
+    fn live_again(&mut self, row: Live, merged: Option<u32>) {
+        let gone = merged.is_some_and(|version| version >= row.version);
+        match self.live.binary_search_by_key(&row.lpn, |live| live.lpn) {
+            Ok(_) if gone => {}
+            Ok(place) => self.live[place] = row,
+            Err(_) if gone => {}
+            Err(place) => self.live.insert(place, row),
+        }
+    }
+
+    /// A merge with this version of a row is in the log of the map.
+    pub(super) fn merged(&mut self, lpn: Lpn, version: u32) {
+        if let Ok(place) = self.live.binary_search_by_key(&lpn, |live| live.lpn)
+            && self.live[place].version <= version
+        {
+            self.live.remove(place);
+        }
+    }
+
+    /// A row is forgotten.
+    pub(super) fn forget(&mut self, lpn: Lpn) {
+        self.merged(lpn, u32::MAX);
+        self.writing.retain(|row| row.lpn != lpn);
+    }
+
+    /// Lets blocks go of which nothing counts any more, nor anything older.
+    pub(super) fn release<S: Sector>(&mut self, media: &Media<S>) {
+        // What is being written counts as a whole, or not at all, when its last page is there.
+        let written = self.is_writing().then_some(self.version);
+        let oldest = self.live.iter().map(|live| live.page).chain(written).min().unwrap_or(u32::MAX);
+        for strip in &mut self.strips {
+            let free = &mut strip.free;
+            strip.full.retain(|full| {
+                let needed = full.newest >= oldest;
+                if !needed && !media.is_bad(full.block) {
+                    free.push_back(full.block);
+                }
+                needed
+            });
+        }
+    }
+
+    /// Checks what must hold between two events.
+    pub(super) fn check<S: Sector>(&self, media: &Media<S>, merged: impl Fn(Lpn) -> Option<u32>) {
+        assert!(self.live.is_sorted_by(|a, b| a.lpn < b.lpn), "rows in the log of flushes");
+        let mut found = Vec::new();
+        for strip in 0..self.strips.len() {
+            let Strip { free, full, current, erasing } = &self.strips[strip];
+            for i in 0..self.places[strip].2 {
+                let block = self.block(media, strip, i);
+                let kept = full.iter().any(|full| full.block == block) || current.is_some_and(|(it, _)| it == block);
+                let idle = free.contains(&block) || *erasing == Some(block);
+                assert_eq!(kept || idle, kept != idle, "{block} of the log of flushes is in two places");
+                if kept {
+                    for page in 0..self.pages {
+                        self.scan(media, strip, i, page, &mut found);
+                    }
+                }
+            }
+        }
+        for live in &self.live {
+            assert!(found.iter().any(|(other, _)| other == live), "the log of flushes has lost {live:?}");
+            let gone = merged(live.lpn).is_some_and(|version| version >= live.version);
+            assert!(!gone, "{live:?} has been merged");
+        }
+    }
+}

@@ -1,0 +1,398 @@
+//! What makes a block map outlive the power (Seong et al., Sec. 3.3.1): a log record for every superblock that has a
+//! new place, in a reserved area of flash, and now and then the whole map with the erase counts in another.
+//!
+//! Records that come while a page of the log is being written share the next one. When a block of the log is full the
+//! map is written; then the log before it is not needed any more. Recovery reads the newest map that is there as a
+//! whole, and the log behind it. With replication there are two of each area, on different dies, and what is written
+//! counts when both have it.
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{List, Observer};
+use flash::nand::{Media, Sector};
+
+use super::address::Layout;
+use super::area::{Area, Page};
+use crate::port::Flash;
+
+/// Blocks of a log area beyond those that may fail: one being filled, those before it until the map is written.
+const LOG_BLOCKS: u32 = 4;
+/// Room for flushes without merges, in multiples of what the buffer can hold: rows that do not fill a page leave gaps, and
+/// what is flushed again leaves the older copy behind.
+const FLUSHES: u32 = 2;
+/// Blocks of an area that may fail before the drive takes no more writes.
+const FAILING: u32 = 2;
+/// Words of a record.
+const RECORD: u32 = 4;
+
+/// Something that the map has learned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Record {
+    /// A logical superblock is at this position of its superchip, which has been erased so often.
+    Mapped { logical: u32, position: u32, erases: u32 },
+    /// A spare stands in for a position of a die.
+    Replaced { die: u32, position: u32, spare: u32 },
+}
+
+impl Record {
+    const fn words(self) -> [u32; RECORD as usize] {
+        match self {
+            Self::Mapped { logical, position, erases } => [0, logical, position, erases],
+            Self::Replaced { die, position, spare } => [1 + die, position, spare, 0],
+        }
+    }
+
+    const fn of(words: [u32; RECORD as usize]) -> Self {
+        match words {
+            [0, logical, position, erases] => Self::Mapped { logical, position, erases },
+            [die, position, spare, _] => Self::Replaced { die: die - 1, position, spare },
+        }
+    }
+}
+
+/// Where the reserved areas are: for each replica a log and a map.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Areas {
+    /// Pages of a map.
+    pub(super) map_pages: u32,
+    /// Die, first block and number of blocks: the logs of all replicas, then their maps.
+    pub(super) places: Vec<(u32, u32, u32)>,
+    /// The same of the area for flushes without merges, which has a part on each die of a superchip.
+    pub(super) strips: Vec<(u32, u32, u32)>,
+}
+
+impl Areas {
+    /// Those for a layout, however many of its superblocks hold data. `flushes` is the rows that the buffer can hold if
+    /// there are flushes without merges.
+    pub(crate) fn new(layout: &Layout, replicate: bool, flushes: Option<u32>) -> Self {
+        let words = 2 * layout.physical() + layout.dies() * layout.spares;
+        let map_pages = words.div_ceil(layout.sectors * 128);
+        let replicas = 1 + u32::from(replicate);
+        let logs = (0..replicas).map(|i| (2 * i, LOG_BLOCKS + FAILING));
+        // The map that counts and the next one, neither of which need begin with a block.
+        let maps = (0..replicas).map(|i| (2 * i + 1, 2 * map_pages.div_ceil(layout.pages) + 1 + FAILING));
+        let places = logs.chain(maps).map(|(die, blocks)| (die % layout.dies(), 0, blocks)).collect();
+        // The last superchip, where the other areas are not unless they have to be.
+        let strips = (0..layout.chips).filter_map(|chip| {
+            let blocks = FLUSHES.saturating_mul(flushes?.div_ceil(layout.rows())).saturating_add(1 + FAILING);
+            Some((layout.die(layout.superchips - 1, chip), 0, blocks))
+        });
+        Self { map_pages, places, strips: strips.collect() }
+    }
+
+    /// The most blocks that they take of a die.
+    pub(crate) fn most_blocks(&self) -> u32 {
+        let all = || self.places.iter().chain(&self.strips);
+        let of_die =
+            |die: u32| all().filter(|place| place.0 == die).fold(0, |sum: u32, place| sum.saturating_add(place.2));
+        all().map(|place| of_die(place.0)).max().unwrap_or(0)
+    }
+
+    /// The first number in the media of what a page of the area for flushes holds.
+    pub(super) fn images(&self, layout: &Layout) -> u32 {
+        self.map_pages + self.places[0].2 * layout.pages
+    }
+
+    /// The same with their places, behind the blocks for data and their spares.
+    pub(crate) fn of(mut self, layout: &Layout) -> Self {
+        for i in 0..self.places.len() {
+            let before = self.places[..i].iter().filter(|place| place.0 == self.places[i].0).map(|place| place.2);
+            self.places[i].1 = layout.first_reserved() + before.sum::<u32>();
+        }
+        for strip in &mut self.strips {
+            let before = self.places.iter().filter(|place| place.0 == strip.0).map(|place| place.2);
+            strip.1 = layout.first_reserved() + before.sum::<u32>();
+        }
+        self
+    }
+
+    /// The blocks of the area for flushes without merges.
+    pub(super) fn flush_blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = SuperblockId> + '_ {
+        let blocks =
+            self.strips.iter().flat_map(|(die, first, count)| (*first..first + count).map(|block| (*die, block)));
+        blocks.map(move |(die, block)| SuperblockId::new(die * blocks_of_die + block))
+    }
+
+    /// The blocks of each area.
+    pub(super) fn blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = (usize, SuperblockId)> + '_ {
+        let areas = self.places.iter().enumerate();
+        areas.flat_map(move |(area, (die, first, count))| {
+            (*first..first + count).map(move |block| (area, SuperblockId::new(die * blocks_of_die + block)))
+        })
+    }
+}
+
+/// What recovery reads.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found {
+    /// The words of the map; none if it was never written.
+    pub(super) map: Option<Vec<u32>>,
+    /// The records since, the oldest first.
+    pub(super) records: Vec<Record>,
+    /// The newest version anywhere.
+    pub(super) version: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Journal {
+    areas: Vec<Area>,
+    replicas: usize,
+    map_pages: u32,
+    /// Pages of the log have so many numbers in turn, behind those of the map.
+    log_pages: u32,
+    records_in_page: usize,
+    waiting: VecDeque<Record>,
+    /// The page of the log that is being written, what is in it, and how many replicas have yet to have it.
+    page: Page,
+    writing: Vec<Record>,
+    left: usize,
+    /// The version of the map that is being written, and how many of its pages are not on flash yet.
+    storing: Option<(u32, usize)>,
+    /// The version of the map that counts.
+    durable: Option<u32>,
+    words: Vec<u32>,
+    /// Pages of the log, and maps, begun since the power came.
+    written: (u64, u64),
+}
+
+impl Journal {
+    /// The journal of a device with what its media say. `tag(area)` marks the lists of an area.
+    pub(super) fn mount<S: Sector>(
+        layout: &Layout,
+        areas: &Areas,
+        media: &Media<S>,
+        tag: impl Fn(u32) -> u32,
+    ) -> (Self, Found) {
+        let replicas = areas.places.len() / 2;
+        let area = |i: usize| Area::new(layout.first_number(), layout.pages, layout.sectors, tag(i as u32));
+        let mut journal = Self {
+            areas: (0..areas.places.len()).map(area).collect(),
+            replicas,
+            map_pages: areas.map_pages,
+            log_pages: areas.places[0].2 * layout.pages,
+            records_in_page: ((layout.sectors * 128 / RECORD) as usize).max(1),
+            waiting: VecDeque::new(),
+            page: Page { number: areas.map_pages, version: 0 },
+            writing: Vec::new(),
+            left: 0,
+            storing: None,
+            durable: None,
+            words: Vec::new(),
+            written: (0, 0),
+        };
+        let found = journal.recover(areas, media);
+        (journal, found)
+    }
+
+    fn recover<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) -> Found {
+        let blocks: Vec<_> = areas.blocks(media.geometry().blocks).collect();
+        let scanned: Vec<(usize, SuperblockId, Vec<Page>)> = blocks
+            .into_iter()
+            .map(|(area, block)| (area, block, self.areas[area].scan(media, block).collect()))
+            .collect();
+        let replicas = self.replicas;
+        let all = |logs: bool| {
+            let wanted = scanned.iter().filter(move |(area, ..)| (*area < replicas) == logs);
+            wanted.flat_map(|(.., pages)| pages.iter().copied())
+        };
+        let version = all(true).chain(all(false)).map(|page| page.version).max().unwrap_or(0);
+        // The newest map of which every page is there.
+        let mut maps: Vec<u32> = all(false).map(|page| page.version).collect();
+        maps.sort_unstable();
+        maps.dedup();
+        let whole = |version: &u32| {
+            let all = &all;
+            let has = |number| all(false).any(|page| page == Page { number, version: *version });
+            (0..self.map_pages).all(|number| has(number) && media.image(number, *version).is_some())
+        };
+        let durable = maps.into_iter().rev().find(whole);
+        let map = durable.map(|version| {
+            let images = (0..self.map_pages).filter_map(|number| media.image(number, version));
+            images.flat_map(|image| image.iter().copied()).collect()
+        });
+        let mut log: Vec<Page> = all(true).filter(|page| Some(page.version) > durable).collect();
+        log.sort_unstable_by_key(|page| page.version);
+        log.dedup();
+        let mut records = Vec::new();
+        for page in &log {
+            let image = media.image(page.number, page.version).expect("a page of the log that counts has its content");
+            records
+                .extend(image.chunks_exact(RECORD as usize).map(|words| Record::of(words.try_into().expect("four"))));
+        }
+        if let Some(last) = log.last() {
+            self.page.number = self.after(last.number);
+        }
+        self.durable = durable;
+        for (area, block, pages) in scanned {
+            let newest = pages.iter().map(|page| page.version).max();
+            let needed = if area < self.replicas {
+                newest > durable
+            } else {
+                pages.iter().any(|page| Some(page.version) == durable)
+            };
+            self.areas[area].found(media, block, newest.filter(|_| needed));
+        }
+        Found { map, records, version }
+    }
+
+    /// The number of the page of the log behind this one.
+    const fn after(&self, number: u32) -> u32 {
+        self.map_pages + (number - self.map_pages + 1) % self.log_pages
+    }
+
+    /// Something is to be remembered.
+    pub(super) fn push(&mut self, record: Record) {
+        self.waiting.push_back(record);
+    }
+
+    /// True if it has an area of that number.
+    pub(super) fn has(&self, area: u32) -> bool {
+        (area as usize) < self.areas.len()
+    }
+
+    /// True if it is time to write the map.
+    pub(super) fn wants_map(&self) -> bool {
+        self.storing.is_none() && self.areas[..self.replicas].iter().any(|log| log.full() > 0)
+    }
+
+    /// Begins to write the map: its words, the first of which are the positions of the logical superblocks.
+    pub(super) fn store_map<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        version: u32,
+        words: impl Iterator<Item = u32>,
+    ) {
+        self.words.clear();
+        self.words.extend(words);
+        // The log before this version will not be read any more, so what is on its way there is in the map as well.
+        for record in self.writing.iter().chain(&self.waiting) {
+            if let Record::Mapped { logical, position, .. } = *record {
+                self.words[logical as usize] = position;
+            }
+        }
+        let in_page = self.words.len().div_ceil(self.map_pages as usize);
+        for number in 0..self.map_pages {
+            let from = (number as usize * in_page).min(self.words.len());
+            let to = (from + in_page).min(self.words.len());
+            let image = &self.words[from..to];
+            flash.backend.media_mut().stage_image(number, self.durable, version, image);
+            self.areas[self.replicas..].iter_mut().for_each(|area| area.push(Page { number, version }));
+        }
+        self.storing = Some((version, self.map_pages as usize * self.replicas));
+        self.written.1 += 1;
+    }
+
+    /// Writes what there is to be written. `version` gives a new page of the log its own.
+    pub(super) fn advance<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        version: impl FnOnce() -> u32,
+    ) {
+        if self.left == 0 && !self.waiting.is_empty() {
+            let count = self.waiting.len().min(self.records_in_page);
+            self.writing.extend(self.waiting.drain(..count));
+            self.page.version = version();
+            self.words.clear();
+            self.words.extend(self.writing.iter().flat_map(|record| record.words()));
+            let Page { number, version } = self.page;
+            flash.backend.media_mut().stage_image(number, None, version, &self.words);
+            self.left = self.replicas;
+            self.areas[..self.replicas].iter_mut().for_each(|area| area.push(self.page));
+            self.written.0 += 1;
+        }
+        self.areas.iter_mut().for_each(|area| area.advance(flash));
+    }
+
+    /// A list of an area has finished. Records that are on flash with that are appended to `done`.
+    pub(super) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        area: u32,
+        list: Handle<List>,
+        done: &mut Vec<Record>,
+    ) {
+        let is_log = (area as usize) < self.replicas;
+        let (left, storing) = (&mut self.left, &mut self.storing);
+        self.areas[area as usize].finished(flash, list, |_| match storing {
+            _ if is_log => *left -= 1,
+            Some((_, left)) => *left -= 1,
+            None => unreachable!("a page of no map was written"),
+        });
+        if is_log && self.left == 0 && !self.writing.is_empty() {
+            done.append(&mut self.writing);
+            self.page.number = self.after(self.page.number);
+        }
+        if let Some((version, 0)) = self.storing {
+            self.storing = None;
+            self.durable = Some(version);
+            (0..self.map_pages).for_each(|number| flash.backend.media_mut().keep_image(number, version));
+            self.areas.iter_mut().for_each(|area| area.release(flash.backend.media(), version));
+        }
+    }
+
+    /// Pages of the log, and maps, begun since the power came.
+    pub(super) const fn written(&self) -> (u64, u64) {
+        self.written
+    }
+
+    /// True if records wait that no block will take any more: too many of the reserved blocks have failed.
+    pub(super) fn is_stuck(&self) -> bool {
+        let (logs, maps) = self.areas.split_at(self.replicas);
+        let helped = match self.storing {
+            Some(_) => !maps.iter().any(Area::is_out_of_blocks),
+            None => self.wants_map(),
+        };
+        logs.iter().any(Area::is_out_of_blocks) && !helped
+    }
+
+    /// True if everything that it was told is on flash.
+    pub(super) fn is_idle(&self) -> bool {
+        self.left == 0 && self.waiting.is_empty() && self.areas.iter().all(Area::is_idle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_is_what_its_words_say() {
+        for record in [
+            Record::Mapped { logical: 7, position: 3, erases: 9 },
+            Record::Mapped { logical: 0, position: 0, erases: 0 },
+            Record::Replaced { die: 0, position: 5, spare: 1 },
+            Record::Replaced { die: 7, position: 0, spare: 0 },
+        ] {
+            assert_eq!(Record::of(record.words()), record);
+        }
+    }
+
+    #[test]
+    fn areas_have_blocks_of_their_own() {
+        let layout = Layout {
+            buses: 4,
+            chips: 2,
+            superchips: 4,
+            sectors: 16,
+            pages: 64,
+            superblocks: 8000,
+            spares: 160,
+            logical: 30_000,
+        };
+        let areas = Areas::new(&layout, true, None).of(&layout);
+        // The map of the prototype is 8 bytes for each superblock, and the stand-ins.
+        assert_eq!(areas.map_pages, (2 * 32_000_u32 + 8 * 160).div_ceil(2048));
+        assert_eq!(areas.places.iter().map(|place| place.0).collect::<Vec<_>>(), [0, 2, 1, 3]);
+        assert_eq!((areas.most_blocks(), areas.places[0].1), (6, 8160));
+        // On a single die they lie behind one another.
+        let single = Layout { chips: 1, superchips: 1, ..layout };
+        let areas = Areas::new(&single, true, Some(1920)).of(&single);
+        let mut blocks: Vec<_> = areas.blocks(9000).map(|(_, block)| block).chain(areas.flush_blocks(9000)).collect();
+        let count = blocks.len() as u32;
+        blocks.dedup();
+        assert_eq!((blocks.len() as u32, areas.most_blocks()), (count, count));
+        assert!(blocks.is_sorted());
+    }
+}

@@ -1,0 +1,462 @@
+//! Merges: what is written to a logical superblock and what is there come together in another physical superblock
+//! (Seong et al., Sec. 3.3.1, "copy-back superchip").
+//!
+//! A merge is two lists that run without the FTL: the target's blocks are erased, and then every row is programmed,
+//! copied, or copied with new sectors. The target is erased then and not when it becomes free: so the source need
+//! not be kept until the log is written, what a power cut leaves behind is erased like everything else, and there is
+//! one erase for each merge either way. Each die has one command of a merge at a time; so merges of the same
+//! superchip, and host reads, get in between (Sec. 3.3.2, Fig. 7b).
+
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
+use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::nand::{Sector, Spare, Stream, Target};
+
+use super::journal::Record;
+use super::superblocks::{NONE, State};
+use super::{HydraFtl, Kind};
+use crate::port::{Flash, Owners, Service, Unit, full_mask};
+
+/// How far a merge has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It does not exist.
+    Nothing,
+    /// It waits for a unit, for another merge of the superblock, or for a superblock to merge into.
+    Waiting,
+    /// The target is being erased.
+    Erasing,
+    /// The rows are being copied and programmed.
+    Copying,
+    /// The log does not say so yet.
+    Logging,
+}
+
+/// A merge; its place is used again.
+#[derive(Clone, Debug)]
+pub(super) struct Merge {
+    pub(super) stage: Stage,
+    pub(super) logical: u32,
+    pub(super) target: u32,
+    /// Why: a host's write, or wear levelling.
+    cause: Cause,
+    /// What is written, in the order of the rows.
+    pub(super) units: Vec<Unit>,
+    /// The dies that still have to be done, one bit each.
+    chips: u64,
+    /// Blocks in which a program failed: what they hold is copied from there to the spare.
+    failing: Vec<(u32, SuperblockId)>,
+    /// The target has been counted as erased.
+    erased: bool,
+    service: Service,
+}
+
+/// What becomes of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Skip,
+    Copy(Psn),
+    CopyWith(Psn),
+    Program,
+}
+
+impl HydraFtl {
+    /// Queues a merge of these units, all of one logical superblock.
+    pub(super) fn queue(&mut self, logical: u32, cause: Cause, units: impl Iterator<Item = Unit>) {
+        let number = self.new_merge(logical, cause);
+        self.merges[number as usize].units.extend(units);
+        self.waiting.push_back(number);
+    }
+
+    /// A merge of nothing, as yet.
+    pub(super) fn new_merge(&mut self, logical: u32, cause: Cause) -> u32 {
+        let number = self.idle.pop().unwrap_or_else(|| {
+            self.merges.push(Merge {
+                stage: Stage::Nothing,
+                logical,
+                target: NONE,
+                cause,
+                units: Vec::new(),
+                chips: 0,
+                failing: Vec::new(),
+                erased: false,
+                service: Service::NONE,
+            });
+            self.merges.len() as u32 - 1
+        });
+        let merge = &mut self.merges[number as usize];
+        (merge.stage, merge.logical, merge.cause) = (Stage::Waiting, logical, cause);
+        merge.units.clear();
+        number
+    }
+
+    /// Merges of a superchip at these stages.
+    fn merging(&self, superchip: u32, stages: &[Stage]) -> bool {
+        let of = |merge: &Merge| self.layout.superchip_of(merge.logical) == superchip;
+        self.merges.iter().any(|merge| stages.contains(&merge.stage) && of(merge))
+    }
+
+    /// The place in the queue of the merge that can begin: the first of a superchip that no merge is working on, or
+    /// the first.
+    fn next_merge(&self) -> Option<usize> {
+        let busy = [Stage::Erasing, Stage::Copying, Stage::Logging];
+        let can = |number: u32| {
+            let logical = self.merges[number as usize].logical;
+            let other = self.merges.iter().any(|merge| merge.logical == logical && busy.contains(&merge.stage));
+            !other && !self.superblocks.free_of(self.layout.superchip_of(logical)).is_empty()
+        };
+        let mut able = self.waiting.iter().enumerate().filter(|(_, number)| can(**number));
+        let first = able.clone().next()?.0;
+        let idle = able.find(|(_, number)| {
+            let superchip = self.layout.superchip_of(self.merges[**number as usize].logical);
+            !self.merging(superchip, &[Stage::Erasing, Stage::Copying])
+        });
+        Some(idle.map_or(first, |(place, _)| place))
+    }
+
+    /// Begins as many merges as can be, and refuses those that never will.
+    pub(super) fn start<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        while self.working < self.at_once && !self.read_only {
+            let Some(place) = self.next_merge() else { break };
+            let number = self.waiting.remove(place).expect("it is in the queue");
+            self.working += 1;
+            let superchip = self.layout.superchip_of(self.merges[number as usize].logical);
+            let target = self.superblocks.take(superchip, self.wear.dynamic).expect("one is free");
+            self.begin(flash, owners, number, target);
+        }
+        self.refuse_hopeless(owners);
+    }
+
+    /// Begins a merge into a superblock that was free.
+    pub(super) fn begin<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        number: u32,
+        target: u32,
+    ) {
+        let merge = &mut self.merges[number as usize];
+        merge.target = target;
+        merge.chips = full_mask(self.layout.chips);
+        merge.failing.clear();
+        merge.erased = false;
+        merge.service = Service::NONE;
+        self.erase(flash, owners, number);
+    }
+
+    /// Erases what has to be of a target; then it is copied into.
+    fn erase<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, number: u32) {
+        let merge = &mut self.merges[number as usize];
+        merge.stage = Stage::Erasing;
+        let cause = merge.why();
+        let mut list = None;
+        for chip in (0..self.layout.chips).filter(|chip| merge.chips >> chip & 1 != 0) {
+            let block = self.superblocks.block(merge.target, chip);
+            if !flash.backend.media().is_erased(block) {
+                let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, Kind::Erase.tag(number)));
+                flash.backend.add_erase(list, cause, block);
+            }
+        }
+        match list {
+            Some(list) => flash.submit(list),
+            None => self.copy(flash, owners, number),
+        }
+    }
+
+    pub(super) fn erase_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        number: u32,
+        list: Handle<List>,
+    ) {
+        let target = self.merges[number as usize].target;
+        if !std::mem::replace(&mut self.merges[number as usize].erased, true) {
+            self.superblocks.erased(target);
+            self.wore(self.superblocks.split(target).0);
+        }
+        let failed = failed_chips(flash, list, self.layout.chips);
+        flash.backend.release(list);
+        if self.replace_failed(flash, number, failed) {
+            self.erase(flash, owners, number);
+        } else {
+            self.begin_again(flash, owners, number);
+        }
+    }
+
+    /// Replaces the blocks that failed in these dies. False if the target is lost with that.
+    fn replace_failed<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        number: u32,
+        failed: u64,
+    ) -> bool {
+        let target = self.merges[number as usize].target;
+        let mut whole = true;
+        for chip in (0..self.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
+            flash.backend.media_mut().retire(self.superblocks.block(target, chip));
+            whole &= self.superblocks.replace(target, chip);
+        }
+        self.log_replacements();
+        whole
+    }
+
+    /// Spares that stand in for something are logged before anything is mapped there.
+    pub(super) fn log_replacements(&mut self) {
+        while let Some((die, position, spare)) = self.superblocks.take_replaced() {
+            self.journal.push(Record::Replaced { die, position, spare });
+            self.counts.replaced += 1;
+        }
+    }
+
+    /// The target is lost: another one, now or later.
+    fn begin_again<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        number: u32,
+    ) {
+        let superchip = self.superblocks.split(self.merges[number as usize].target).0;
+        self.superblocks.lose(self.merges[number as usize].target);
+        if let Some(target) = self.superblocks.take(superchip, self.wear.dynamic) {
+            return self.begin(flash, owners, number, target);
+        }
+        self.working -= 1;
+        self.merges[number as usize].stage = Stage::Waiting;
+        self.waiting.push_front(number);
+        self.start(flash, owners);
+    }
+
+    /// What becomes of a row of a merge: `unit` is what is written there.
+    fn way<S: Sector, O: Observer>(
+        &self,
+        flash: &Flash<'_, S, O>,
+        merge: &Merge,
+        row: u32,
+        unit: Option<&Unit>,
+    ) -> Way {
+        let (chip, page) = self.layout.chip_and_page(row);
+        let failing = merge.failing.iter().find(|(failing, _)| *failing == chip);
+        if let Some(psn) = failing.and_then(|(_, block)| holds(flash, *block, page)) {
+            return Way::Copy(psn);
+        }
+        let old = match self.map[merge.logical as usize] {
+            NONE => None,
+            source if !self.is_forgotten(merge.logical, row) => {
+                holds(flash, self.superblocks.block(source, chip), page)
+            }
+            _ => None,
+        };
+        match (unit, old) {
+            (None, None) => Way::Skip,
+            (None, Some(psn)) => Way::Copy(psn),
+            (Some(unit), Some(psn)) if unit.mask != full_mask(self.layout.sectors) => Way::CopyWith(psn),
+            (Some(_), _) => Way::Program,
+        }
+    }
+
+    /// Copies and programs the rows of a merge, in order on each die. Rows that hold nothing are left out.
+    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, number: u32) {
+        self.merges[number as usize].stage = Stage::Copying;
+        let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
+        let merge = &self.merges[number as usize];
+        let mut units = merge.units.iter().peekable();
+        self.chain.clear();
+        self.chain.resize(self.layout.chips as usize, None);
+        let mut empty = true;
+        for row in 0..self.layout.rows() {
+            let lpn = self.layout.join(merge.logical, row);
+            let unit = units.next_if(|unit| unit.lpn == lpn);
+            let (chip, page) = self.layout.chip_and_page(row);
+            if merge.chips >> chip & 1 == 0 {
+                continue;
+            }
+            let way = self.way(flash, merge, row, unit);
+            let target = Target { superblock: self.superblocks.block(merge.target, chip), offset: page };
+            let why = merge.why();
+            // What the host gives is the host's, unless it is given for a second time.
+            let given = if why == Cause::Merge { Cause::Host } else { why };
+            let plain = Slot { lpn, expected: true, mask: full_mask(self.layout.sectors), ..Slot::default() };
+            let command = match way {
+                Way::Skip => continue,
+                Way::Copy(psn) => {
+                    let command = flash.backend.add_copy_back(list, why, target);
+                    flash.backend.push_slot(command, Slot { psn, ..plain });
+                    self.counts.copied += 1;
+                    command
+                }
+                Way::CopyWith(_) | Way::Program => {
+                    let unit = unit.expect("something is written");
+                    let slot = Slot { version: unit.version, owner: unit.owner, mask: unit.mask, ..plain };
+                    let (command, slot) = if let Way::CopyWith(psn) = way {
+                        let command = flash.backend.add_copy_back(list, given, target);
+                        (command, flash.backend.push_slot(command, Slot { psn, ..slot }))
+                    } else {
+                        let command = flash.backend.add_program(list, given, target, Stream::Host);
+                        (command, flash.backend.push_slot(command, slot))
+                    };
+                    if unit.mask != full_mask(self.layout.sectors) {
+                        flash.backend.set_sectors(command, self.layout.crossing(unit.mask));
+                    }
+                    owners.give(unit, flash.backend.payload_of(slot));
+                    owners.charge(unit.owner);
+                    self.counts.given += 1;
+                    command
+                }
+            };
+            empty = false;
+            if let Some(before) = self.chain[chip as usize].replace(command) {
+                flash.backend.depend(before, command);
+            }
+        }
+        if empty {
+            flash.backend.release(list);
+            return self.copied(flash, owners, number);
+        }
+        self.think(flash, list, super::MERGE);
+    }
+
+    pub(super) fn copy_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        number: u32,
+        list: Handle<List>,
+    ) {
+        let failed = failed_chips(flash, list, self.layout.chips);
+        let done = flash.backend.list(list);
+        let merge = &mut self.merges[number as usize];
+        merge.service.wait = merge.service.wait.max(done.wait());
+        merge.service.waited_for.extend(done.waited_for());
+        flash.backend.release(list);
+        if failed == 0 {
+            return self.copied(flash, owners, number);
+        }
+        // Only the dies that failed are done again, into spares.
+        let merge = &mut self.merges[number as usize];
+        merge.chips = failed;
+        merge.failing.clear();
+        for chip in (0..self.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
+            merge.failing.push((chip, self.superblocks.block(merge.target, chip)));
+        }
+        if self.replace_failed(flash, number, failed) {
+            self.erase(flash, owners, number);
+        } else {
+            self.begin_again(flash, owners, number);
+        }
+    }
+
+    /// The target holds everything: the log has to say so.
+    fn copied<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        number: u32,
+    ) {
+        let merge = &mut self.merges[number as usize];
+        merge.stage = Stage::Logging;
+        let (logical, target) = (merge.logical, merge.target);
+        let erases = self.superblocks.erases(target);
+        let position = self.superblocks.split(target).1;
+        self.journal.push(Record::Mapped { logical, position, erases });
+        self.working -= 1;
+        self.write_journal(flash);
+        owners.room();
+        self.start(flash, owners);
+    }
+
+    /// The log says where a logical superblock is: so it is there.
+    pub(super) fn commit<S: Sector>(&mut self, owners: &mut impl Owners<S>, logical: u32) {
+        let logging = |merge: &Merge| merge.logical == logical && merge.stage == Stage::Logging;
+        let Some(number) = self.merges.iter().position(logging) else {
+            assert!(self.read_only, "logical superblock {logical} is logged and was not merged");
+            return;
+        };
+        let target = self.merges[number].target;
+        let source = std::mem::replace(&mut self.map[logical as usize], target);
+        self.superblocks.map(target);
+        if source != NONE {
+            self.superblocks.leave(source);
+        }
+        self.counts.merges += 1;
+        for i in 0..self.merges[number].units.len() {
+            let unit = self.merges[number].units[i];
+            self.remember(unit.lpn);
+            if let Some(log) = &mut self.flush_log {
+                log.merged(unit.lpn, unit.version);
+            }
+            owners.write_done(unit.owner, self.merges[number].service);
+        }
+        self.drop_merge(number as u32);
+    }
+
+    fn drop_merge(&mut self, number: u32) {
+        self.merges[number as usize].stage = Stage::Nothing;
+        self.idle.push(number);
+    }
+
+    /// Refuses merges that wait for a superblock that will never come, or for a log that cannot be written.
+    fn refuse_hopeless<S: Sector>(&mut self, owners: &mut impl Owners<S>) {
+        self.read_only |= self.journal.is_stuck();
+        let under_way = [Stage::Erasing, Stage::Copying, Stage::Logging];
+        let mut place = 0;
+        while place < self.waiting.len() {
+            let number = self.waiting[place];
+            let superchip = self.layout.superchip_of(self.merges[number as usize].logical);
+            let hope = !self.superblocks.free_of(superchip).is_empty()
+                || self.merging(superchip, &under_way)
+                || self.superblocks.is_any(superchip, State::Leaving);
+            if hope && !self.read_only {
+                place += 1;
+                continue;
+            }
+            self.waiting.remove(place);
+            self.refuse(owners, number);
+        }
+        if self.read_only {
+            for number in 0..self.merges.len() {
+                if self.merges[number].stage == Stage::Logging {
+                    self.refuse(owners, number as u32);
+                }
+            }
+        }
+    }
+
+    fn refuse<S: Sector>(&mut self, owners: &mut impl Owners<S>, number: u32) {
+        for i in 0..self.merges[number as usize].units.len() {
+            owners.write_refused(self.merges[number as usize].units[i].owner);
+        }
+        self.drop_merge(number);
+    }
+}
+
+impl Merge {
+    /// What its erases and copies are counted for.
+    fn why(&self) -> Cause {
+        match self.cause {
+            _ if !self.failing.is_empty() => Cause::Recovery,
+            Cause::Wear => Cause::Wear,
+            _ => Cause::Merge,
+        }
+    }
+}
+
+/// The slot of a page if it holds anything. A unit sees it in the page that it reads; here that takes no time.
+fn holds<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, block: SuperblockId, page: u32) -> Option<Psn> {
+    let psn = flash.backend.geometry().slot(block, page);
+    matches!(flash.backend.media().spare(psn), Spare::Data { .. }).then_some(psn)
+}
+
+/// The dies of a superchip on which a command of a list failed, one bit each.
+fn failed_chips<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, list: Handle<List>, chips: u32) -> u64 {
+    let mut failed = 0;
+    let mut next: Option<Handle<Command>> = flash.backend.list(list).first();
+    while let Some(handle) = next {
+        let command = flash.backend.command(handle);
+        if command.failed {
+            failed |= 1 << (command.die.get() % chips);
+        }
+        next = command.sibling();
+    }
+    failed
+}

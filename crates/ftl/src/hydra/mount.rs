@@ -1,0 +1,130 @@
+//! Power-on: the map as it was last written, and the log replayed on it (Seong et al., Sec. 3.3.1).
+//!
+//! Nothing else is read. What a merge had begun is in a superblock that nothing leads to, and is erased before it is
+//! used. Which blocks are bad is marked in themselves.
+
+use base::units::Span;
+use flash::nand::{Media, Sector, Spare};
+
+use super::counters::MergeCounters;
+use super::flush_log::FlushLog;
+use super::journal::{Areas, Found, Journal, Record};
+use super::superblocks::{NONE, Superblocks};
+use super::{HydraConfig, HydraFtl, Kind};
+use crate::port::Mount;
+use crate::sabotage::Sabotage;
+
+impl HydraFtl {
+    /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
+    pub(super) fn mount<S: Sector>(hydra: &HydraConfig, from: &Mount<'_, S>) -> Self {
+        let media = from.media;
+        let layout = hydra.layout;
+        let (journal, mut found) = Journal::mount(&layout, &hydra.areas, media, |area| Kind::Area.tag(area));
+        let mut ftl = Self {
+            units: hydra.units,
+            superblocks: Superblocks::new(layout, media.geometry()),
+            map: vec![NONE; layout.logical as usize],
+            forgotten: Vec::new(),
+            journal,
+            flush_log: None,
+            saved: Vec::new(),
+            version: found.version,
+            merges: Vec::new(),
+            idle: Vec::new(),
+            waiting: std::collections::VecDeque::new(),
+            working: 0,
+            at_once: hydra.at_once,
+            gathering: Vec::new(),
+            reading: None,
+            read_chain: vec![None; layout.chips as usize],
+            chain: Vec::new(),
+            logged: Vec::new(),
+            think: hydra.think,
+            wear: hydra.wear.clone(),
+            looks: vec![super::wear::Look::default(); layout.superchips as usize],
+            read_only: false,
+            found: 0,
+            counts: MergeCounters::default(),
+            layout,
+        };
+        if from.planted.is(Sabotage::LogUnread) {
+            found.records.clear();
+        }
+        ftl.replay(&found);
+        let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
+        ftl.superblocks.take_stock(media, mapped.into_iter());
+        ftl.log_replacements();
+        ftl.mount_flush_log(&hydra.areas, media);
+        ftl.counts = MergeCounters::default();
+        ftl.found = ftl.count_rows(media);
+        ftl
+    }
+
+    fn mount_flush_log<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) {
+        if areas.strips.is_empty() {
+            return;
+        }
+        let first = areas.places.len() as u32;
+        let merged = |lpn| self.row_version(media, lpn);
+        let (log, saved, newest) = FlushLog::mount(&self.layout, areas, media, first, merged);
+        self.version = self.version.max(newest);
+        (self.flush_log, self.saved) = (Some(log), saved);
+    }
+
+    /// The map as it was written, and then what the log says.
+    fn replay(&mut self, found: &Found) {
+        let layout = self.layout;
+        if let Some(words) = &found.map {
+            let (positions, rest) = words.split_at(layout.logical as usize);
+            let (erases, stand_ins) = rest.split_at(layout.physical() as usize);
+            for (logical, position) in (0..).zip(positions).filter(|(_, position)| **position != NONE) {
+                self.map[logical as usize] = self.superblocks.join(layout.superchip_of(logical), *position);
+            }
+            (0..).zip(erases).for_each(|(superblock, erases)| self.superblocks.set_erases(superblock, *erases));
+            for (i, position) in (0..).zip(stand_ins).filter(|(_, position)| **position != NONE) {
+                self.superblocks.stand_in(i / layout.spares, *position, i % layout.spares);
+            }
+        }
+        for record in &found.records {
+            match *record {
+                Record::Mapped { logical, position, erases } => {
+                    let superblock = self.superblocks.join(layout.superchip_of(logical), position);
+                    self.map[logical as usize] = superblock;
+                    self.superblocks.set_erases(superblock, erases);
+                }
+                Record::Replaced { die, position, spare } => self.superblocks.stand_in(die, position, spare),
+            }
+        }
+    }
+
+    fn count_rows<S: Sector>(&self, media: &Media<S>) -> u32 {
+        let mapped = self.map.iter().filter(|superblock| **superblock != NONE);
+        let rows = mapped.flat_map(|superblock| (0..self.layout.rows()).map(move |row| (*superblock, row)));
+        rows.filter(|(superblock, row)| {
+            let (chip, page) = self.layout.chip_and_page(*row);
+            let psn = media.geometry().slot(self.superblocks.block(*superblock, chip), page);
+            matches!(media.spare(psn), Spare::Data { .. })
+        })
+        .count() as u32
+    }
+
+    /// The time that reading the reserved areas takes: of each of their blocks the first page, and of those that hold
+    /// something all that was programmed. Dies work side by side, and a channel takes one page at a time.
+    pub(super) fn scan_time<S: Sector>(config: &HydraConfig, media: &Media<S>) -> Span {
+        let (geometry, timing) = (media.geometry(), &config.timing);
+        let mut array = vec![Span::ZERO; geometry.die_count() as usize];
+        let mut bus = vec![Span::ZERO; geometry.channels as usize];
+        let areas = &config.areas;
+        let journal = areas.blocks(geometry.blocks).map(|(_, block)| block);
+        for block in journal.chain(areas.flush_blocks(geometry.blocks)) {
+            let die = geometry.die_of(block);
+            let holds = |page: &u32| media.spare(geometry.slot(block, *page)) != Spare::Empty;
+            let pages = (0..geometry.pages).take_while(holds).count().max(1);
+            for page in 0..pages {
+                array[die.index()] += timing.read[page % timing.read.len()];
+                bus[geometry.channel_of(die).index()] += timing.transfer[1];
+            }
+        }
+        array.into_iter().chain(bus).max().unwrap_or(Span::ZERO)
+    }
+}

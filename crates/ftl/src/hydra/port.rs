@@ -1,0 +1,127 @@
+//! Hydra's FTL behind the port.
+
+use base::engine::Handle;
+use base::units::{Lpn, Span, Time};
+use flash::backend::{List, Observer};
+use flash::nand::{Media, Sector};
+
+use super::{HydraConfig, HydraFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Saved, Unit, Wanted};
+
+impl Ftl for HydraFtl {
+    type Config = HydraConfig;
+
+    fn mount<S: Sector>(config: &HydraConfig, from: &Mount<'_, S>) -> Self {
+        Self::mount(config, from)
+    }
+
+    fn scan_time<S: Sector>(config: &HydraConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+        Self::scan_time(config, media)
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.superblocks.free_count()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.version
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.next_version()
+    }
+
+    #[inline]
+    fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: Unit) {
+        self.write(unit);
+    }
+
+    #[inline]
+    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.end_write(flash, owners);
+    }
+
+    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
+        self.discard(lpn);
+        false
+    }
+
+    #[inline]
+    fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        self.finished(flash, owners, list);
+    }
+
+    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+        self.check(media);
+    }
+
+    fn batch(&self, _: u32) -> u32 {
+        self.batch()
+    }
+
+    fn takes_writes(&self) -> bool {
+        self.takes_writes()
+    }
+
+    fn log_is_full(&self) -> bool {
+        self.log_is_full()
+    }
+
+    fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        self.log_is_ready(flash)
+    }
+
+    fn log(&mut self, unit: Unit) -> bool {
+        self.log(unit)
+    }
+
+    fn end_log<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &impl Owners<S>, version: u32) {
+        self.end_log(flash, owners, version);
+    }
+
+    fn take_saved(&mut self) -> Vec<Saved> {
+        self.take_saved()
+    }
+
+    #[inline]
+    fn rest<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
+        self.rest(flash, owners)
+    }
+
+    fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+        Self::thought(flash, token);
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        Counters { merges: Some(self.counters()), ..Counters::default() }
+    }
+}

@@ -1,0 +1,71 @@
+//! Explicit wear levelling (Seong et al., Sec. 3.5): when nothing else is to be done, the data of the least worn mapped
+//! superblock goes to the most worn free one, if these are further apart than the threshold.
+//!
+//! It looks after so many erases of a superchip, and then goes on until they are near enough. The implicit kind is in
+//! the choice of a merge's target, see [`super::superblocks::Superblocks::take`].
+
+use flash::backend::{Cause, Observer};
+use flash::nand::Sector;
+
+use super::HydraFtl;
+use super::merge::Stage;
+use super::superblocks::NONE;
+use crate::port::{Flash, Owners};
+
+/// What wear levelling knows of a superchip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Look {
+    /// Erases since the last look.
+    erases: u32,
+    /// The last look found a difference that is too large.
+    levelling: bool,
+}
+
+impl HydraFtl {
+    /// A superblock of a superchip has been erased.
+    pub(super) fn wore(&mut self, superchip: u32) {
+        self.looks[superchip as usize].erases += 1;
+    }
+
+    /// Nobody wants anything. True if it begins to move something.
+    pub(crate) fn rest<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) -> bool {
+        let Some(threshold) = self.wear.threshold else { return false };
+        if self.read_only || self.merges.iter().any(|merge| merge.stage != Stage::Nothing) {
+            return false;
+        }
+        let mut begun = false;
+        for superchip in 0..self.layout.superchips {
+            let look = &mut self.looks[superchip as usize];
+            if self.working >= self.at_once || (!look.levelling && look.erases < self.wear.check_every) {
+                continue;
+            }
+            look.erases = 0;
+            let pair = self.worn_apart(superchip, threshold);
+            self.looks[superchip as usize].levelling = pair.is_some();
+            if let Some((logical, target)) = pair {
+                self.superblocks.take_this(target);
+                let number = self.new_merge(logical, Cause::Wear);
+                self.working += 1;
+                self.begin(flash, owners, number, target);
+                begun = true;
+            }
+        }
+        begun
+    }
+
+    /// The logical superblock in the least worn place of a superchip, and the most worn free superblock, if they are
+    /// further apart than the threshold.
+    fn worn_apart(&self, superchip: u32, threshold: u32) -> Option<(u32, u32)> {
+        let erases = |superblock: u32| self.superblocks.erases(superblock);
+        let free = self.superblocks.free_of(superchip).iter().copied();
+        let most = free.max_by_key(|superblock| (erases(*superblock), std::cmp::Reverse(*superblock)))?;
+        let here = (superchip..self.layout.logical).step_by(self.layout.superchips as usize);
+        let mapped = here.filter(|logical| self.map[*logical as usize] != NONE);
+        let least = mapped.min_by_key(|logical| (erases(self.map[*logical as usize]), *logical))?;
+        (erases(most) > erases(self.map[least as usize]) + threshold).then_some((least, most))
+    }
+}

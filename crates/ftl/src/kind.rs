@@ -1,0 +1,70 @@
+//! The families by name: the registry.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::family::Family;
+use crate::hydra::HydraFamily;
+use crate::log_block::{LogBlockFamily, Policy};
+use crate::page::PageFamily;
+use crate::slc_mlc::ChangFamily;
+
+/// The families of flash translation layers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FtlKind {
+    /// A page-level map, in RAM or behind a map unit.
+    #[default]
+    Page,
+    /// A map of superblocks, and merges in them (Seong et al., "Hydra").
+    Hydra,
+    /// Data blocks with a block-level map, each with a log block of its own while it is updated (Sung, Sec. 2.3).
+    Bast,
+    /// Data blocks with a block-level map, and log blocks that take the updates of all (Sung, Sec. 2.3).
+    Fast,
+    /// Block chains, with a small SLC flash in front of them if there is one (Chang, "A Hybrid Approach to
+    /// NAND-Flash-Based Solid-State Disks").
+    Chang,
+}
+
+impl FtlKind {
+    /// All families: what the conformance suite and the swarm are applied to.
+    pub const EVERY: [Self; 5] = {
+        // A new family does not compile here until somebody has come by the line above.
+        match Self::Page {
+            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang => {
+                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang]
+            }
+        }
+    };
+
+    /// What the family knows of descriptions.
+    #[must_use]
+    pub fn family(self) -> &'static dyn Family {
+        match self {
+            Self::Page => &PageFamily,
+            Self::Hydra => &HydraFamily,
+            Self::Bast => &LogBlockFamily(Policy::Bast),
+            Self::Fast => &LogBlockFamily(Policy::Fast),
+            Self::Chang => &ChangFamily,
+        }
+    }
+
+    /// As a description names it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Hydra => "hydra",
+            Self::Bast => "bast",
+            Self::Fast => "fast",
+            Self::Chang => "chang",
+        }
+    }
+
+    /// True if it has log blocks, and no map of all pages.
+    #[must_use]
+    pub const fn has_log_blocks(self) -> bool {
+        matches!(self, Self::Bast | Self::Fast)
+    }
+}

@@ -1,0 +1,45 @@
+//! Flash translation layers behind one port.
+//!
+//! [`Ftl`] is what a device asks of any FTL, and [`Flash`] and [`Owners`] are all that an FTL sees of the device: the
+//! backend at one moment, and those whose data it moves. So an FTL is built and tested without a device, and one from
+//! another crate runs in a device like those here.
+//!
+//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`), a variant of [`AnyFtl`] and a line in [`FtlKind`].
+//! What its keys mean and which descriptions it refuses is its own [`Family`]. What several families do alike is in
+//! `toolkit`.
+
+pub mod map_unit;
+
+mod any;
+mod event;
+mod family;
+mod hydra;
+mod kind;
+mod log_block;
+mod page;
+mod port;
+#[cfg(test)]
+mod rig;
+mod sabotage;
+mod slc_mlc;
+mod spec;
+mod toolkit;
+
+pub use any::{AnyConfig, AnyFtl};
+pub use event::{Event, HostEvent};
+pub use family::{Array, Config, Family, Idle, MapImages, Setup, Site};
+pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
+pub use kind::FtlKind;
+pub use log_block::{Allocation, EraseWhen, HybridFtl, LogBlockConfig, LogMerges, LogSpec, Striping};
+pub use map_unit::MapSpec;
+pub use page::{Digits, GcSpec, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, VictimSpec};
+pub use port::{
+    Counters, Flash, Ftl, Mount, Owner, Owners, ReadSink, Rest, Saved, Service, Unit, Wanted, WriteSink, full_mask,
+};
+pub use sabotage::{Planted, Sabotage};
+pub use slc_mlc::{
+    ArrayShape, ChangConfig, ChangFtl, ChangSpec, DensitySpec, HybridCounters, MappingSpec, PageTimes, Probing,
+    ThresholdBy, WriteCost,
+};
+pub use spec::FtlSpec;
+pub use toolkit::WearSpec;

@@ -1,0 +1,255 @@
+//! Hybrid-mapped FTLs: data blocks with a map of blocks, and a few log blocks with a map of pages (Sung, Sec. 2.3).
+//!
+//! A page that has never been written goes to its own offset in the data block of its logical block, as long as nothing
+//! behind it has been programmed there. Any other write goes to a log block; which one, and which is merged when there
+//! is no room, is the [`Policy`]'s to say. A [`merge`] makes a data block out of a log block, or copies the
+//! newest pages of a logical block into a new one.
+//!
+//! What a page of a data block holds is read from its spare area, so there is no state for each page beside that: what
+//! the host has discarded is [kept apart](holes). A superblock is one block; dies are the chips.
+
+mod address;
+mod allocate;
+mod bast;
+mod blocks;
+mod check;
+mod config;
+mod counters;
+mod family;
+mod fast;
+mod finish;
+mod fold;
+mod holes;
+mod ideal;
+mod logs;
+mod merge;
+mod mount;
+mod policy;
+mod port;
+mod read;
+mod spec;
+mod write;
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use base::units::{DieId, Lpn, Psn, SuperblockId};
+use flash::backend::{List, Observer};
+use flash::nand::{Geometry, Media, Sector, Spare};
+
+use crate::port::{Flash, Mount, Unit, Wanted};
+use crate::sabotage::Planted;
+
+use address::{Address, Lbn};
+use allocate::{Allocator, Use};
+use blocks::Block;
+use fold::Lists;
+use holes::Holes;
+use ideal::Ideal;
+use logs::{Gates, LogId, Logs};
+use merge::Job;
+
+pub use config::LogBlockConfig;
+pub use counters::LogMerges;
+pub(crate) use family::LogBlockFamily;
+pub(crate) use policy::Policy;
+pub use spec::{Allocation, EraseWhen, LogSpec, Striping};
+
+/// What a list is for: the low bits of its tag. Above them is the log block that a merge is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Kind {
+    Read,
+    /// The rest of a page that is written in part.
+    Rest,
+    Write,
+    Merge,
+    Erase,
+}
+
+impl Kind {
+    const BITS: u32 = 3;
+
+    fn of(list: &List) -> (Self, LogId) {
+        let kinds = [Self::Read, Self::Rest, Self::Write, Self::Merge, Self::Erase];
+        (kinds[(list.tag() & ((1 << Self::BITS) - 1)) as usize], list.tag() >> Self::BITS)
+    }
+
+    const fn tag(self, log: LogId) -> u32 {
+        log << Self::BITS | self as u32
+    }
+}
+
+/// A read that waits for a merge whose sources are erased already.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    lpn: Lpn,
+    wanted: Wanted,
+}
+
+/// A hybrid-mapped FTL.
+#[derive(Clone, Debug)]
+pub struct HybridFtl {
+    geometry: Geometry,
+    /// Pages of a block.
+    pages: u32,
+    address: Address,
+    policy: Policy,
+    spec: LogSpec,
+    units: u32,
+    blocks: Vec<Block>,
+    /// The data block of each logical block.
+    data: Vec<Option<SuperblockId>>,
+    holes: Holes,
+    logs: Logs,
+    allocator: Allocator,
+    gates: Gates,
+    /// Merges that are wanted, in the order in which they were; the first of them are under way.
+    jobs: Vec<Job>,
+    /// Ended ones, to be used again.
+    over: Vec<Job>,
+    /// Pages for which there is no place now.
+    waiting: VecDeque<Unit>,
+    held: Vec<Held>,
+    /// Logical blocks that have pages in the log and no data block: each will need one.
+    orphans: u32,
+    /// Blocks that recovery found useless, to be erased.
+    useless: Vec<SuperblockId>,
+    version: u32,
+    found: u32,
+    /// Something has changed that pages may have waited for.
+    stirred: bool,
+    /// Lists that have not finished.
+    under_way: u32,
+    /// The lists that the request under way has open, by die.
+    programming: Vec<Option<Handle<List>>>,
+    reading: Vec<Option<Handle<List>>>,
+    touched: Vec<DieId>,
+    read_dies: Vec<DieId>,
+    /// Logical blocks whose units have found no place in the pass under way.
+    refused_blocks: Vec<Lbn>,
+    /// The dies of the data blocks of the request under way.
+    request_dies: Vec<DieId>,
+    /// Where the pages of a merge are, by offset; empty between merges.
+    sources: Vec<Option<Psn>>,
+    /// The lists of the merge that is being put together.
+    lists: Lists,
+    merges: LogMerges,
+    ideal: Ideal,
+    planted: Planted,
+}
+
+impl HybridFtl {
+    /// The FTL of a device, with its state read from the media.
+    fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
+        let geometry = config.geometry.clone();
+        let spec = config.spec.clone();
+        let pages = geometry.superblock_slots();
+        let address = Address::new(config.units, pages, spec.width(&geometry));
+        let dies = geometry.die_count() as usize;
+        let mut ftl = Self {
+            pages,
+            address,
+            policy: config.policy,
+            units: config.units,
+            blocks: vec![Block::default(); geometry.superblock_count() as usize],
+            data: vec![None; address.blocks() as usize],
+            holes: Holes::new(address.blocks(), pages),
+            logs: Logs::new(address.blocks(), pages, spec.blocks, spec.parallel),
+            allocator: Allocator::new(spec.allocation, config.wear.dynamic, config.controllers, &geometry),
+            gates: Gates::default(),
+            jobs: Vec::new(),
+            over: Vec::new(),
+            waiting: VecDeque::new(),
+            held: Vec::new(),
+            orphans: 0,
+            useless: Vec::new(),
+            version: 0,
+            found: 0,
+            stirred: false,
+            under_way: 0,
+            programming: vec![None; dies],
+            reading: vec![None; dies],
+            touched: Vec::new(),
+            read_dies: Vec::new(),
+            refused_blocks: Vec::new(),
+            request_dies: Vec::new(),
+            sources: vec![None; pages as usize],
+            lists: Lists::default(),
+            merges: LogMerges::default(),
+            ideal: Ideal::new(&config.timing),
+            planted: from.planted,
+            geometry,
+            spec,
+        };
+        ftl.recover_state(from.media);
+        ftl
+    }
+
+    /// The version for the next request: all its units share it.
+    ///
+    /// # Panics
+    /// After 2^32 - 1 writes.
+    pub(crate) fn next_version(&mut self) -> u32 {
+        self.version = self.version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
+        self.version
+    }
+
+    /// Where the newest copy of a page is.
+    #[inline]
+    fn place_of<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<Psn> {
+        let (lbn, offset) = self.address.split(lpn);
+        if let Some(place) = self.logs.find_page(lbn, offset) {
+            let (log, page) = self.logs.locate(place);
+            return Some(self.geometry.slot(self.logs.log(log).superblock, page));
+        }
+        self.in_data_block(media, lbn, offset)
+    }
+
+    /// The page of the data block, if there is data in it that has not been discarded.
+    #[inline]
+    fn in_data_block<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
+        let psn = self.geometry.slot(self.data[lbn as usize]?, offset);
+        let holds = matches!(media.spare(psn), Spare::Data { .. }) && !self.holes.contains(lbn, offset);
+        holds.then_some(psn)
+    }
+
+    /// Forgets a page, at once.
+    pub(crate) fn discard(&mut self, lpn: Lpn) {
+        let (lbn, offset) = self.address.split(lpn);
+        self.with_orphans(lbn, |ftl| ftl.logs.unlink(lbn, offset));
+        let there = self.data[lbn as usize].is_some_and(|block| offset < self.blocks[block.index()].next);
+        // A merge under way may have copied it from anywhere.
+        if there || self.is_folding(lbn) {
+            self.holes.insert(lbn, offset);
+        }
+    }
+
+    /// Does something that may give a logical block its only place in the log, or its data block, or take it away.
+    #[inline]
+    fn with_orphans<T>(&mut self, lbn: Lbn, change: impl FnOnce(&mut Self) -> T) -> T {
+        let orphan = |ftl: &Self| u32::from(ftl.data[lbn as usize].is_none() && !ftl.logs.is_empty(lbn));
+        let before = orphan(self);
+        let result = change(self);
+        self.orphans = self.orphans + orphan(self) - before;
+        result
+    }
+
+    fn submit<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        self.under_way += 1;
+        flash.submit(list);
+    }
+
+    /// Takes a free block, away from the dies that the allocation method minds.
+    fn take_block<S: Sector, O: Observer>(
+        &mut self,
+        flash: &Flash<'_, S, O>,
+        purpose: Use,
+        beside: Option<DieId>,
+    ) -> Option<SuperblockId> {
+        let load = |die| flash.backend.load(die);
+        let superblock = self.allocator.take(purpose, beside, load)?;
+        self.blocks[superblock.index()].open();
+        Some(superblock)
+    }
+}

@@ -1,0 +1,110 @@
+//! The life of a block: taken, programmed, given up, erased or retired.
+
+use base::units::SuperblockId;
+use flash::backend::{Cause, Class, Observer};
+use flash::nand::Sector;
+
+use super::logs::LogId;
+use super::{HybridFtl, Kind};
+use crate::port::Flash;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// Erased, and nobody's.
+    #[default]
+    Free,
+    /// A data block, a log block, or what becomes a data block.
+    Used,
+    /// Nothing in it is needed; somebody may still read it.
+    Doomed,
+    /// An erase is under way.
+    Erasing,
+    /// Out of use.
+    Bad,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Block {
+    pub(super) state: State,
+    /// A program failed in it: nothing more is written to it, and it is retired instead of erased.
+    pub(super) failing: bool,
+    /// Reads under way.
+    pub(super) pins: u32,
+    /// Programs under way, where it is a data block.
+    pub(super) programs: u32,
+    /// The next page that may be programmed, where it is a data block.
+    pub(super) next: u32,
+    /// The log block that it is.
+    pub(super) log: Option<LogId>,
+}
+
+impl Block {
+    /// It is taken into use.
+    pub(super) fn open(&mut self) {
+        *self = Self { state: State::Used, ..Self::default() };
+    }
+}
+
+impl HybridFtl {
+    pub(super) fn block(&mut self, superblock: SuperblockId) -> &mut Block {
+        &mut self.blocks[superblock.index()]
+    }
+
+    /// Gives a block up: it is erased, or retired, as soon as nobody reads it. True if that takes time.
+    pub(super) fn doom<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        superblock: SuperblockId,
+        cause: Cause,
+    ) -> bool {
+        self.block(superblock).state = State::Doomed;
+        if self.block(superblock).pins > 0 {
+            return true;
+        }
+        if self.block(superblock).failing {
+            self.retire(flash, superblock);
+            return false;
+        }
+        self.block(superblock).state = State::Erasing;
+        let list = flash.backend.open_list(Class::Other, Kind::Erase.tag(0));
+        flash.backend.add_erase(list, cause, superblock);
+        self.submit(flash, list);
+        true
+    }
+
+    pub(super) fn unpin<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+        let block = self.block(superblock);
+        block.pins = block.pins.checked_sub(1).expect("a pin for every unpin");
+        if block.pins == 0 && block.state == State::Doomed && !self.doom(flash, superblock, Cause::Merge) {
+            self.gone(superblock);
+        }
+    }
+
+    /// An erase has ended.
+    pub(super) fn erased<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        superblock: SuperblockId,
+        failed: bool,
+    ) {
+        if failed {
+            self.retire(flash, superblock);
+        } else {
+            self.block(superblock).state = State::Free;
+            let erases = flash.backend.media().erases(superblock);
+            self.allocator.put(self.geometry.die_of(superblock), superblock, erases);
+        }
+        self.gone(superblock);
+    }
+
+    pub(super) fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+        flash.backend.media_mut().retire(superblock);
+        self.block(superblock).state = State::Bad;
+    }
+
+    /// A block that was given up is free or retired: whoever waits for that goes on.
+    fn gone(&mut self, superblock: SuperblockId) {
+        self.stirred = true;
+        self.jobs.iter_mut().for_each(|job| job.erasing.retain(|block| *block != superblock));
+    }
+}

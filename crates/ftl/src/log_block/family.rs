@@ -1,0 +1,95 @@
+//! Which descriptions the FTLs with log blocks take, and what they come to.
+
+use base::fault::Faults;
+use base::units::{Bytes, SECTOR};
+use flash::backend::Timing;
+use flash::nand::Geometry;
+
+use super::{LogBlockConfig, LogSpec, Policy};
+use crate::family::{Array, Family, Idle, Setup, Site};
+use crate::page::{GcSpec, PlacementSpec};
+use crate::{AnyConfig, MapSpec};
+
+/// The FTLs with log blocks: BAST and FAST.
+#[derive(Debug)]
+pub(crate) struct LogBlockFamily(pub(crate) Policy);
+
+impl Family for LogBlockFamily {
+    fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
+        let is_used = site.ftl.kind.has_log_blocks();
+        // Once for both.
+        if site.ftl.log != LogSpec::default() && !is_used && self.0 == Policy::Bast {
+            let remedy = "leave [ftl.log] out, or set ftl.kind to bast or fast";
+            faults.add("ftl.log", "this family has no log blocks", remedy);
+        }
+    }
+
+    fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
+        let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
+        vec![
+            Idle::new("ftl.gc", gc, "merges collect its garbage"),
+            Idle::new("ftl.placement", placement, "ftl.log.allocation places its blocks"),
+        ]
+    }
+
+    fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let (path, units) = site.asked_units(geometry, faults)?;
+        let most = site.ftl.log.most_units(geometry);
+        if most == 0 {
+            let (blocks, all) = (site.ftl.log.blocks, geometry.superblock_count());
+            let message = format!(
+                "of {all} blocks in all {blocks} are log blocks and {} are kept for merges: nothing is left for the host",
+                site.ftl.log.reserve()
+            );
+            let path = match &site.ftl.log {
+                log if *log == LogSpec::default() => site.flash.blocks_key(),
+                log if log.parallel > log.blocks => "ftl.log.parallel",
+                _ => "ftl.log.blocks",
+            };
+            faults.add(path, message, "give the array more blocks, or the log fewer blocks or merges");
+            return None;
+        }
+        if units == 0 || units > most {
+            let unit = u64::from(geometry.sectors) * SECTOR.get();
+            let message = format!(
+                "the host would see {} of {} blocks, of which {} are log blocks and {} are kept for merges",
+                Bytes::new(units * unit),
+                geometry.superblock_count(),
+                site.ftl.log.blocks,
+                site.ftl.log.reserve()
+            );
+            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
+        faults.0.extend(site.ftl.log.faults(self.0, geometry, timing.one_shot));
+        if site.ftl.map != MapSpec::default() {
+            faults.add("ftl.map", "a family with log blocks has its small maps in RAM", "leave it out");
+        }
+        if site.ftl.wear.threshold.is_some() {
+            faults.add("ftl.wear.threshold", "a family with log blocks levels no static wear", "leave it out");
+        }
+        if sets > 1 {
+            let message = "a family with log blocks confines nobody to dies: its merges mix the data of all";
+            faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
+        }
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+        let Array { geometry, backend, spare_transfer, .. } = setup.array;
+        AnyConfig::LogBlock(LogBlockConfig {
+            policy: self.0,
+            geometry,
+            timing: backend.timing,
+            controllers: backend.units,
+            spare_transfer,
+            units: setup.units,
+            spec: site.ftl.log.clone(),
+            wear: site.ftl.wear.clone(),
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! What the FTL learns when a list is done. Only here the map changes.
+
+use base::engine::Handle;
+use flash::backend::{List, Observer, Op};
+use flash::nand::{Sector, Spare};
+
+use super::{HybridFtl, Kind};
+use crate::port::{Flash, Owners, Rest, Service, Unit};
+
+impl HybridFtl {
+    /// A list is done.
+    pub(crate) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        self.under_way -= 1;
+        let (kind, log) = Kind::of(flash.backend.list(list));
+        match kind {
+            Kind::Read | Kind::Rest => self.read_finished(flash, owners, list, kind == Kind::Read),
+            Kind::Write => self.write_finished(flash, owners, list),
+            Kind::Merge => self.merge_finished(flash, log, list),
+            Kind::Erase => self.erase_finished(flash, list),
+        }
+        self.go_on(flash, owners);
+    }
+
+    fn read_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+        for_host: bool,
+    ) {
+        let (wait, waited_for) = (flash.backend.list(list).wait(), flash.backend.list(list).waited_for());
+        let mut next = flash.backend.list(list).first();
+        while let Some(command) = next {
+            next = flash.backend.command(command).sibling();
+            let (place, slot) = flash.backend.slot(command, 0);
+            if for_host {
+                owners.read_done(&slot, flash.backend.payload_of(place), Service { wait, waited_for });
+            }
+            self.unpin(flash, self.geometry.locate(slot.psn).0);
+        }
+        flash.backend.release(list);
+    }
+
+    fn write_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let service =
+            Service { wait: flash.backend.list(list).wait(), waited_for: flash.backend.list(list).waited_for() };
+        let mut next = flash.backend.list(list).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            let (target, failed) = (command.target, command.failed);
+            let (_, slot) = flash.backend.slot(handle, 0);
+            let (lbn, offset) = self.address.split(slot.lpn);
+            let psn = self.geometry.slot(target.superblock, target.offset);
+            self.gates.done(handle);
+            let log = self.blocks[target.superblock.index()].log;
+            match log {
+                Some(id) => self.logs.log_mut(id).programs -= 1,
+                None => self.block(target.superblock).programs -= 1,
+            }
+            if failed {
+                self.fail(target.superblock);
+            }
+            if failed && flash.backend.media().spare(psn) == Spare::Torn {
+                // The data is still with its owner: it is written again, elsewhere.
+                let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
+                self.waiting.push_back(Unit { lpn, owner, at, mask, version, rest: Rest::Unasked });
+                self.stirred = true;
+                continue;
+            }
+            self.with_orphans(lbn, |ftl| match log {
+                Some(id) => ftl.logs.link(lbn, offset, ftl.logs.place(id, target.offset)),
+                None => ftl.logs.unlink(lbn, offset),
+            });
+            if log.is_none() {
+                self.holes.remove(lbn, offset);
+            }
+            owners.write_done(slot.owner, service);
+        }
+        flash.backend.release(list);
+    }
+
+    /// A program failed: nothing more is written to its block, and it is retired when it has been merged.
+    pub(super) fn fail(&mut self, superblock: base::units::SuperblockId) {
+        let pages = self.pages;
+        let block = self.block(superblock);
+        block.failing = true;
+        match block.log {
+            None => block.next = pages,
+            Some(id) => {
+                let log = self.logs.log_mut(id);
+                (log.next, log.in_order) = (pages, false);
+            }
+        }
+    }
+
+    fn erase_finished<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        let erase = flash.backend.list(list).first().expect("an erase");
+        let command = flash.backend.command(erase);
+        debug_assert_eq!(command.op, Op::Erase);
+        let (superblock, failed) = (command.target.superblock, command.failed);
+        flash.backend.release(list);
+        self.erased(flash, superblock, failed);
+    }
+}

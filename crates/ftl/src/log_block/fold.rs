@@ -1,0 +1,372 @@
+//! The making of a data block: lists of commands for the controllers that take part.
+//!
+//! Each bus (or chip, see [`allocate`](super::allocate)) that is read or programmed has one list, one operation after
+//! another. A page that was read goes through the buffer to the program that waits for it, so lists of different
+//! controllers overlap (Sung, Sec. 4.4, Fig. 11 and 12).
+
+use base::engine::Handle;
+use base::units::{DieId, Psn, SuperblockId};
+use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::nand::{Sector, Spare, Stream, Target};
+
+use super::blocks::State;
+use super::merge::{Job, Phase};
+use super::{EraseWhen, HybridFtl, Kind, Use};
+use crate::port::Flash;
+
+/// The lists of one fold, by area.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lists {
+    lists: Vec<(u32, Handle<List>, Option<Handle<Command>>)>,
+}
+
+impl HybridFtl {
+    /// The list of the controller for a die.
+    fn list_for<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, tag: u32, die: DieId) -> usize {
+        let area = self.allocator.area(die);
+        let lists = &mut self.lists.lists;
+        lists.iter().position(|(of, ..)| *of == area).unwrap_or_else(|| {
+            lists.push((area, flash.backend.open_list(Class::Other, tag), None));
+            lists.len() - 1
+        })
+    }
+
+    /// A controller does one operation after another.
+    fn follow<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: usize, command: Handle<Command>) {
+        if let Some(last) = self.lists.lists[list].2.replace(command) {
+            flash.backend.depend(last, command);
+        }
+    }
+
+    /// Begins to make a data block for the log block of a job. False if that is not possible now.
+    pub(super) fn begin_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
+        let id = self.jobs[i].log;
+        let log = *self.logs.log(id);
+        let alone = log.role.block().filter(|_| log.in_order && log.valid == log.next);
+        let Some(lbn) = alone.or_else(|| self.logs.first_block(id)) else { return false };
+        let old = self.data[lbn as usize];
+        if self.is_folding(lbn) || old.is_some_and(|old| self.blocks[old.index()].programs > 0) {
+            return false;
+        }
+        let converts = alone.is_some();
+        let mut sources = std::mem::take(&mut self.sources);
+        let media = flash.backend.media();
+        for offset in if converts { log.next } else { 0 }..self.pages {
+            sources[offset as usize] = self.in_data_block(media, lbn, offset);
+        }
+        self.jobs[i].fold.begin(lbn);
+        let fold = &mut self.jobs[i].fold;
+        for (offset, place) in self.logs.chain(lbn) {
+            let (from, page) = self.logs.locate(place);
+            // A newer page in another log block stays there; it has precedence over the data block.
+            sources[offset as usize] = (!converts).then(|| self.geometry.slot(self.logs.log(from).superblock, page));
+            if !converts || from == id {
+                fold.logged.push((offset, place));
+            }
+        }
+        fold.converts = converts;
+        fold.copies = sources.iter().flatten().count() as u32;
+        let destination = match (converts, fold.copies) {
+            (true, _) => Some(log.superblock),
+            (false, 0) => None,
+            (false, _) => match self.destination(flash, old, &sources) {
+                Some(superblock) => Some(superblock),
+                None => {
+                    self.jobs[i].fold.phase = Phase::Idle;
+                    sources.fill(None);
+                    self.sources = sources;
+                    return false;
+                }
+            },
+        };
+        let fold = &mut self.jobs[i].fold;
+        fold.destination = destination;
+        for (offset, _) in &fold.logged {
+            self.holes.remove(lbn, *offset);
+        }
+        let tag = Kind::Merge.tag(id);
+        // Before its own reads are counted among those that keep blocks.
+        let early = if self.spec.erase == EraseWhen::Read { self.early_erases(i, old) } else { [None; 2] };
+        self.add_copies(flash, tag, destination, &sources);
+        self.add_early_erases(flash, tag, early);
+        sources.fill(None);
+        self.sources = sources;
+        self.send_fold(flash, i);
+        true
+    }
+
+    /// A block for the pages of a full merge, on another bus or chip than all it reads from (Fig. 12b).
+    fn destination<S: Sector, O: Observer>(
+        &mut self,
+        flash: &Flash<'_, S, O>,
+        old: Option<SuperblockId>,
+        sources: &[Option<Psn>],
+    ) -> Option<SuperblockId> {
+        self.allocator.begin();
+        for psn in sources.iter().flatten() {
+            let (superblock, _) = self.geometry.locate(*psn);
+            self.allocator.avoid(self.geometry.die_of(superblock), Some(superblock) == old);
+        }
+        self.take_block(flash, Use::Merge, None)
+    }
+
+    /// Adds a read and a program for each page, in the order of the pages.
+    fn add_copies<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        tag: u32,
+        destination: Option<SuperblockId>,
+        sources: &[Option<Psn>],
+    ) {
+        let Some(destination) = destination else { return };
+        for (offset, psn) in (0..).zip(sources).filter_map(|(offset, psn)| Some((offset, (*psn)?))) {
+            let (source, _) = self.geometry.locate(psn);
+            // Another merge may find that nothing valid is there any more, and erase it.
+            self.block(source).pins += 1;
+            let list = self.list_for(flash, tag, self.geometry.die_of(source));
+            let read = flash.backend.add_read(self.lists.lists[list].1, Cause::Merge, source);
+            let from = flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
+            self.follow(flash, list, read);
+            let program = self.add_program(flash, tag, Target { superblock: destination, offset });
+            let to = flash.backend.push_slot(program, Slot::default());
+            flash.backend.forward(read, from, program, to);
+        }
+    }
+
+    fn add_program<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        tag: u32,
+        target: Target,
+    ) -> Handle<Command> {
+        let list = self.list_for(flash, tag, self.geometry.die_of(target.superblock));
+        let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::Copies);
+        self.follow(flash, list, program);
+        program
+    }
+
+    /// The old data block and the log block of a fold, as far as they can be erased when it has read them.
+    fn early_erases(&mut self, i: usize, old: Option<SuperblockId>) -> [Option<SuperblockId>; 2] {
+        let (id, log) = (self.jobs[i].log, *self.logs.log(self.jobs[i].log));
+        let fold = &self.jobs[i].fold;
+        let here = fold.logged.iter().filter(|(_, place)| self.logs.locate(*place).0 == id).count();
+        let last = !fold.converts && here == log.valid as usize;
+        // A block that somebody else reads is erased when nobody does: those reads may be anywhere in their queues.
+        let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
+        // A destination may fail, and then what is in the buffer must find another: one is left for that.
+        let another = self.allocator.count() > 0;
+        let free = |block: &SuperblockId| another && free(block);
+        let old = old.filter(free);
+        let log = Some(log.superblock).filter(|block| last && free(block));
+        self.jobs[i].fold.erased_early = old.is_some();
+        self.jobs[i].emptied = log.is_some();
+        [old, log]
+    }
+
+    /// Erases what has been read, without waiting for the programs (Fig. 11b and 12b).
+    fn add_early_erases<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        tag: u32,
+        early: [Option<SuperblockId>; 2],
+    ) {
+        for superblock in early.into_iter().flatten() {
+            let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
+            let erase = flash.backend.add_erase(self.lists.lists[list].1, Cause::Merge, superblock);
+            self.follow(flash, list, erase);
+            self.block(superblock).state = State::Erasing;
+        }
+    }
+
+    /// Sends the lists of a fold: first those that others wait for.
+    fn send_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
+        let mut lists = std::mem::take(&mut self.lists);
+        let fold = &mut self.jobs[i].fold;
+        fold.lists.clear();
+        fold.lists.extend(lists.lists.iter().map(|(_, list, _)| *list));
+        let target = fold.destination.filter(|_| fold.copies > 0).map(|block| self.geometry.die_of(block));
+        let area = target.map(|die| self.allocator.area(die));
+        fold.programs = lists.lists.iter().find(|(of, ..)| Some(*of) == area).map(|(_, list, _)| *list);
+        let programs = fold.programs;
+        for (_, list, _) in lists.lists.iter().filter(|(_, list, _)| Some(*list) != programs) {
+            self.submit(flash, *list);
+        }
+        if let Some(programs) = programs {
+            self.submit(flash, programs);
+        }
+        if lists.lists.is_empty() {
+            self.end_fold(flash, i);
+        }
+        lists.lists.clear();
+        self.lists = lists;
+    }
+
+    /// Copies to another destination: what was programmed well is read again, the rest is still in the buffer.
+    pub(super) fn retry<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
+        let Some(buffer) = self.copy_again(flash, i) else { return false };
+        flash.backend.release(buffer);
+        true
+    }
+
+    /// The same, and what the list of the programs was, which may still be at work if the power goes.
+    pub(super) fn copy_again<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        i: usize,
+    ) -> Option<Handle<List>> {
+        let broken = self.jobs[i].fold.destination.expect("it has been programmed");
+        self.allocator.begin();
+        self.allocator.avoid(self.geometry.die_of(broken), false);
+        let superblock = match self.take_block(flash, Use::Merge, None) {
+            Some(superblock) => superblock,
+            None => {
+                // What this very merge has erased.
+                for (superblock, failed) in std::mem::take(&mut self.jobs[i].fold.emptied) {
+                    self.erased(flash, superblock, failed);
+                }
+                self.take_block(flash, Use::Merge, None)?
+            }
+        };
+        self.block(broken).failing = true;
+        let tag = Kind::Merge.tag(self.jobs[i].log);
+        let buffer = self.jobs[i].fold.programs.take().expect("its programs have been kept");
+        let mut kept = Vec::new();
+        let mut next = flash.backend.list(buffer).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            if command.failed && command.op == flash::backend::Op::Program {
+                let (offset, (place, slot)) = (command.target.offset, flash.backend.slot(handle, 0));
+                kept.push((offset, slot, flash.backend.payload_of(place).to_vec()));
+            }
+        }
+        let media = flash.backend.media();
+        let slots = (0..self.pages).map(|offset| self.geometry.slot(broken, offset));
+        let sources: Vec<Option<Psn>> =
+            slots.map(|psn| matches!(media.spare(psn), Spare::Data { .. }).then_some(psn)).collect();
+        for offset in 0..self.pages {
+            if let Some((_, slot, data)) = kept.iter().find(|(of, ..)| *of == offset) {
+                let program = self.add_program(flash, tag, Target { superblock, offset });
+                let whole = crate::port::full_mask(self.geometry.sectors);
+                let to = flash.backend.push_slot(
+                    program,
+                    Slot { lpn: slot.lpn, version: slot.version, lost: slot.lost, mask: whole, ..Slot::default() },
+                );
+                flash.backend.payload_of(to).copy_from_slice(data);
+            } else if let Some(psn) = sources[offset as usize] {
+                let mut one = vec![None; self.pages as usize];
+                one[offset as usize] = Some(psn);
+                self.add_copies(flash, tag, Some(superblock), &one);
+            }
+        }
+        let job = &mut self.jobs[i];
+        job.fold.failed = false;
+        job.fold.phase = Phase::Copying;
+        job.fold.destination = Some(superblock);
+        job.fold.broken.push(broken);
+        self.send_fold(flash, i);
+        Some(buffer)
+    }
+
+    /// Nothing is under way that could free a block for what failed programs have left in the buffer: the drive has lost
+    /// too many. The pages still are where they were copied from, unless that is erased, so the copies are given up. A
+    /// merge that has blocks to copy to later begins again.
+    pub(super) fn abandon_folds<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        for i in 0..self.jobs.len() {
+            let Job { log, emptied, fold, .. } = &mut self.jobs[i];
+            if fold.phase != Phase::Failed || fold.erased_early || *emptied {
+                continue;
+            }
+            let id = *log;
+            fold.phase = Phase::Idle;
+            let destination = fold.destination.take().expect("it has been programmed");
+            let mut broken = std::mem::take(&mut fold.broken);
+            broken.push(destination);
+            if let Some(programs) = fold.programs.take() {
+                flash.backend.release(programs);
+            }
+            for superblock in broken {
+                if self.blocks[superblock.index()].log.is_some() {
+                    // It was to become the data block, and goes on as a log block of which no page is free.
+                    debug_assert_eq!(self.blocks[superblock.index()].log, Some(id));
+                    self.fail(superblock);
+                } else {
+                    self.block(superblock).failing = true;
+                    self.doom(flash, superblock, Cause::Merge);
+                }
+            }
+        }
+    }
+
+    /// All pages are where they belong: the map changes, and the old blocks are given up.
+    pub(super) fn end_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
+        let mut fold = std::mem::take(&mut self.jobs[i].fold);
+        let (id, lbn) = (self.jobs[i].log, fold.lbn);
+        if let Some(programs) = fold.programs.take() {
+            flash.backend.release(programs);
+        }
+        let old = self.data[lbn as usize];
+        self.with_orphans(lbn, |ftl| {
+            for (offset, place) in &fold.logged {
+                if ftl.logs.find_page(lbn, *offset) == Some(*place) {
+                    ftl.logs.unlink(lbn, *offset);
+                }
+            }
+            ftl.data[lbn as usize] = fold.destination;
+        });
+        let media = flash.backend.media();
+        let mut next = 0;
+        for offset in 0..self.pages {
+            let psn = fold.destination.map(|block| self.geometry.slot(block, offset));
+            let there = psn.is_some_and(|psn| matches!(media.spare(psn), Spare::Data { .. }));
+            next = if there { offset + 1 } else { next };
+            if !there {
+                self.holes.remove(lbn, offset);
+            }
+        }
+        if let Some(destination) = fold.destination {
+            let block = self.block(destination);
+            (block.next, block.log) = (next, None);
+        }
+        if fold.converts {
+            self.count_conversion(&fold, next);
+            self.logs.remove(id);
+            self.jobs[i].removed = true;
+        } else {
+            self.jobs[i].folds += 1;
+            self.merges.full_pages += u64::from(fold.copies);
+            let (copied, logged) = (u64::from(fold.copies), fold.logged.len() as u64);
+            let erased = (old.is_some(), self.logs.log(id).valid == 0);
+            self.merges.saving += self.ideal.saved_by_full((copied - logged.min(copied), logged.min(copied)), erased);
+        }
+        fold.phase = Phase::Ending;
+        for (superblock, failed) in fold.emptied.drain(..) {
+            self.erased(flash, superblock, failed);
+        }
+        let old = old.filter(|_| !fold.erased_early);
+        for superblock in old.into_iter().chain(fold.broken.drain(..)) {
+            if self.doom(flash, superblock, Cause::Merge) {
+                self.jobs[i].erasing.push(superblock);
+            }
+        }
+        // The log block is erased beside the last data block.
+        if !fold.converts && !self.jobs[i].emptied && self.logs.log(id).valid == 0 {
+            self.jobs[i].dying = true;
+            let superblock = self.logs.log(id).superblock;
+            if self.doom(flash, superblock, Cause::Merge) {
+                self.jobs[i].erasing.push(superblock);
+            }
+        }
+        self.jobs[i].fold = fold;
+    }
+
+    fn count_conversion(&mut self, fold: &super::merge::Fold, next: u32) {
+        if fold.copies == 0 && next == self.pages {
+            self.merges.switch += 1;
+        } else {
+            self.merges.partial += 1;
+            self.merges.partial_pages += u64::from(fold.copies);
+            self.merges.saving += self.ideal.saved_by_partial(fold.copies.into());
+        }
+    }
+}

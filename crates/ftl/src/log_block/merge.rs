@@ -1,0 +1,263 @@
+//! Merges: log blocks are made room in, one logical block after another.
+//!
+//! A log block in order becomes the data block itself, when what is missing has been copied into it (switch and
+//! partial merge). Otherwise the newest pages of a logical block are copied into a new block (full merge), and that
+//! again for each logical block that has pages in the log block (FAST).
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{Cause, List, Observer, Op};
+use flash::nand::Sector;
+
+use super::address::Lbn;
+use super::logs::{LogId, Place};
+use super::{EraseWhen, HybridFtl};
+use crate::port::{Flash, Owners};
+
+/// How far the making of a data block has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// None is being made.
+    #[default]
+    Idle,
+    /// Pages are being copied.
+    Copying,
+    /// A page could not be programmed: another destination is wanted.
+    Failed,
+    /// The new data block is in use, the old one is being erased.
+    Ending,
+}
+
+/// A logical block that is getting a new data block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fold {
+    pub(super) phase: Phase,
+    pub(super) lbn: Lbn,
+    /// The new data block; none if nothing of the old one is needed.
+    pub(super) destination: Option<SuperblockId>,
+    /// The log block itself becomes the data block.
+    pub(super) converts: bool,
+    /// The old data block is erased as soon as it has been read.
+    pub(super) erased_early: bool,
+    /// Pages from the log: offset and place.
+    pub(super) logged: Vec<(u32, Place)>,
+    /// Pages copied.
+    pub(super) copies: u32,
+    /// Lists that have not finished.
+    pub(super) lists: Vec<Handle<List>>,
+    /// The list with the programs: its pages are kept until all are well.
+    pub(super) programs: Option<Handle<List>>,
+    /// A program has failed.
+    pub(super) failed: bool,
+    /// Destinations in which one has.
+    pub(super) broken: Vec<SuperblockId>,
+    /// Blocks that were erased early, and whether that failed.
+    pub(super) emptied: Vec<(SuperblockId, bool)>,
+}
+
+impl Fold {
+    /// Begins anew; what it has allocated is used again.
+    pub(super) fn begin(&mut self, lbn: Lbn) {
+        let mut old = std::mem::take(self);
+        old.logged.clear();
+        old.lists.clear();
+        old.broken.clear();
+        old.emptied.clear();
+        let Self { logged, lists, broken, emptied, .. } = old;
+        *self = Self { phase: Phase::Copying, lbn, logged, lists, broken, emptied, ..Self::default() };
+    }
+}
+
+/// The merge of a log block.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Job {
+    pub(super) log: LogId,
+    /// It is a log block no longer.
+    pub(super) removed: bool,
+    /// The log block has been erased together with the last data block.
+    pub(super) emptied: bool,
+    /// The log block is being erased.
+    pub(super) dying: bool,
+    /// Data blocks it has made.
+    pub(super) folds: u32,
+    /// The one that is being made.
+    pub(super) fold: Fold,
+    /// Given-up blocks that it waits for.
+    pub(super) erasing: Vec<SuperblockId>,
+}
+
+impl HybridFtl {
+    /// True if a logical block is getting a new data block.
+    #[inline]
+    pub(super) fn is_folding(&self, lbn: Lbn) -> bool {
+        self.jobs.iter().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
+    }
+
+    /// New data blocks that are no log blocks and are not yet in use, or stand beside the one they replace.
+    pub(super) fn destinations(&self) -> u32 {
+        let folds = self.jobs.iter().map(|job| &job.fold).filter(|fold| fold.phase != Phase::Idle);
+        folds.filter(|fold| fold.destination.is_some() && !fold.converts).count() as u32
+    }
+
+    /// A log block is to be merged: nothing more is written to it.
+    pub(super) fn want_merge(&mut self, id: LogId) {
+        if self.logs.log(id).closed {
+            return;
+        }
+        self.logs.close(id);
+        let mut job = self.over.pop().unwrap_or_default();
+        (job.log, job.removed, job.emptied, job.dying, job.folds) = (id, false, false, false, 0);
+        self.jobs.push(job);
+    }
+
+    /// Makes room where the FTL's own choice has nothing to offer.
+    pub(super) fn want_any_merge(&mut self) {
+        let oldest = || self.logs.iter().filter(|(_, log)| !log.closed).min_by_key(|(_, log)| log.opened);
+        if self.jobs.is_empty()
+            && let Some(id) = self.policy.victim(&self.logs).or_else(|| oldest().map(|(id, _)| id))
+        {
+            self.want_merge(id);
+        }
+    }
+
+    /// Does whatever can be done now: merges, and then what waited for them. Units are refused only when nothing is
+    /// under way any more that could make room.
+    pub(super) fn go_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        for superblock in std::mem::take(&mut self.useless) {
+            self.doom(flash, superblock, Cause::Recovery);
+        }
+        if self.jobs.is_empty() && self.waiting.is_empty() {
+            return;
+        }
+        loop {
+            while self.merge(flash) {
+                self.stirred = true;
+            }
+            self.release_reads(flash, owners);
+            if !std::mem::take(&mut self.stirred) {
+                break;
+            }
+            self.resume(flash, owners);
+        }
+        if self.under_way == 0 {
+            self.abandon_folds(flash);
+            for unit in std::mem::take(&mut self.waiting) {
+                owners.write_refused(unit.owner);
+            }
+        }
+    }
+
+    /// Lets the merges under way take a step. True if one could.
+    fn merge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
+        let mut any = false;
+        let mut i = 0;
+        while i < self.jobs.len().min(self.spec.parallel as usize) {
+            any |= self.step(flash, i);
+            let job = &self.jobs[i];
+            if job.removed && job.fold.phase == Phase::Idle {
+                let job = self.jobs.remove(i);
+                self.over.push(job);
+            } else {
+                i += 1;
+            }
+        }
+        any
+    }
+
+    fn step<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
+        let job = &mut self.jobs[i];
+        match job.fold.phase {
+            Phase::Idle => {}
+            Phase::Copying => return false,
+            Phase::Failed => return self.retry(flash, i),
+            Phase::Ending if job.erasing.is_empty() => {
+                job.fold.phase = Phase::Idle;
+                return true;
+            }
+            Phase::Ending => return false,
+        }
+        let id = job.log;
+        let log = *self.logs.log(id);
+        if log.programs > 0 || !job.erasing.is_empty() {
+            return false;
+        }
+        if log.valid > 0 {
+            return self.begin_fold(flash, i);
+        }
+        if !job.dying && !job.emptied {
+            job.dying = true;
+            if self.doom(flash, log.superblock, Cause::Merge) {
+                self.jobs[i].erasing.push(log.superblock);
+                return true;
+            }
+        }
+        let job = &mut self.jobs[i];
+        job.removed = true;
+        self.merges.full += 1;
+        self.merges.folds += u64::from(job.folds);
+        self.logs.remove(id);
+        true
+    }
+
+    /// The power goes at this moment. What is only in the controllers' buffer, because its old place has been erased, is
+    /// programmed from capacitors; also what a failed program has left there, if there is a block for it.
+    pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if self.spec.erase != EraseWhen::Read {
+            return;
+        }
+        for i in 0..self.jobs.len() {
+            let fold = &mut self.jobs[i].fold;
+            if fold.phase == Phase::Copying {
+                flash.backend.save(&fold.lists);
+                let mut next = fold.programs.and_then(|list| flash.backend.list(list).first());
+                while let Some(command) = next {
+                    next = flash.backend.command(command).sibling();
+                    let command = flash.backend.command(command);
+                    fold.failed |= command.op == Op::Program && command.failed;
+                }
+                fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
+            }
+            if self.jobs[i].fold.phase == Phase::Failed && self.copy_again(flash, i).is_some() {
+                flash.backend.save(&self.jobs[i].fold.lists);
+            }
+        }
+    }
+
+    /// A list of a merge is done.
+    pub(super) fn merge_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        id: LogId,
+        list: Handle<List>,
+    ) {
+        let mut copying = self.jobs.iter().map(|job| job.log == id && job.fold.phase == Phase::Copying);
+        let i = copying.position(|copying| copying).expect("a merge has a job");
+        let mut next = flash.backend.list(list).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            match command.op {
+                Op::Erase => self.jobs[i].fold.emptied.push((command.target.superblock, command.failed)),
+                Op::Program => self.jobs[i].fold.failed |= command.failed,
+                Op::Read | Op::CopyBack => {
+                    let source = self.geometry.locate(flash.backend.slot(handle, 0).1.psn).0;
+                    self.unpin(flash, source);
+                }
+            }
+        }
+        let fold = &mut self.jobs[i].fold;
+        fold.lists.retain(|other| *other != list);
+        if fold.programs != Some(list) {
+            flash.backend.release(list);
+        }
+        if !fold.lists.is_empty() {
+            return;
+        }
+        self.stirred = true;
+        if fold.failed {
+            fold.phase = Phase::Failed;
+        } else {
+            self.end_fold(flash, i);
+        }
+    }
+}

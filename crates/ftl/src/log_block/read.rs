@@ -1,0 +1,89 @@
+//! Host reads.
+
+use base::units::{Lpn, Psn};
+use flash::backend::{Cause, Class, Observer, Slot};
+use flash::nand::Sector;
+
+use super::{EraseWhen, Held, HybridFtl, Kind};
+use crate::port::{Flash, Owners, Wanted};
+
+impl HybridFtl {
+    /// Reads sectors of a unit. False if it is nowhere, and reads as zeros without flash.
+    pub(crate) fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        if self.is_in_buffer(self.address.split(lpn).0) {
+            self.held.push(Held { lpn, wanted });
+            return true;
+        }
+        let Some(psn) = self.place_of(flash.backend.media(), lpn) else { return false };
+        self.read_at(flash, owners, wanted, lpn, psn);
+        true
+    }
+
+    /// True if the only copies of some pages of a logical block may be in the controllers' buffer.
+    pub(super) fn is_in_buffer(&self, lbn: super::address::Lbn) -> bool {
+        self.spec.erase == EraseWhen::Read && self.is_folding(lbn)
+    }
+
+    fn read_at<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        Wanted { owner, at, mask }: Wanted,
+        lpn: Lpn,
+        psn: Psn,
+    ) {
+        let (superblock, _) = self.geometry.locate(psn);
+        let die = self.geometry.die_of(superblock);
+        self.block(superblock).pins += 1;
+        let list = match self.reading[die.index()] {
+            Some(list) => list,
+            None => {
+                self.read_dies.push(die);
+                let list = flash.backend.open_list(Class::HostRead, Kind::Read.tag(0));
+                *self.reading[die.index()].insert(list)
+            }
+        };
+        let command = flash.backend.add_read(list, Cause::Host, superblock);
+        owners.charge(owner);
+        flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
+    }
+
+    /// The request is complete: its lists are sent, one for each die.
+    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        while let Some(die) = self.read_dies.pop() {
+            if let Some(list) = self.reading[die.index()].take() {
+                self.submit(flash, list);
+            }
+        }
+    }
+
+    /// Reads that waited for a merge go on.
+    pub(super) fn release_reads<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        if self.held.is_empty() {
+            return;
+        }
+        let mut held = std::mem::take(&mut self.held);
+        held.retain(|read| {
+            if self.is_in_buffer(self.address.split(read.lpn).0) {
+                return true;
+            }
+            match self.place_of(flash.backend.media(), read.lpn) {
+                Some(psn) => self.read_at(flash, owners, read.wanted, read.lpn, psn),
+                None => owners.read_nothing(read.wanted.owner),
+            }
+            false
+        });
+        self.held = held;
+        self.end_read(flash);
+    }
+}

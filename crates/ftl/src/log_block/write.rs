@@ -1,0 +1,209 @@
+//! Host data on its way to flash.
+
+use base::units::SuperblockId;
+use flash::backend::{Cause, Class, Observer, Slot};
+use flash::nand::{Sector, Stream, Target};
+
+use super::address::Lbn;
+use super::logs::{LogId, Role};
+use super::policy::Choice;
+use super::{HybridFtl, Kind, Use};
+use crate::port::{Flash, Owners, Unit, full_mask};
+
+impl HybridFtl {
+    pub(crate) fn begin_write(&mut self) {
+        self.request_dies.clear();
+    }
+
+    /// Takes one unit of the request.
+    pub(crate) fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: Unit,
+    ) {
+        // Pages of one logical block stay in order: a sequence must not be torn because its head waits.
+        let (lbn, _) = self.address.split(unit.lpn);
+        let behind = self.waiting.iter().any(|other| self.address.split(other.lpn).0 == lbn);
+        if behind || !self.place(flash, owners, &unit) {
+            self.waiting.push_back(unit);
+        }
+    }
+
+    /// The request is complete: what was put together is sent.
+    pub(crate) fn end_write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        self.send(flash);
+        self.go_on(flash, owners);
+    }
+
+    /// Sends the lists of programs, one for each die.
+    pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        let mut touched = std::mem::take(&mut self.touched);
+        for die in touched.drain(..) {
+            if let Some(list) = self.programming[die.index()].take() {
+                self.submit(flash, list);
+            }
+        }
+        self.touched = touched;
+    }
+
+    /// Lets units that waited go on as far as there is room.
+    pub(super) fn resume<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        for _ in 0..self.waiting.len() {
+            let Some(unit) = self.waiting.pop_front() else { break };
+            self.request_dies.clear();
+            let (lbn, _) = self.address.split(unit.lpn);
+            // Those that have failed this time are at the back, behind what has not been looked at.
+            let behind = self.refused_blocks.contains(&lbn);
+            if behind || !self.place(flash, owners, &unit) {
+                self.refused_blocks.push(lbn);
+                self.waiting.push_back(unit);
+            }
+        }
+        self.refused_blocks.clear();
+        self.send(flash);
+    }
+
+    /// Finds a page for a unit and adds it to the programs of its die. False if there is none now.
+    fn place<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: &Unit,
+    ) -> bool {
+        let (lbn, offset) = self.address.split(unit.lpn);
+        let partly = unit.mask != full_mask(self.geometry.sectors);
+        if partly && self.is_in_buffer(lbn) {
+            return false;
+        }
+        let Some(target) = self.in_place(flash, lbn, offset).or_else(|| self.in_log(flash, lbn, offset)) else {
+            return false;
+        };
+        let die = self.geometry.die_of(target.superblock);
+        let list = match self.programming[die.index()] {
+            Some(list) => list,
+            None => {
+                self.touched.push(die);
+                let list = flash.backend.open_list(Class::Other, Kind::Write.tag(0));
+                *self.programming[die.index()].insert(list)
+            }
+        };
+        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        owners.charge(unit.owner);
+        let slot = Slot {
+            lpn: unit.lpn,
+            version: unit.version,
+            owner: unit.owner,
+            at: unit.at,
+            mask: unit.mask,
+            expected: true,
+            ..Slot::default()
+        };
+        let to = flash.backend.push_slot(command, slot);
+        if S::PRESENT {
+            owners.give(unit, flash.backend.payload_of(to));
+        }
+        if let Some(gate) = self.gates.of(target.superblock) {
+            flash.backend.depend(gate, command);
+            self.gates.set(target.superblock, command);
+        }
+        if partly && let Some(psn) = self.place_of(flash.backend.media(), unit.lpn) {
+            // The rest is read by the controller of the die it is on, which need not be the one that programs.
+            let (superblock, _) = self.geometry.locate(psn);
+            self.block(superblock).pins += 1;
+            let list = flash.backend.open_list(Class::Other, Kind::Rest.tag(0));
+            let read = flash.backend.add_read(list, Cause::Host, superblock);
+            let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
+            flash.backend.forward(read, from, command, to);
+            owners.charge(unit.owner);
+            self.gates.set(target.superblock, command);
+            self.submit(flash, list);
+        }
+        true
+    }
+
+    /// The page of its own offset in the data block, if it can be programmed. A data block is allocated when the first
+    /// page of a logical block is written.
+    fn in_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, lbn: Lbn, offset: u32) -> Option<Target> {
+        if self.is_folding(lbn) {
+            return None;
+        }
+        let superblock = match self.data[lbn as usize] {
+            Some(superblock) => superblock,
+            None => self.new_data_block(flash, lbn)?,
+        };
+        self.request_dies.push(self.geometry.die_of(superblock));
+        let block = self.block(superblock);
+        if block.failing || offset < block.next {
+            return None;
+        }
+        block.next = offset + 1;
+        block.programs += 1;
+        Some(Target { superblock, offset })
+    }
+
+    fn new_data_block<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, lbn: Lbn) -> Option<SuperblockId> {
+        if !self.host_may_take(!self.logs.is_empty(lbn)) {
+            return None;
+        }
+        // On another bus or chip than the request's other data blocks (Sung, Sec. 4.2).
+        self.allocator.begin();
+        self.request_dies.iter().for_each(|die| self.allocator.avoid(*die, true));
+        let superblock = self.take_block(flash, Use::Data, None)?;
+        self.with_orphans(lbn, |ftl| ftl.data[lbn as usize] = Some(superblock));
+        Some(superblock)
+    }
+
+    /// True if merges and orphans have enough without the next free block; an orphan has its own.
+    fn host_may_take(&self, orphan: bool) -> bool {
+        let kept = self.orphans - u32::from(orphan) + self.spec.reserve() - 1;
+        self.allocator.count() + self.destinations() > kept
+    }
+
+    /// The next page of a log block.
+    fn in_log<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, lbn: Lbn, offset: u32) -> Option<Target> {
+        let id = match self.policy.place(&self.logs, self.pages, lbn, offset) {
+            Choice::Append(id) => id,
+            Choice::Open(role) => match self.new_log_block(flash, lbn, role) {
+                Some(id) => id,
+                None => {
+                    // Blocks have failed: there is no room for so many log blocks any more.
+                    self.want_any_merge();
+                    return None;
+                }
+            },
+            Choice::Merge(id) => {
+                self.want_merge(id);
+                return None;
+            }
+            Choice::Wait => return None,
+        };
+        let page = self.logs.take_page(id, lbn, offset);
+        Some(Target { superblock: self.logs.log(id).superblock, offset: page })
+    }
+
+    fn new_log_block<S: Sector, O: Observer>(
+        &mut self,
+        flash: &Flash<'_, S, O>,
+        lbn: Lbn,
+        role: Role,
+    ) -> Option<LogId> {
+        if !self.host_may_take(false) {
+            return None;
+        }
+        let beside = self.data[lbn as usize].map(|superblock| self.geometry.die_of(superblock));
+        self.allocator.begin();
+        self.request_dies.iter().for_each(|die| self.allocator.avoid(*die, false));
+        if let Some(die) = beside {
+            self.allocator.avoid(die, true);
+        }
+        let superblock = self.take_block(flash, Use::Log, beside)?;
+        let id = self.logs.open(superblock, role);
+        self.block(superblock).log = Some(id);
+        Some(id)
+    }
+}

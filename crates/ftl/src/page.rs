@@ -1,0 +1,250 @@
+//! The page-mapped FTL: a map, logs in every die, garbage collection behind them.
+//!
+//! What happens to a write: [`placement`] names a pool (a die, or a group of its planes), the
+//! unit joins the program that is being put together there, the program goes to the pool's open
+//! superblock, and when it is done the map is updated. Not before: an FTL learns only from completions.
+//!
+//! The map is a table in RAM that answers at once, or a [map unit](super::map_unit) that is asked and answers later
+//! ([`mapping`]); everything else is the same. A map unit may keep the map in translation pages on flash: these are
+//! ordinary units behind those of the host, in pools of their own ([`translation`]).
+
+mod answer;
+mod asking;
+mod blocks;
+mod check;
+mod collect;
+mod config;
+mod family;
+mod finish;
+mod gather;
+mod gc_spec;
+mod map;
+mod mapping;
+mod mount;
+mod placement;
+mod pool;
+mod port;
+mod read;
+mod rescue;
+mod translation;
+mod victim;
+mod wear;
+mod write;
+
+use std::collections::VecDeque;
+
+use base::engine::{Handle, Rng};
+use base::units::{DieId, Lpn, Psn, Span, SuperblockId};
+use flash::backend::{Command, List, Timing};
+use flash::nand::{Geometry, Media, Sector};
+
+use crate::port::{Mount, Unit};
+use crate::sabotage::Planted;
+use crate::toolkit::WearSpec;
+
+use blocks::Blocks;
+use gather::Gather;
+use mapping::Mapping;
+use placement::Placer;
+use pool::Pool;
+use victim::Victims;
+
+pub use config::PageConfig;
+pub(crate) use family::{PageFamily, geometry};
+pub use gc_spec::GcSpec;
+pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub(crate) use translation::MapPages;
+pub use victim::VictimSpec;
+
+/// What a list of the FTL is for; its tag in the backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+enum Kind {
+    Read,
+    Write,
+    Copy,
+    Erase,
+    Load,
+}
+
+impl Kind {
+    fn of(list: &List) -> Self {
+        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load][list.tag() as usize]
+    }
+}
+
+/// A page-mapped FTL.
+#[derive(Clone, Debug)]
+pub struct PageFtl {
+    geometry: Geometry,
+    /// Rows that one program covers.
+    one_shot: u32,
+    /// True if a program always takes whole rows: the chips are ganged or it is one-shot.
+    whole_rows: bool,
+    gc: GcSpec,
+    wear: WearSpec,
+    copy_back: bool,
+    /// Mapping units the host can address.
+    units: u32,
+    mapping: Mapping,
+    blocks: Blocks,
+    /// One for each plane group, and as many for translation pages if there are any: those have the superblocks
+    /// that they need, and no more.
+    pools: Vec<Pool>,
+    /// The number of plane groups.
+    groups: u32,
+    placer: Placer,
+    /// The closed superblocks of the pools of data, and those of the pools of translation pages.
+    victims: [Victims; 2],
+    rng: Rng,
+    /// The version of the latest write.
+    version: u32,
+    planted: Planted,
+    /// The pools of each NVM set, in ascending order; the first are all that hold data, the last those that hold
+    /// translation pages.
+    sets: Vec<Vec<u32>>,
+    /// For each set, units that no pool of it has room for until others have been programmed.
+    homeless: Vec<VecDeque<Unit>>,
+    /// Units that recovery found.
+    found: u32,
+    /// Where the units of the copy that has just ended were, without those that the map unit is asked for.
+    moved: Vec<Psn>,
+    /// Pools in which answers of the map unit have changed something.
+    stirred: Vec<u32>,
+    /// Units that the request under way has put to waiting since the placement last moved on.
+    waited: u32,
+    /// The NVM set of whom the latest of them came from.
+    waited_set: u32,
+    /// Pools that the request under way has a program or a list in.
+    touched: Vec<u32>,
+    gather: Option<Gather>,
+    /// The read lists that the request under way has open, by die.
+    reading: Vec<Option<(Handle<List>, Handle<Command>)>>,
+    read_dies: Vec<u32>,
+}
+
+/// Superblocks that a pool cannot promise to the host: the open ones of both streams, and one that
+/// garbage collection can always copy into.
+pub(crate) const RESERVED: u32 = 3;
+
+impl PageFtl {
+    /// The FTL of a device, with its state read from the media: a new drive is one where nothing is
+    /// found.
+    fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
+        let geometry = config.geometry.clone();
+        let sets = &config.sets;
+        let groups = geometry.die_count() * geometry.groups();
+        let quotas = config.map_pages.quotas(&geometry);
+        let pool = |i| Pool::new(&geometry, i, config.wear.dynamic, 0);
+        let mut pools: Vec<Pool> = (0..groups).map(pool).collect();
+        pools.extend((0..).zip(quotas).map(|(i, quota)| Pool::new(&geometry, i, config.wear.dynamic, quota)));
+        let mut ftl = Self {
+            one_shot: config.timing.one_shot,
+            whole_rows: config.whole_rows,
+            gc: config.gc.clone(),
+            wear: config.wear.clone(),
+            copy_back: config.copy_back,
+            units: config.units,
+            // Recovery brings it.
+            mapping: Mapping::new(0),
+            blocks: Blocks::new(&geometry),
+            sets: sets
+                .iter()
+                .map(|set| {
+                    let of_die = |die: &DieId| (die.get() * geometry.groups())..((die.get() + 1) * geometry.groups());
+                    set.iter().flat_map(of_die).collect()
+                })
+                .chain([(groups..pools.len() as u32).collect()])
+                .collect(),
+            homeless: vec![VecDeque::new(); sets.len() + 1],
+            pools,
+            groups,
+            placer: Placer::new(&config.placement, &geometry, sets),
+            victims: [0, groups].map(|first| Victims::new(config.gc.victim, &geometry, first)),
+            rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
+            version: 0,
+            planted: from.planted,
+            found: 0,
+            moved: Vec::new(),
+            stirred: Vec::new(),
+            waited: 0,
+            waited_set: 0,
+            touched: Vec::new(),
+            gather: config.map_gather.map(Gather::new),
+            reading: vec![None; geometry.die_count() as usize],
+            read_dies: Vec::new(),
+            geometry,
+        };
+        ftl.recover(config, from.media);
+        ftl
+    }
+
+    /// Bytes that the FTL of a device takes.
+    fn memory(config: &PageConfig) -> u64 {
+        let geometry = &config.geometry;
+        let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let kinds = if config.map_pages.count > 0 { 2 } else { 1 };
+        let pools = kinds * groups * Pool::memory(geometry, config.wear.dynamic);
+        // The pools of each set, for placement and for writes that wait.
+        let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
+        let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
+        let reading = u64::from(geometry.die_count()) * size_of::<Option<(Handle<List>, Handle<Command>)>>() as u64;
+        mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
+    }
+
+    /// The pool of a superblock.
+    #[inline]
+    fn pool_of(&self, superblock: SuperblockId) -> u32 {
+        let group = self.geometry.group_of(superblock);
+        if self.blocks.is_map(superblock) { self.groups + group } else { group }
+    }
+
+    /// What a unit is: 0 for data, 1 for a translation page.
+    #[inline]
+    const fn kind_of(&self, lpn: Lpn) -> usize {
+        (lpn.get() >= self.units) as usize
+    }
+
+    /// What the units of a pool are.
+    #[inline]
+    const fn kind_in(&self, pool: u32) -> usize {
+        (pool >= self.groups) as usize
+    }
+
+    /// The pools for data, or for translation pages.
+    fn pools_for(&self, kind: usize) -> std::ops::Range<u32> {
+        if kind == 0 { 0..self.groups } else { self.groups..self.pools.len() as u32 }
+    }
+
+    /// The version for the next request: all its units share it.
+    ///
+    /// # Panics
+    /// After 2^32 - 1 writes.
+    pub(crate) fn next_version(&mut self) -> u32 {
+        self.version = self.version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
+        self.version
+    }
+
+    /// The time a scan of all spare areas takes when all channels work at once: every programmed row is
+    /// read, and the spare bytes of its pages cross the channel.
+    pub(crate) fn scan_time<S: Sector>(timing: &Timing, spare_transfer: Span, media: &Media<S>) -> Span {
+        let geometry = media.geometry();
+        let mut array = vec![Span::ZERO; geometry.die_count() as usize];
+        let mut bus = vec![Span::ZERO; geometry.channels as usize];
+        let row = geometry.row_slots();
+        for superblock in (0..geometry.superblock_count()).map(base::units::SuperblockId::new) {
+            if media.is_erased(superblock) {
+                continue;
+            }
+            let die = geometry.die_of(superblock);
+            for page in 0..geometry.pages {
+                let mut slots = (0..row).map(|i| media.spare(geometry.slot(superblock, page * row + i)));
+                if slots.any(|spare| spare != flash::nand::Spare::Empty) {
+                    array[die.index()] += timing.read[page as usize % timing.read.len()];
+                    bus[geometry.channel_of(die).index()] += spare_transfer * u64::from(geometry.stripe);
+                }
+            }
+        }
+        array.into_iter().chain(bus).max().unwrap_or(Span::ZERO)
+    }
+}

@@ -1,0 +1,308 @@
+//! The map unit and everything that is under way between it and the FTL: questions, loads and stores.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use base::engine::{EventQueue, Handle, Slab};
+use base::units::{Lpn, Psn, Time};
+use flash::nand::{Media, Sector, Spare};
+
+use super::map::Map;
+use crate::Event;
+use crate::map_unit::choice::AnyUnit;
+use crate::map_unit::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
+use crate::port::{Owner, Service, Unit, Wanted};
+
+/// What goes on with an answer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Question {
+    /// Sectors of units that the host reads.
+    Read(LookUp),
+    /// A unit that the host writes in part.
+    Rest(Unit),
+    /// A unit that has been programmed.
+    Write { owner: Owner, service: Service, to: Psn },
+    /// A unit to be forgotten.
+    Discard { owner: Owner },
+    /// A unit that has been copied.
+    Copy { from: Psn, to: Psn },
+    /// Somebody checks the books.
+    Check(Lpn),
+}
+
+impl Question {
+    /// True if the answer makes room or takes it.
+    const fn changes(&self) -> bool {
+        !matches!(self, Self::Read(_) | Self::Check(_))
+    }
+}
+
+/// Neighbouring units that one owner reads.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LookUp {
+    pub(super) owner: Owner,
+    pub(super) first: Lpn,
+    pub(super) count: u32,
+    /// Where the first unit's first sector stands in the owner's data.
+    pub(super) at: i32,
+    /// The sectors wanted of each.
+    pub(super) masks: [u64; SPAN as usize],
+}
+
+/// What is under way for a translation page.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Page {
+    /// The version that is durable.
+    pub(super) durable: Option<u32>,
+    /// The version that is being programmed.
+    pub(super) storing: Option<u32>,
+    /// It is being read.
+    pub(super) loading: bool,
+    /// It is to be read once it has been programmed.
+    pub(super) wanted: bool,
+}
+
+/// A map unit, and what it has been asked and has asked for.
+#[derive(Clone, Debug)]
+pub(super) struct Asking {
+    pub(super) unit: AnyUnit,
+    /// Where the translation pages are.
+    pub(super) directory: Map,
+    pub(super) pages: Vec<Page>,
+    /// Entries of a translation page.
+    pub(super) entries: u32,
+    units: u32,
+    questions: Slab<Question>,
+    /// Questions whose answers make room or take it.
+    pub(super) changes: u32,
+    look_up: Option<LookUp>,
+    /// The time of the map unit: the device's, and with time off its own.
+    clock: Time,
+    /// It has been told something since it last worked.
+    awake: bool,
+    /// When it will be woken.
+    wake: Option<Time>,
+    /// Where it answers to; empty in between.
+    pub(super) out: Output,
+    /// The whole map as recovery found it, as long as there are stale translation pages.
+    pub(super) recovered: Option<Map>,
+    /// Translation pages that are out of date: they are written before the map unit begins.
+    pub(super) stale: BTreeSet<u32>,
+    /// Translation pages that there is no room for any more. They stay in RAM, and the drive takes no more writes.
+    pub(super) kept: BTreeMap<u32, Vec<u32>>,
+}
+
+impl Asking {
+    pub(super) fn new(unit: AnyUnit, units: u32, directory: Map, entries: u32) -> Self {
+        Self {
+            unit,
+            pages: vec![Page::default(); directory.len() as usize],
+            directory,
+            entries,
+            units,
+            questions: Slab::default(),
+            changes: 0,
+            look_up: None,
+            clock: Time::ZERO,
+            awake: false,
+            wake: None,
+            out: Output::default(),
+            recovered: None,
+            stale: BTreeSet::new(),
+            kept: BTreeMap::new(),
+        }
+    }
+
+    fn tick(&mut self, now: Time) -> Time {
+        self.clock = self.clock.max(now);
+        self.clock
+    }
+
+    pub(super) fn ask(&mut self, now: Time, asker: Asker, question: Question, ask: Ask) {
+        self.changes += u32::from(question.changes());
+        let ticket = Ticket(self.questions.insert(question).number().get());
+        let now = self.tick(now);
+        self.unit.ask(now, asker, ticket, ask);
+        self.awake = true;
+    }
+
+    /// What an answer is to.
+    pub(super) fn close(&mut self, ticket: Ticket) -> Question {
+        let handle = Handle::from_number(std::num::NonZeroU32::new(ticket.0).expect("a ticket of ours"));
+        let question = self.questions[handle];
+        self.questions.remove(handle);
+        self.changes -= u32::from(question.changes());
+        question
+    }
+
+    /// One more unit is to be read; neighbours are looked up together.
+    pub(super) fn look_up(&mut self, now: Time, Wanted { owner, at, mask }: Wanted, lpn: Lpn) {
+        match &mut self.look_up {
+            Some(l) if l.owner == owner && lpn.get() == l.first.get() + l.count && !lpn.get().is_multiple_of(SPAN) => {
+                l.masks[l.count as usize] = mask;
+                l.count += 1;
+            }
+            _ => {
+                self.end_look_up(now);
+                let mut masks = [0; SPAN as usize];
+                masks[0] = mask;
+                self.look_up = Some(LookUp { owner, first: lpn, count: 1, at, masks });
+            }
+        }
+    }
+
+    /// The request is complete.
+    pub(super) fn end_look_up(&mut self, now: Time) {
+        if let Some(l) = self.look_up.take() {
+            self.ask(now, Asker::Host, Question::Read(l), Ask::Lookup { first: l.first, count: l.count });
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_due(&self, timed: bool) -> bool {
+        (self.awake || (!timed && self.unit.next_event().is_some())) && self.stale.is_empty()
+    }
+
+    pub(super) fn wake(&mut self, now: Time) {
+        if self.wake == Some(now) {
+            self.wake = None;
+        }
+        self.awake = true;
+    }
+
+    pub(super) fn flush(&mut self, now: Time) {
+        let now = self.tick(now);
+        self.unit.flush(now);
+        self.awake = true;
+    }
+
+    pub(super) fn loaded(&mut self, now: Time, page: u32, image: Option<&[u32]>) {
+        let now = self.tick(now);
+        self.unit.loaded(now, page, image);
+        self.awake = true;
+    }
+
+    pub(super) fn stored(&mut self, now: Time, page: u32) {
+        let now = self.tick(now);
+        self.unit.stored(now, page);
+        self.awake = true;
+    }
+
+    /// Lets the map unit work. What it says is in the output that comes back.
+    pub(super) fn advance(&mut self, now: Time, timed: bool) -> Output {
+        let mut now = self.tick(now);
+        if let Some(at) = self.unit.next_event().filter(|_| !timed) {
+            now = self.tick(at);
+        }
+        self.awake = false;
+        let mut out = std::mem::take(&mut self.out);
+        self.unit.advance(now, &mut out);
+        out
+    }
+
+    /// Has itself woken when the map unit has something to do next.
+    pub(super) fn schedule(&mut self, now: Time, events: &mut EventQueue<Event>) {
+        let Some(at) = self.unit.next_event().map(|at| at.max(now)) else { return };
+        if self.wake.is_none_or(|wake| at < wake) {
+            self.wake = Some(at);
+            events.push(at, Event::Ftl);
+        }
+    }
+
+    /// What the map unit has counted.
+    pub(super) fn counters(&self, now: Time) -> Counters {
+        self.unit.counters(self.clock.max(now))
+    }
+
+    /// The units of a translation page; behind the last one of the drive there is nothing.
+    pub(super) const fn range(&self, page: u32) -> std::ops::Range<usize> {
+        let first = page as usize * self.entries as usize;
+        first..first + self.entries as usize
+    }
+
+    /// What a translation page holds that is not out of date; `None` if it was never written.
+    pub(super) fn content<'a, S: Sector>(&'a self, media: &'a Media<S>, page: u32) -> Option<&'a [u32]> {
+        if let Some(kept) = self.kept.get(&page) {
+            return Some(kept);
+        }
+        if let Some(recovered) = self.recovered.as_ref().filter(|_| self.stale.contains(&page)) {
+            return Some(recovered.entries(self.range(page)));
+        }
+        let psn = self.directory.get(Lpn::new(page))?;
+        let Spare::Data { version, .. } = media.spare(psn) else { panic!("translation page {page} is not at {psn}") };
+        let image = media.image(page, version);
+        Some(image.unwrap_or_else(|| panic!("version {version} of translation page {page} is nowhere")))
+    }
+}
+
+/// What the map comes to once everything has been answered.
+pub(super) struct Settled {
+    /// The place of every unit.
+    pub(super) places: Vec<Option<Psn>>,
+    /// Places that count as valid only until the FTL hears of the answers.
+    pub(super) passing: Vec<Psn>,
+}
+
+impl Asking {
+    /// Lets a copy of the map unit answer everything, and asks it for the place of every unit. Slow: for checks.
+    ///
+    /// # Panics
+    /// If it does not answer.
+    pub(super) fn settled<S: Sector>(&self, media: &Media<S>) -> Settled {
+        let mut copy = self.clone();
+        let mut pages: Vec<Option<Vec<u32>>> =
+            (0..self.directory.len()).map(|page| self.content(media, page).map(<[u32]>::to_vec)).collect();
+        for page in 0..self.directory.len() {
+            let state = self.pages[page as usize];
+            if let Some(version) = state.storing.filter(|_| !self.stale.contains(&page)) {
+                pages[page as usize] = media.image(page, version).map(<[u32]>::to_vec);
+                copy.stored(self.clock, page);
+            }
+            if state.loading || state.wanted {
+                copy.loaded(self.clock, page, pages[page as usize].as_deref());
+            }
+        }
+        let mut settled = Settled { places: vec![None; self.units as usize], passing: Vec::new() };
+        copy.answer_all(&mut pages, &mut settled);
+        for first in (0..self.units).step_by(SPAN as usize) {
+            let (lpn, count) = (Lpn::new(first), SPAN.min(self.units - first));
+            copy.ask(self.clock, Asker::Host, Question::Check(lpn), Ask::Lookup { first: lpn, count });
+        }
+        copy.answer_all(&mut pages, &mut settled);
+        assert!(copy.questions.is_empty(), "the map unit does not answer {} questions", copy.questions.len());
+        settled
+    }
+
+    fn answer_all(&mut self, pages: &mut [Option<Vec<u32>>], settled: &mut Settled) {
+        while self.awake || self.unit.next_event().is_some() {
+            let mut out = self.advance(self.clock, false);
+            for (ticket, answer) in out.answers.drain(..) {
+                settled.note(self.close(ticket), &answer);
+            }
+            for job in out.jobs.drain(..) {
+                match job {
+                    Job::Load(page) => self.loaded(self.clock, page, pages[page as usize].as_deref()),
+                    Job::Store(page) => {
+                        pages[page as usize] = Some(self.unit.image(page).to_vec());
+                        self.stored(self.clock, page);
+                    }
+                }
+            }
+            self.out = out;
+        }
+    }
+}
+
+impl Settled {
+    fn note(&mut self, question: Question, answer: &Answer) {
+        match (question, answer) {
+            (Question::Check(first), Answer::Places(places)) => {
+                let first = first.index();
+                let end = (first + SPAN as usize).min(self.places.len());
+                self.places[first..end].copy_from_slice(&places[..end - first]);
+            }
+            (Question::Copy { from, to }, Answer::Condition(held)) => self.passing.push(if *held { from } else { to }),
+            (_, Answer::Updated(old)) => self.passing.extend(*old),
+            _ => {}
+        }
+    }
+}

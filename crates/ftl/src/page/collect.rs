@@ -1,0 +1,501 @@
+//! Garbage collection: victims are chosen, their valid units copied, and their blocks erased.
+//!
+//! Units are gathered, from several victims if need be, until they fill a program; then one list reads
+//! them and programs them. A victim is erased when its last unit has found its new place and nobody reads
+//! it any more. One free superblock is always left to copy into, so collection itself never runs dry.
+
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
+use flash::backend::{Cause, Class, List, Observer, Op, Slot};
+use flash::nand::{Sector, Spare, Stream, Target};
+
+use super::blocks::State;
+use super::mapping::Mapping;
+use super::pool::Victim;
+use super::{Kind, PageFtl};
+use crate::port::{Flash, Owners};
+use crate::sabotage::Sabotage;
+
+impl PageFtl {
+    /// Starts collecting in a pool if its free superblocks are few, or goes on.
+    pub(super) fn kick<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        let chosen = &mut self.pools[pool as usize];
+        if chosen.free.len() <= self.gc.start {
+            chosen.gc.active = true;
+        }
+        if chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty() {
+            self.collect(flash, owners, pool);
+        }
+    }
+
+    /// Goes on with collection as far as it can without hearing of anything.
+    pub(super) fn collect<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        self.drop_stale(flash, pool);
+        let mut no_room = false;
+        while self.pools[pool as usize].gc.copies < self.gc.parallel {
+            let room = self.copy_room(pool);
+            let filled = self.gather(flash, pool, room);
+            if !filled && !self.must_pad(pool) {
+                break;
+            }
+            if !self.copy(flash, pool) {
+                no_room = true;
+                break;
+            }
+        }
+        let chosen = &mut self.pools[pool as usize];
+        if chosen.gc.active && chosen.free.len() >= self.gc.stop {
+            chosen.gc.active = false;
+        }
+        let idle = !chosen.is_moving() && chosen.in_flight == chosen.waiting.len() as u32;
+        let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
+        let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
+        let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
+        // Answers that are still to come may leave garbage here. Translation pages must not wait for them.
+        let last = last && (self.kind_in(pool) == 1 || !self.awaits_answers());
+        if last && self.kind_in(pool) == 1 && self.endow(pool - self.groups, 0) {
+            self.resume(flash, owners, pool);
+            return self.collect(flash, owners, pool);
+        }
+        if last && !self.rescue(flash, pool, false) {
+            self.give_up(flash, owners, pool);
+        }
+    }
+
+    /// Lets go of what has been gathered and become garbage since: it need not be copied, and it must not keep
+    /// its superblock from being erased.
+    fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let (blocks, geometry) = (&mut self.blocks, &self.geometry);
+        let gc = &mut self.pools[pool as usize].gc;
+        gc.gathered.retain(|psn| {
+            let valid = blocks.is_valid(*psn);
+            if !valid {
+                blocks.unpin(geometry.locate(*psn).0);
+            }
+            valid
+        });
+        // A victim may have lost its last unit to a newer write, with nobody there to notice.
+        let mut i = 0;
+        while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
+            self.settle(flash, victim.superblock);
+            // Settling takes a victim that is done out of the list.
+            let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
+            i += usize::from(here == Some(victim.superblock));
+        }
+    }
+
+    /// True if what has been gathered is copied although it does not fill a program: somebody waits for the
+    /// space, a block is failing, or wear is levelled among translation pages, of which there may never be more.
+    /// Otherwise it stays where it is until there is more.
+    fn must_pad(&self, pool: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        let stalled = !chosen.is_moving();
+        let now = |victim: &Victim| match victim.cause {
+            Cause::Wear => self.kind_in(pool) == 1,
+            cause => cause == Cause::Recovery,
+        };
+        let urgent = chosen.gc.victims.iter().any(now) || !chosen.waiting.is_empty();
+        stalled && !chosen.gc.gathered.is_empty() && urgent
+    }
+
+    /// Slots that the next program of copies takes.
+    pub(super) fn copy_room(&self, pool: u32) -> u32 {
+        match self.pools[pool as usize].open[Stream::Copies as usize] {
+            Some(open) => self.program_end(open.next) - open.next,
+            None => self.program_slots(),
+        }
+    }
+
+    /// Picks valid slots until there are `room`. False if there are not so many.
+    pub(super) fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
+        loop {
+            let gc = &mut self.pools[pool as usize].gc;
+            if gc.gathered.len() >= room as usize {
+                return true;
+            }
+            let end = self.geometry.superblock_slots();
+            let Some(i) = gc.victims.iter().position(|victim| victim.cursor < end) else {
+                if self.begin_victim(pool) {
+                    continue;
+                }
+                return false;
+            };
+            let superblock = gc.victims[i].superblock;
+            if let Some(offset) = self.blocks.next_valid(superblock, gc.victims[i].cursor) {
+                gc.victims[i].cursor = offset + 1;
+                let psn = self.geometry.slot(superblock, offset);
+                if self.planted.is(Sabotage::CollectionDrops) && psn.get() % 16 == 5 {
+                    self.drop_unit(flash, psn);
+                    continue;
+                }
+                gc.gathered.push(psn);
+                self.blocks.pin(superblock);
+            } else {
+                gc.victims[i].cursor = end;
+                self.settle(flash, superblock);
+            }
+        }
+    }
+
+    /// Chooses one more victim if one is wanted and there is one.
+    fn begin_victim(&mut self, pool: u32) -> bool {
+        let chosen = &mut self.pools[pool as usize];
+        if let Some(failing) = chosen.gc.failing.last().copied() {
+            let gone = self.blocks.state(failing) != State::Closed;
+            if gone || self.copies_fit(pool, self.pools[pool as usize].free.len(), self.blocks.valid(failing)) {
+                self.pools[pool as usize].gc.failing.pop();
+                if !gone {
+                    self.take_victim(pool, failing, Cause::Recovery);
+                }
+                return true;
+            }
+        }
+        let chosen = &self.pools[pool as usize];
+        let gc = &chosen.gc;
+        let free = chosen.free.len();
+        let promised = free + gc.erases + gc.victims.len() as u32;
+        let stalled = !chosen.is_moving() && !gc.gathered.is_empty();
+        let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
+        // With a writer waiting, another victim's units are a better filling than padding.
+        let worthwhile =
+            self.victims[self.kind_in(pool)].is_worthwhile(pool) || (stalled && !chosen.waiting.is_empty());
+        if !gc.active || enough || !worthwhile {
+            return false;
+        }
+        // Without a free superblock the cheapest victim is the only safe one.
+        let dry = free == 0 && chosen.open[Stream::Copies as usize].is_none();
+        let victims = &self.victims[self.kind_in(pool)];
+        let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
+        // Filling up a program costs nothing; otherwise all that is begun must find a place.
+        let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
+        let Some(victim) = victim.filter(fits) else { return false };
+        self.take_victim(pool, victim, Cause::Gc);
+        true
+    }
+
+    /// True if the valid units of all victims, and `more`, find a place in the superblock that is open for
+    /// copies and in `free` more. Victims give their space back late: somebody may still read them.
+    pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        let slots = self.geometry.superblock_slots();
+        let open = chosen.open[Stream::Copies as usize].map_or(0, |open| slots - open.next);
+        let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
+        let program = self.program_slots();
+        (moving + more).div_ceil(program) * program <= open + free * slots
+    }
+
+    pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {
+        self.victims[self.kind_in(pool)].remove(pool, superblock);
+        self.blocks.set_state(superblock, State::Victim);
+        self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
+        // The more there is to copy, the more turns the collector needs (Woo and Min, Sec. 4.6); of several victims at
+        // once the latest speaks for all. Copies of translation pages ask nothing.
+        if let Mapping::Unit(asking) = &mut self.mapping
+            && pool < self.groups
+        {
+            asking.unit.set_collector_weight(self.blocks.valid(superblock), self.geometry.superblock_slots());
+        }
+    }
+
+    /// Sends a list that copies what has been gathered. False if the pool has no room to copy to.
+    fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
+        if self.pools[pool as usize].open(Stream::Copies).is_none() {
+            if self.pools[pool as usize].free.len() == 0 {
+                return false;
+            }
+            let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);
+            self.open_superblock(pool, Stream::Copies, worn);
+        }
+        self.copy_to(flash, pool, pool);
+        true
+    }
+
+    /// Sends a list that copies what has been gathered in a pool to the superblock that is open for copies `to`
+    /// another, or its own.
+    pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
+        let room = self.copy_room(to) as usize;
+        let open = self.pools[to as usize].open[Stream::Copies as usize].expect("the caller has opened one");
+        let chosen = &mut self.pools[pool as usize];
+        // Taken out while it is looked at, and put back for its memory.
+        let mut all = std::mem::take(&mut chosen.gc.gathered);
+        let gathered = &all[..room.min(all.len())];
+        let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
+        let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
+        let cause = if self.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
+        chosen.gc.copies += 1;
+        let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+        let target = Target { superblock: open.superblock, offset: open.next };
+        let covered = if pool == to && self.copies_back(gathered, open.next) {
+            self.copy_back_list(flash, list, cause, target, gathered)
+        } else {
+            self.copy_list(flash, list, cause, target, gathered)
+        };
+        self.blocks.begin_program(open.superblock);
+        self.advance(to, Stream::Copies, covered);
+        all.drain(..room.min(all.len()));
+        self.pools[pool as usize].gc.gathered = all;
+        flash.submit(list);
+    }
+
+    /// Reads and one program. Returns the offset behind it.
+    fn copy_list<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        cause: Cause,
+        target: Target,
+        gathered: &[Psn],
+    ) -> u32 {
+        let program = flash.backend.add_program(list, cause, target, Stream::Copies);
+        let pool = self.pool_of(target.superblock);
+        self.pass_gate(flash, pool, Stream::Copies, program);
+        let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.next_version());
+        let row = |psn| {
+            let (superblock, offset) = self.geometry.locate(psn);
+            (superblock, offset / self.geometry.row_slots())
+        };
+        let mut read = None;
+        for psn in gathered {
+            let command = match read {
+                Some((command, last)) if last == row(*psn) => command,
+                _ => flash.backend.add_read(list, cause, row(*psn).0),
+            };
+            read = Some((command, row(*psn)));
+            let from = flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
+            let mut copy = Slot { psn: *psn, ..Slot::default() };
+            if let (Some(version), Spare::Data { lpn, .. }) = (newer, flash.backend.media().spare(*psn)) {
+                copy = Slot { lpn, version, expected: true, ..copy };
+            }
+            let to = flash.backend.push_slot(program, copy);
+            flash.backend.forward(command, from, program, to);
+        }
+        if let Some(open) = self.pools[pool as usize].open(Stream::Copies) {
+            open.gate = Some(program);
+        }
+        let slots = self.geometry.slots;
+        let covered = target.offset + (gathered.len() as u32).div_ceil(slots) * slots;
+        let next = if self.whole_rows { self.program_end(target.offset) } else { covered };
+        flash.backend.set_padding(program, next - covered);
+        next
+    }
+
+    /// True if what has been gathered can stay off the bus: whole pages, each to a page of its own plane.
+    fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
+        let slots = self.geometry.slots as usize;
+        self.copy_back
+            && !self.whole_rows
+            && gathered.len().is_multiple_of(slots)
+            && gathered.chunks(slots).enumerate().all(|(i, page)| {
+                let (superblock, first) = self.geometry.locate(page[0]);
+                let to = offset + (i * slots) as u32;
+                first.is_multiple_of(self.geometry.slots)
+                    && page.iter().enumerate().all(|(j, psn)| *psn == self.geometry.slot(superblock, first + j as u32))
+                    && self.geometry.page_and_plane(first).1 == self.geometry.page_and_plane(to).1
+            })
+    }
+
+    /// One copy-back. Returns the offset behind it.
+    fn copy_back_list<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        cause: Cause,
+        target: Target,
+        gathered: &[Psn],
+    ) -> u32 {
+        let command = flash.backend.add_copy_back(list, cause, target);
+        let pool = self.pool_of(target.superblock);
+        self.pass_gate(flash, pool, Stream::Copies, command);
+        for psn in gathered {
+            flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
+        }
+        target.offset + gathered.len() as u32
+    }
+
+    /// A victim whose slots have all been looked at and that nobody needs is erased, or looked at again if
+    /// a copy failed.
+    pub(super) fn settle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+        let pool = self.pool_of(superblock);
+        let end = self.geometry.superblock_slots();
+        let gc = &mut self.pools[pool as usize].gc;
+        let Some(i) = gc.victims.iter().position(|victim| victim.superblock == superblock) else { return };
+        let looked_at = gc.victims[i].cursor == end || self.blocks.valid(superblock) == 0;
+        if !looked_at || self.blocks.is_pinned(superblock) || self.blocks.has_programs(superblock) {
+            return;
+        }
+        if self.blocks.valid(superblock) > 0 {
+            gc.victims[i].cursor = 0;
+            return;
+        }
+        let cause = gc.victims.remove(i).cause;
+        if self.blocks.is_failing(superblock) {
+            return self.retire(flash, pool, superblock);
+        }
+        gc.erases += 1;
+        self.blocks.set_state(superblock, State::Erasing);
+        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        flash.backend.add_erase(list, cause, superblock);
+        flash.submit(list);
+    }
+
+    fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, superblock: SuperblockId) {
+        flash.backend.media_mut().retire(superblock);
+        self.blocks.set_state(superblock, State::Bad);
+        self.pools[pool as usize].usable -= 1;
+    }
+
+    pub(super) fn copy_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let mut pools = None;
+        let mut next = flash.backend.list(list).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            if command.op == Op::Read {
+                continue;
+            }
+            let (target, count, failed) = (command.target, command.count(), command.failed);
+            let here = self.pool_of(target.superblock);
+            // Copies stay in their pool, unless it was in need.
+            let (_, first) = flash.backend.slot(handle, 0);
+            let source = self.pool_at(first.psn);
+            pools = Some((here, source));
+            self.pools[source as usize].gc.copies -= 1;
+            if source != here {
+                self.end_refuge(here, count);
+            }
+            if failed {
+                self.fail(here, target.superblock);
+            }
+            self.fetch_all(flash, handle);
+            // Those that the map unit is asked for stay pinned until it has answered.
+            let mut moved = std::mem::take(&mut self.moved);
+            for i in 0..count {
+                let (_, slot) = flash.backend.slot(handle, i);
+                let psn = self.geometry.slot(target.superblock, target.offset + i);
+                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                if torn || self.enter_copy(flash.now, slot.lpn, slot.psn, psn) {
+                    moved.push(slot.psn);
+                }
+            }
+            self.program_done(here, handle, target.superblock);
+            for psn in moved.drain(..) {
+                let (source, _) = self.geometry.locate(psn);
+                if self.blocks.unpin(source) {
+                    self.settle(flash, source);
+                }
+            }
+            self.moved = moved;
+        }
+        flash.backend.release(list);
+        if let Some((pool, source)) = pools {
+            self.resume(flash, owners, pool);
+            self.kick(flash, owners, pool);
+            if source != pool {
+                self.resume(flash, owners, source);
+                self.kick(flash, owners, source);
+            }
+            self.house(flash, owners);
+        }
+    }
+
+    pub(super) fn erase_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let handle = flash.backend.list(list).first().expect("an erase");
+        let command = flash.backend.command(handle);
+        let (superblock, failed) = (command.target.superblock, command.failed);
+        flash.backend.release(list);
+        let pool = self.pool_of(superblock);
+        let group = self.geometry.group_of(superblock);
+        self.pools[pool as usize].gc.erases -= 1;
+        if failed {
+            self.retire(flash, pool, superblock);
+        } else {
+            let erases = flash.backend.media().erases(superblock);
+            self.blocks.set_state(superblock, State::Free);
+            if pool != group {
+                // Translation pages get the least worn one for it.
+                self.blocks.set_map(superblock, false);
+                self.pools[pool as usize].usable -= 1;
+                self.pools[group as usize].usable += 1;
+            }
+            self.pools[group as usize].free.push(superblock, erases);
+            if pool != group {
+                self.hand_over(group);
+            }
+            self.pools[pool as usize].stuck = false;
+            self.level_wear(flash, group);
+        }
+        self.endow(group, 1);
+        self.resume(flash, owners, pool);
+        self.kick(flash, owners, pool);
+        if pool == group && self.pools.len() > self.groups as usize {
+            self.resume(flash, owners, self.groups + group);
+            self.kick(flash, owners, self.groups + group);
+        }
+        self.revive(flash, owners, None);
+        // Nothing else would tell those that wait for room.
+        if self.forgotten() {
+            self.house(flash, owners);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn the_turns_of_the_collector_follow_the_valid_units_of_each_victim() {
+        for map in ["dftl", "cdftl", "fmmu"] {
+            let mut rig = Rig::new(&format!(
+                "flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 40, pages = 16 }}\n\
+                 ftl = {{ map-unit = '1KiB', over-provisioning = '60%', map = {{ kind = '{map}' }} }}"
+            ));
+            let units = rig.units();
+            rig.backend.set_timed(false);
+            (0..units).for_each(|lpn| rig.write(&[lpn], None));
+            (0..units / 2).for_each(|i| rig.write(&[i * 7919 % units], None));
+            rig.rest();
+            let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page-mapped drive") };
+            let slots = ftl.geometry.superblock_slots();
+            let mut closed: Vec<SuperblockId> = (0..ftl.geometry.superblock_count()).map(SuperblockId::new).collect();
+            closed.retain(|superblock| {
+                ftl.blocks.state(*superblock) == State::Closed && ftl.pool_of(*superblock) < ftl.groups
+            });
+            closed.sort_by_key(|superblock| ftl.blocks.valid(*superblock));
+            let (emptiest, fullest) = (closed[0], closed[closed.len() - 1]);
+            assert!(ftl.blocks.valid(fullest) - ftl.blocks.valid(emptiest) >= slots / 4, "two that differ");
+            for victim in [fullest, emptiest] {
+                let Mapping::Unit(asking) = &ftl.mapping else { panic!("it has a map unit") };
+                let before = format!("{:?}", asking.unit);
+                let mut told = asking.unit.clone();
+                told.set_collector_weight(ftl.blocks.valid(victim), slots);
+                ftl.take_victim(ftl.pool_of(victim), victim, Cause::Gc);
+                let Mapping::Unit(asking) = &ftl.mapping else { panic!("it has a map unit") };
+                let after = format!("{:?}", asking.unit);
+                assert!(after == format!("{told:?}") && after != before, "{map} was not told of {victim}");
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! What the page-mapped FTL is built from.
+
+use std::fmt::Display;
+
+use base::memory::growing;
+use base::units::{DieId, Span};
+use flash::backend::Timing;
+use flash::nand::Geometry;
+
+use super::{GcSpec, MapPages, PageFtl, PlacementSpec};
+use crate::MapSpec;
+use crate::family::{Config, MapImages};
+use crate::toolkit::{ENTRY, WearSpec};
+
+/// A page-mapped FTL on an array.
+#[derive(Clone, Debug)]
+pub struct PageConfig {
+    pub(crate) geometry: Geometry,
+    pub(crate) timing: Timing,
+    pub(crate) spare_transfer: Span,
+    /// True if a program always takes whole rows: the chips are ganged or it is one-shot.
+    pub(crate) whole_rows: bool,
+    pub(crate) sets: Vec<Vec<DieId>>,
+    pub(crate) units: u32,
+    pub(crate) gc: GcSpec,
+    pub(crate) wear: WearSpec,
+    /// Whether collection copies inside a plane.
+    pub(crate) copy_back: bool,
+    pub(crate) placement: PlacementSpec,
+    pub(crate) map: MapSpec,
+    pub(crate) map_gather: Option<u32>,
+    pub(crate) map_pages: MapPages,
+}
+
+impl Config for PageConfig {
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn table_ram(&self) -> u64 {
+        // What a map on flash leaves in RAM is the directory of translation pages.
+        let pages = u64::from(self.map_pages.count) * ENTRY;
+        match &self.map {
+            MapSpec::Ram | MapSpec::Table { .. } => u64::from(self.units) * ENTRY,
+            MapSpec::Uncached { .. } => pages,
+            MapSpec::Dftl(spec) => spec.cmt.get() + pages,
+            MapSpec::Cdftl(spec) => spec.cmt.get() + spec.ctp.get() + pages,
+            MapSpec::Fmmu(spec) => spec.cmt.get() + spec.ctp.get() + pages,
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        PageFtl::memory(self)
+    }
+
+    /// What has been programmed, by its age.
+    fn memory_of_mount(&self) -> u64 {
+        growing(u64::from(self.geometry.superblock_count()), 24)
+    }
+
+    fn images(&self) -> MapImages {
+        MapImages { count: self.map_pages.count, entries: self.map_pages.entries }
+    }
+
+    fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        let kept = if self.map_pages.count > 0 { "on flash, in translation pages" } else { "in RAM" };
+        say("ftl.map", &kept);
+    }
+
+    fn room(&self, dies: &[DieId]) -> Option<u64> {
+        Some(self.map_pages.room(&self.geometry, dies))
+    }
+}

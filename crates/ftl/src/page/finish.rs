@@ -1,0 +1,158 @@
+//! What the FTL learns when a list is done. Only here the map changes.
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{Command, List, Observer, Op};
+use flash::nand::{Sector, Spare};
+
+use super::blocks::State;
+use super::{Kind, PageFtl};
+use crate::port::{Flash, Owners, Rest, Service, Unit};
+use crate::sabotage::Sabotage;
+
+impl PageFtl {
+    /// A list is done.
+    pub(crate) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        match Kind::of(flash.backend.list(list)) {
+            Kind::Read => self.read_finished(flash, owners, list),
+            Kind::Write => self.write_finished(flash, owners, list),
+            Kind::Copy => self.copy_finished(flash, owners, list),
+            Kind::Erase => self.erase_finished(flash, owners, list),
+            Kind::Load => self.load_finished(flash, owners, list),
+        }
+    }
+
+    #[inline]
+    fn read_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let service = Service::of(flash.backend.list(list));
+        let mut next = flash.backend.list(list).first();
+        while let Some(command) = next {
+            next = flash.backend.command(command).sibling();
+            for i in 0..flash.backend.command(command).count() {
+                let (place, slot) = flash.backend.slot(command, i);
+                owners.read_done(&slot, flash.backend.payload_of(place), service);
+                self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+            }
+        }
+        flash.backend.release(list);
+    }
+
+    fn write_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let service = Service::of(flash.backend.list(list));
+        let mut pool = None;
+        let mut next = flash.backend.list(list).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            if command.op == Op::Read {
+                let (_, slot) = flash.backend.slot(handle, 0);
+                self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+                continue;
+            }
+            let (target, count, failed) = (command.target, command.count(), command.failed);
+            let here = self.pool_of(target.superblock);
+            pool = Some(here);
+            if failed {
+                self.fail(here, target.superblock);
+            }
+            self.fetch_all(flash, handle);
+            for i in 0..count {
+                let (_, slot) = flash.backend.slot(handle, i);
+                let psn = self.geometry.slot(target.superblock, target.offset + i);
+                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                if torn && !self.planted.is(Sabotage::FailureIgnored) {
+                    // The data is still with its owner: write it again, elsewhere.
+                    let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
+                    let rest = Rest::Unasked;
+                    self.pools[here as usize].waiting.push_back(Unit { lpn, owner, at, mask, version, rest });
+                    continue;
+                }
+                self.pools[here as usize].in_flight -= 1;
+                if self.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
+                    self.pools[here as usize].live -= 1;
+                    owners.write_done(slot.owner, service);
+                } else if self.enter(flash, &slot, psn, service) {
+                    owners.write_done(slot.owner, service);
+                }
+            }
+            self.program_done(here, handle, target.superblock);
+        }
+        flash.backend.release(list);
+        if let Some(pool) = pool {
+            self.resume(flash, owners, pool);
+            self.kick(flash, owners, pool);
+            self.house(flash, owners);
+            if self.ends_store(pool) {
+                self.end_write(flash, owners);
+            }
+        }
+    }
+
+    /// Starts to fetch the map entries of all units of a command, so that they come together.
+    pub(super) fn fetch_all<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
+        flash.backend.slots(command).for_each(|(_, slot)| self.mapping.fetch(slot.lpn.index()));
+    }
+
+    /// A program of a superblock has ended.
+    pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
+        for open in self.pools[pool as usize].open.iter_mut().flatten() {
+            if open.gate == Some(command) {
+                open.gate = None;
+            }
+        }
+        self.release(superblock);
+    }
+
+    /// A full superblock becomes a candidate for garbage collection.
+    pub(super) fn close(&mut self, superblock: SuperblockId) {
+        let pool = self.pool_of(superblock);
+        self.blocks.set_state(superblock, State::Closed);
+        self.victims[self.kind_in(pool)].close(pool, superblock, self.blocks.valid(superblock));
+        if self.blocks.is_failing(superblock) {
+            self.pools[pool as usize].gc.failing.push(superblock);
+        }
+    }
+
+    /// A program failed: nothing more is written to its superblock, and it is emptied and retired.
+    pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
+        self.blocks.set_failing(superblock);
+        for stream in 0..2 {
+            if self.pools[pool as usize].open[stream].is_some_and(|open| open.superblock == superblock) {
+                self.pools[pool as usize].open[stream] = None;
+                self.blocks.set_state(superblock, State::Full);
+            }
+        }
+        if self.blocks.state(superblock) == State::Closed {
+            self.pools[pool as usize].gc.failing.push(superblock);
+        }
+    }
+
+    /// Somebody needs a superblock no longer.
+    #[inline]
+    pub(super) fn unpin<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        superblock: SuperblockId,
+    ) {
+        if self.blocks.unpin(superblock) && self.blocks.state(superblock) == State::Victim {
+            self.settle(flash, superblock);
+            self.collect(flash, owners, self.pool_of(superblock));
+        }
+    }
+}

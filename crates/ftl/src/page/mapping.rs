@@ -1,0 +1,252 @@
+//! The map of the FTL, as the rest of it sees it.
+//!
+//! [`Mapping::Ram`] answers at once. [`Mapping::Unit`] is asked and answers later, so what was begun is kept with the
+//! question and goes on in [`super::answer`]. Translation pages themselves are in a table in RAM in either case: the
+//! global translation directory.
+
+use base::units::{Lpn, Psn, SuperblockId, Time};
+use flash::backend::{Observer, Slot};
+use flash::nand::{Sector, Spare};
+
+use super::asking::{Asking, Question};
+use super::blocks::State;
+use super::map::Map;
+use super::{PageConfig, PageFtl};
+use crate::map_unit::{self, Ask, Asker, Counters};
+use crate::port::{Flash, Owner, Rest, Service, Unit, full_mask};
+use crate::sabotage::Sabotage;
+
+/// Who knows where every unit is.
+#[derive(Clone, Debug)]
+pub(super) enum Mapping {
+    /// A table in RAM that answers at once.
+    Ram(Map),
+    /// A map unit.
+    Unit(Box<Asking>),
+}
+
+/// Bytes of the map of a device. While a map unit is started there are the entries as they were found as well, and those of
+/// translation pages that are out of date.
+pub(super) fn memory(config: &PageConfig) -> u64 {
+    let pages = &config.map_pages;
+    let (units, count, entries) = (u64::from(config.units), u64::from(pages.count), u64::from(pages.entries));
+    let recovered = Map::memory(count * entries);
+    let unit = map_unit::memory(&config.map, units, count, entries);
+    Map::memory(units + count) + recovered + unit + Map::memory(count)
+}
+
+impl Mapping {
+    pub(super) fn new(units: u32) -> Self {
+        Self::Ram(Map::new(units))
+    }
+
+    /// Starts to fetch the entry of a unit that will be looked up soon.
+    #[inline]
+    pub(super) fn fetch(&self, unit: usize) {
+        if let Self::Ram(map) = self {
+            map.fetch(unit);
+        }
+    }
+}
+
+impl PageFtl {
+    /// Starts to fetch what will be needed to look a unit up.
+    #[inline]
+    pub(crate) fn fetch(&self, unit: usize) {
+        self.mapping.fetch(unit);
+    }
+
+    /// Forgets a unit: it reads as zeros, until something is written there. After a power cut an older
+    /// copy may be found again. True if the owner hears of it later, by `Owners::discard_done`.
+    pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        if self.planted.is(Sabotage::DiscardForgotten) {
+            return false;
+        }
+        match &mut self.mapping {
+            Mapping::Ram(map) => {
+                if let Some(old) = map.clear(lpn) {
+                    self.invalidate(old);
+                }
+                false
+            }
+            Mapping::Unit(asking) => {
+                asking.ask(now, Asker::Host, Question::Discard { owner }, Ask::Update { lpn, to: None });
+                true
+            }
+        }
+    }
+
+    /// What a collection with [`Sabotage::CollectionDrops`] does to a valid unit: it forgets it, books and all.
+    pub(super) fn drop_unit<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, psn: Psn) {
+        let Mapping::Ram(_) = self.mapping else { return self.invalidate(psn) };
+        if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
+            self.discard(flash.now, None, lpn);
+        }
+    }
+
+    /// A unit has been programmed. True if the map leads to it; false if its owner hears of that later.
+    ///
+    /// From here on the new place counts as valid, beside the old one, and its superblock is neither a candidate for
+    /// collection nor erased before the map unit has answered: the map may lead to either of them by then.
+    #[inline]
+    pub(super) fn enter<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        slot: &Slot,
+        psn: Psn,
+        service: Service,
+    ) -> bool {
+        match &mut self.mapping {
+            Mapping::Ram(map) => {
+                self.blocks.mark_valid(psn);
+                if let Some(old) = map.set(slot.lpn, psn) {
+                    self.invalidate(old);
+                }
+                return true;
+            }
+            Mapping::Unit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
+            Mapping::Unit(asking) => {
+                if !self.planted.is(Sabotage::PlaceUnmarked) {
+                    self.blocks.mark_valid(psn);
+                }
+                let (superblock, _) = self.geometry.locate(psn);
+                self.blocks.begin_program(superblock);
+                let question = Question::Write { owner: slot.owner, service, to: psn };
+                asking.ask(flash.now, Asker::Host, question, Ask::Update { lpn: slot.lpn, to: Some(psn) });
+            }
+        }
+        false
+    }
+
+    /// A copy is done: the map follows it only if the unit has not been written or discarded meanwhile. False if the
+    /// map unit says later whether it does; until then both places are valid, and the old one is still needed.
+    pub(super) fn enter_copy(&mut self, now: Time, lpn: Lpn, from: Psn, to: Psn) -> bool {
+        let (pool, source) = (self.pool_at(to), self.pool_at(from));
+        let units = self.units;
+        let (map, lpn) = match &mut self.mapping {
+            Mapping::Ram(map) => (map, lpn),
+            Mapping::Unit(asking) if lpn.get() >= units => (&mut asking.directory, Lpn::new(lpn.get() - units)),
+            Mapping::Unit(asking) => {
+                self.pools[pool as usize].live += 1;
+                self.pools[source as usize].gc.asked += 1;
+                self.blocks.mark_valid(to);
+                let (superblock, _) = self.geometry.locate(to);
+                self.blocks.begin_program(superblock);
+                let ask = match self.planted.is(Sabotage::ConditionIgnored) {
+                    true => Ask::Update { lpn, to: Some(to) },
+                    false => Ask::CondUpdate { lpn, from, to },
+                };
+                asking.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
+                if self.planted.is(Sabotage::ErasedUnanswered) && self.blocks.is_valid(from) {
+                    self.invalidate(from);
+                    return true;
+                }
+                return false;
+            }
+        };
+        if lpn.get() >= map.len() {
+            return true;
+        }
+        let overrules = self.planted.is(Sabotage::CopyOverrules) && map.get(lpn).is_some();
+        if overrules || map.get(lpn) == Some(from) {
+            let old = map.set(lpn, to);
+            if self.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
+                map.set(lpn, from);
+            }
+            self.pools[pool as usize].live += 1;
+            self.blocks.mark_valid(to);
+            if let Some(old) = old {
+                self.invalidate(old);
+            }
+        }
+        true
+    }
+
+    /// A slot holds nothing any more that the map leads to.
+    pub(super) fn invalidate(&mut self, psn: Psn) {
+        let superblock = self.blocks.mark_invalid(psn);
+        let pool = self.pool_of(superblock);
+        self.pools[pool as usize].live -= 1;
+        if self.blocks.state(superblock) == State::Closed {
+            self.victims[self.kind_in(pool)].invalidated(pool, superblock);
+        }
+    }
+
+    pub(super) fn pool_at(&self, psn: Psn) -> u32 {
+        self.pool_of(self.geometry.locate(psn).0)
+    }
+
+    /// Where the sectors are that a unit does not bring itself. The caller has seen to it that the map unit has said.
+    pub(super) fn rest_of(&self, unit: &Unit) -> Option<Psn> {
+        match (&self.mapping, unit.rest) {
+            (Mapping::Ram(map), _) => map.get(unit.lpn),
+            (Mapping::Unit(_), Rest::At { psn, .. }) => Some(psn),
+            (Mapping::Unit(_), _) => None,
+        }
+    }
+
+    /// Asks the map unit where the rest of a unit is that is written in part, unless that is known and still so. True
+    /// if it asks: the unit comes back with the answer.
+    #[inline]
+    pub(super) fn asks_rest<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &Unit) -> bool {
+        let Mapping::Unit(asking) = &mut self.mapping else { return false };
+        if unit.mask == full_mask(self.geometry.sectors) {
+            return false;
+        }
+        let known = match unit.rest {
+            Rest::Unasked => false,
+            Rest::Nowhere => true,
+            // While it waited for room it may have been moved, and the slot may even have been used again.
+            Rest::At { psn, erases } => {
+                self.blocks.is_valid(psn) && flash.backend.media().erases(self.geometry.locate(psn).0) == erases
+            }
+        };
+        if !known {
+            asking.ask(flash.now, Asker::Host, Question::Rest(*unit), Ask::Lookup { first: unit.lpn, count: 1 });
+        }
+        !known
+    }
+
+    /// True if the map unit has yet to answer for something that makes room or takes it.
+    pub(super) fn awaits_answers(&self) -> bool {
+        matches!(&self.mapping, Mapping::Unit(asking) if asking.changes > 0)
+    }
+
+    /// A program of a superblock has ended, or the map unit has answered for a unit in it.
+    pub(super) fn release(&mut self, superblock: SuperblockId) {
+        if self.blocks.end_program(superblock) && self.blocks.state(superblock) == State::Full {
+            self.close(superblock);
+        }
+    }
+
+    /// True if the map unit has something to do now. With time off it does not wait for its time.
+    #[inline]
+    pub(crate) fn map_is_due(&self, timed: bool) -> bool {
+        match &self.mapping {
+            Mapping::Ram(_) => false,
+            Mapping::Unit(asking) => asking.is_due(timed),
+        }
+    }
+
+    /// The time has come that the map unit has asked for.
+    pub(crate) fn wake(&mut self, now: Time) {
+        if let Mapping::Unit(asking) = &mut self.mapping {
+            asking.wake(now);
+        }
+    }
+
+    /// What the map unit has counted since the power came, if there is one.
+    pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
+        match &self.mapping {
+            Mapping::Ram(_) => None,
+            Mapping::Unit(asking) => Some(asking.counters(now)),
+        }
+    }
+
+    /// The power goes in order: what the map unit has in RAM only is to be stored.
+    pub(crate) fn flush_map(&mut self, now: Time) {
+        if let Mapping::Unit(asking) = &mut self.mapping {
+            asking.flush(now);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The state of the FTL from nothing but the media: after a power cut, and on a new drive.
+//!
+//! Every programmed slot carries its unit and version. Of several copies the highest version wins; of
+//! equal ones the original does, so that the target of an interrupted collection holds nothing and can be
+//! erased. Open superblocks are not continued: what follows a torn page is left to the next erase.
+//!
+//! Translation pages are found like everything else, but the spare areas are the truth: a page whose content is
+//! another is stale, and is written again before the map unit begins.
+
+use base::units::{Lpn, Psn, SuperblockId};
+use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
+
+use super::asking::Asking;
+use super::blocks::State;
+use super::map::Map;
+use super::mapping::Mapping;
+use super::{PageConfig, PageFtl};
+use crate::map_unit::NOWHERE;
+use crate::map_unit::choice::{AnyUnit, Start};
+use crate::sabotage::Sabotage;
+
+impl PageFtl {
+    pub(super) fn recover<S: Sector>(&mut self, config: &PageConfig, media: &Media<S>) {
+        let mut programmed = Vec::new();
+        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+            let pool = self.geometry.group_of(superblock) as usize;
+            if media.is_bad(superblock) {
+                self.blocks.set_state(superblock, State::Bad);
+                continue;
+            }
+            self.pools[pool].usable += 1;
+            if media.is_erased(superblock) {
+                self.pools[pool].free.push(superblock, media.erases(superblock));
+            } else {
+                programmed.push((media.birth(superblock), superblock));
+            }
+        }
+        // From the oldest on, so that age means the same as before.
+        programmed.sort_unstable();
+        self.part_pools(config.map_pages.count, media, &programmed);
+        let found = self.scan(config, media, &programmed);
+        for lpn in (0..found.len()).map(Lpn::new) {
+            if let Some(psn) = found.get(lpn) {
+                self.found += u32::from(lpn.get() < self.units);
+                self.blocks.mark_valid(psn);
+                let pool = self.pool_at(psn);
+                self.pools[pool as usize].live += 1;
+            }
+        }
+        for (_, superblock) in programmed {
+            self.close(superblock);
+        }
+        self.mapping = self.start_map(config, media, found);
+    }
+
+    /// The newest copy of every unit and of every translation page behind them.
+    fn scan<S: Sector>(
+        &mut self,
+        config: &PageConfig,
+        media: &Media<S>,
+        programmed: &[(BlockBirth, SuperblockId)],
+    ) -> Map {
+        let slots = self.geometry.superblock_slots();
+        let mut found = Map::new(self.units + config.map_pages.count);
+        for (birth, superblock) in programmed {
+            for offset in 0..slots {
+                let psn = self.geometry.slot(*superblock, offset);
+                let Spare::Data { lpn, version } = media.spare(psn) else { continue };
+                self.version = self.version.max(version);
+                if lpn.get() < found.len() && self.wins(&found, media, lpn, psn, *birth, version) {
+                    found.set(lpn, psn);
+                }
+            }
+        }
+        found
+    }
+
+    /// Gives the pools of translation pages their superblocks: those that hold some, then those of which nobody can
+    /// tell, then free ones. So it has at least what it had before the power went.
+    fn part_pools<S: Sector>(&mut self, pages: u32, media: &Media<S>, programmed: &[(BlockBirth, SuperblockId)]) {
+        if pages == 0 {
+            return;
+        }
+        let units = self.units;
+        let holds = |superblock: SuperblockId, data: bool| {
+            let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(superblock, offset));
+            slots.map(|psn| media.spare(psn)).any(|spare| match spare {
+                Spare::Data { lpn, .. } => (lpn.get() < units) == data,
+                Spare::Empty | Spare::Torn => false,
+            })
+        };
+        let mut chosen = Vec::new();
+        let mut unknown = Vec::new();
+        for (_, superblock) in programmed {
+            match (holds(*superblock, true), holds(*superblock, false)) {
+                (false, true) => chosen.push(*superblock),
+                (false, false) => unknown.push(*superblock),
+                (true, _) => {}
+            }
+        }
+        for superblock in chosen.into_iter().chain(unknown) {
+            let group = self.geometry.group_of(superblock);
+            let pool = (self.groups + group) as usize;
+            if self.pools[pool].usable < self.pools[pool].quota {
+                self.blocks.set_map(superblock, true);
+                self.pools[pool].usable += 1;
+                self.pools[group as usize].usable -= 1;
+            }
+        }
+        for group in 0..self.groups {
+            while self.pools[(self.groups + group) as usize].usable < self.pools[(self.groups + group) as usize].quota {
+                let before = self.pools[group as usize].usable;
+                self.hand_over(group);
+                if self.pools[group as usize].usable == before {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// The map of the device: what was found, or a map unit and what it needs to answer the same.
+    fn start_map<S: Sector>(&self, config: &PageConfig, media: &Media<S>, found: Map) -> Mapping {
+        let pages = config.map_pages;
+        let start = Start { found: found.entries(0..self.units as usize), entries: pages.entries };
+        let Some(unit) = AnyUnit::new(&config.map, &start) else { return Mapping::Ram(found) };
+        let mut directory = Map::new(pages.count);
+        let mut recovered = Map::new(pages.count * pages.entries);
+        for lpn in (0..found.len()).map(Lpn::new) {
+            let Some(psn) = found.get(lpn) else { continue };
+            match lpn.get().checked_sub(self.units) {
+                Some(page) => directory.set(Lpn::new(page), psn),
+                None if pages.count > 0 => recovered.set(lpn, psn),
+                None => None,
+            };
+        }
+        let mut asking = Asking::new(unit, self.units, directory, pages.entries);
+        for page in 0..pages.count {
+            let truth = recovered.entries(asking.range(page));
+            let image = asking.directory.get(Lpn::new(page)).and_then(|psn| {
+                let Spare::Data { version, .. } = media.spare(psn) else { return None };
+                asking.pages[page as usize].durable = Some(version);
+                media.image(page, version)
+            });
+            let current = match image {
+                Some(image) => image == truth,
+                // A version without an image is a stranger's.
+                None => asking.pages[page as usize].durable.is_none() && truth.iter().all(|entry| *entry == NOWHERE),
+            };
+            if !current && !self.planted.is(Sabotage::StaleTrusted) {
+                asking.stale.insert(page);
+            }
+        }
+        asking.recovered = (!asking.stale.is_empty()).then_some(recovered);
+        Mapping::Unit(Box::new(asking))
+    }
+
+    /// True if the copy at `psn` is to be preferred to the one that the map leads to.
+    fn wins<S: Sector>(
+        &self,
+        found: &Map,
+        media: &Media<S>,
+        lpn: Lpn,
+        psn: Psn,
+        birth: BlockBirth,
+        version: u32,
+    ) -> bool {
+        let Some(other) = found.get(lpn) else { return true };
+        let Spare::Data { version: best, .. } = media.spare(other) else { return true };
+        if version != best {
+            return (version > best) != self.planted.is(Sabotage::OlderRecovered);
+        }
+        // Copies are made into superblocks opened for copies, one after another; the original is in an
+        // earlier one of those, or in one opened for the host.
+        let (superblock, _) = self.geometry.locate(psn);
+        let (rival, _) = self.geometry.locate(other);
+        let rank = |superblock, birth: BlockBirth| (birth.stream == Stream::Copies, birth.order, superblock);
+        let original = rank(superblock, birth) < rank(rival, media.birth(rival));
+        original != self.planted.is(Sabotage::CopyRecovered)
+    }
+}

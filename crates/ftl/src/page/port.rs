@@ -1,0 +1,128 @@
+//! The page-mapped FTL behind the port.
+
+use base::engine::Handle;
+use base::units::{Lpn, Span, Time};
+use flash::backend::{List, Observer};
+use flash::nand::{Media, Sector};
+
+use super::{PageConfig, PageFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+
+impl Ftl for PageFtl {
+    type Config = PageConfig;
+
+    fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
+        Self::mount(config, from)
+    }
+
+    fn scan_time<S: Sector>(config: &PageConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+        Self::scan_time(&config.timing, config.spare_transfer, media)
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.pools.iter().map(|pool| pool.free.len() as u64).sum()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.version
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.next_version()
+    }
+
+    #[inline]
+    fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn begin_write(&mut self, set: u32) {
+        self.begin_write(set);
+    }
+
+    #[inline]
+    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+        self.write(flash, owners, unit);
+    }
+
+    #[inline]
+    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.end_write(flash, owners);
+    }
+
+    fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        self.discard(now, owner, lpn)
+    }
+
+    #[inline]
+    fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        self.finished(flash, owners, list);
+    }
+
+    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+        self.check(media);
+    }
+
+    #[inline]
+    fn fetch(&self, unit: usize) {
+        self.fetch(unit);
+    }
+
+    #[inline]
+    fn is_due(&self, timed: bool) -> bool {
+        self.map_is_due(timed)
+    }
+
+    fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.advance_map(flash, owners);
+    }
+
+    fn wake(&mut self, now: Time) {
+        self.wake(now);
+    }
+
+    fn power_off(&mut self, now: Time) {
+        self.flush_map(now);
+    }
+
+    fn is_recovering(&self) -> bool {
+        self.is_rewriting()
+    }
+
+    fn stale_pages(&self) -> u32 {
+        self.stale_pages()
+    }
+
+    fn recover<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.rewrite(flash, owners);
+    }
+
+    fn counters(&self, now: Time) -> Counters {
+        Counters { map: self.map_counters(now), ..Counters::default() }
+    }
+}

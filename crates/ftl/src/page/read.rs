@@ -1,0 +1,94 @@
+//! Host reads.
+
+use base::units::{Lpn, Psn};
+use flash::backend::{Cause, Class, Observer, Slot};
+use flash::nand::Sector;
+
+use super::mapping::Mapping;
+use super::{Kind, PageFtl};
+use crate::port::{Flash, Owners, Wanted};
+
+impl PageFtl {
+    /// Reads sectors of one unit; it is reported by [`Owners::read_done`]. False if the unit is not
+    /// mapped, and reads as zeros without flash; a map unit says that later.
+    #[inline]
+    pub(crate) fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        let psn = match &mut self.mapping {
+            Mapping::Ram(map) => map.get(lpn),
+            Mapping::Unit(asking) => {
+                asking.look_up(flash.now, wanted, lpn);
+                return true;
+            }
+        };
+        let Some(psn) = psn else { return false };
+        self.read_at(flash, owners, wanted, lpn, psn);
+        true
+    }
+
+    /// Reads sectors of a unit from where it is.
+    #[inline]
+    pub(super) fn read_at<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        Wanted { owner, at, mask }: Wanted,
+        lpn: Lpn,
+        psn: Psn,
+    ) {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let die = self.geometry.die_of(superblock);
+        self.blocks.pin(superblock);
+        let slot = Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() };
+        let row = |offset: u32| offset / self.geometry.row_slots();
+        let open = &mut self.reading[die.index()];
+        let command = match *open {
+            // Units of one row come with one array operation.
+            Some((_, command))
+                if {
+                    let (_, first) = flash.backend.slot(command, 0);
+                    let (first_superblock, first_offset) = self.geometry.locate(first.psn);
+                    first_superblock == superblock
+                        && row(first_offset) == row(offset)
+                        && flash.backend.command(command).count() < self.geometry.row_slots()
+                } =>
+            {
+                command
+            }
+            _ => {
+                let list = match *open {
+                    Some((list, _)) => list,
+                    None => {
+                        self.read_dies.push(die.get());
+                        flash.backend.open_list(Class::HostRead, Kind::Read as u32)
+                    }
+                };
+                let command = flash.backend.add_read(list, Cause::Host, superblock);
+                *open = Some((list, command));
+                owners.charge(owner);
+                command
+            }
+        };
+        flash.backend.push_slot(command, slot);
+    }
+
+    /// The request is complete: its lists are sent, one for each die.
+    #[inline]
+    pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if let Mapping::Unit(asking) = &mut self.mapping {
+            asking.end_look_up(flash.now);
+        }
+        for i in 0..self.read_dies.len() {
+            let die = self.read_dies[i] as usize;
+            if let Some((list, _)) = self.reading[die].take() {
+                flash.submit(list);
+            }
+        }
+        self.read_dies.clear();
+    }
+}

@@ -1,0 +1,120 @@
+//! A pool in need: it has no superblock to copy into, because the one that was kept for that has failed.
+//!
+//! There may be plenty of garbage in it, but none of it can be collected. What helps is a superblock that has
+//! become all garbage and can be erased as it is, or a refuge: another pool that takes the units of the cheapest
+//! victim, whose superblock is then free. Only if there is neither the pool is given up.
+
+use flash::backend::{Cause, Observer};
+use flash::nand::{Sector, Stream};
+
+use super::PageFtl;
+use crate::port::{Flash, Owners};
+
+impl PageFtl {
+    /// Tries to help a pool of which nothing more would ever be heard, at the `last` with all means. True if
+    /// something is under way now.
+    pub(super) fn rescue<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        last: bool,
+    ) -> bool {
+        let kind = self.kind_in(pool);
+        while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
+            self.take_victim(pool, empty, Cause::Gc);
+            self.settle(flash, empty);
+        }
+        let dry = self.pools[pool as usize].free.len() == 0
+            && self.pools[pool as usize].open[Stream::Copies as usize].is_none();
+        self.is_collecting(pool) || (dry && self.take_refuge(flash, pool, last))
+    }
+
+    /// True if a copy or an erase of the pool is under way, or an erase only waits for somebody who reads.
+    fn is_collecting(&self, pool: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        chosen.is_moving() || chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
+    }
+
+    /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at all of
+    /// an NVM set before a write that is confined to it is refused. What they hold may have become garbage since, or
+    /// another pool may have become a refuge. True if any pool of the set, or of them all, is collecting.
+    pub(super) fn revive<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        last: Option<u32>,
+    ) -> bool {
+        let count = last.map_or(self.pools.len(), |set| self.sets[set as usize].len());
+        for i in 0..count {
+            let pool = self.nth_of(last, i);
+            if last.is_some() || self.pools[pool as usize].stuck {
+                self.kick(flash, owners, pool);
+                if !self.is_collecting(pool) {
+                    self.rescue(flash, pool, last.is_some());
+                }
+            }
+        }
+        (0..count).any(|i| self.is_collecting(self.nth_of(last, i)))
+    }
+
+    /// A pool by its number among those of a set, or among all.
+    fn nth_of(&self, set: Option<u32>, n: usize) -> u32 {
+        set.map_or(n as u32, |set| self.sets[set as usize][n])
+    }
+
+    /// Copies a program's worth of units to another pool.
+    fn take_refuge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
+        let Some(refuge) = self.refuge(pool, last) else { return false };
+        if self.pools[pool as usize].gc.victims.is_empty() {
+            let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };
+            self.take_victim(pool, victim, Cause::Gc);
+        }
+        if self.pools[refuge as usize].open(Stream::Copies).is_none() {
+            self.open_superblock(refuge, Stream::Copies, false);
+        }
+        let room = self.copy_room(refuge);
+        self.gather(flash, pool, room);
+        let units = room.min(self.pools[pool as usize].gc.gathered.len() as u32);
+        if units == 0 {
+            return false;
+        }
+        // Promised, so that nobody else is promised the same room.
+        self.pools[refuge as usize].live += units;
+        self.pools[refuge as usize].in_flight += units;
+        self.copy_to(flash, pool, refuge);
+        true
+    }
+
+    /// The pool with the most room, if one can take a program's worth of units and still help itself. At the `last`
+    /// it may go above its limit, and use its last free superblock if a victim of its own gives it another: otherwise
+    /// writes would be refused, and the pool in need gives back more than that.
+    fn refuge(&self, pool: u32, last: bool) -> Option<u32> {
+        let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
+        let room = |pool: &u32| {
+            let pool = &self.pools[*pool as usize];
+            pool.limit(slots).saturating_sub(pool.live)
+        };
+        let fits = |other: &u32| {
+            let free = self.pools[*other as usize].free.len();
+            let open = self.pools[*other as usize].open[Stream::Copies as usize].is_some();
+            // One is for its own collection, and one to be opened.
+            let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
+            let collects = !self.pools[*other as usize].gc.victims.is_empty();
+            let just = last && collects && (open || free > 0) && self.copies_fit(*other, free, units);
+            let takes = (last || room(other) >= units) && (helps || just);
+            *other != pool && takes && self.shares_sets(pool, *other)
+        };
+        self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
+    }
+
+    /// True if whoever may write to a pool may write to the other as well: confined data stays where it belongs.
+    fn shares_sets(&self, pool: u32, other: u32) -> bool {
+        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other))
+    }
+
+    /// A program of another pool's units has ended here: what has found its place is counted when it is entered.
+    pub(super) fn end_refuge(&mut self, refuge: u32, units: u32) {
+        self.pools[refuge as usize].live -= units;
+        self.pools[refuge as usize].in_flight -= units;
+    }
+}

@@ -1,0 +1,295 @@
+//! Translation pages: where a map unit keeps the map.
+//!
+//! Page number `t` is a unit like any other, with the logical number behind those of the host, so that placement,
+//! collection, versions, recovery and wear are what they are for data. It differs in three ways. Its place is in a
+//! table in RAM (the global translation directory), so that collecting it asks the map unit nothing. It goes to a pool
+//! of its own in its plane group: data is collected only with answers of the map unit, and these may wait for
+//! translation pages to be stored, so room for translation pages must never wait for data to be collected. And its
+//! content is an image in the media.
+
+use base::engine::Handle;
+use base::units::{DieId, Lpn, Psn};
+use flash::backend::{Cause, Class, Observer, Slot};
+use flash::nand::{Geometry, Sector};
+
+use super::mapping::Mapping;
+use super::{Kind, PageFtl, RESERVED};
+use crate::map_unit::{MapSpec, MapUnit};
+use crate::port::{Flash, Owners, Rest, Unit, full_mask};
+
+/// The translation pages of a device; none if its map is in RAM.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MapPages {
+    pub(crate) count: u32,
+    /// Map entries in one: four bytes each.
+    pub(crate) entries: u32,
+}
+
+impl MapPages {
+    /// Those for so many units.
+    pub(crate) const fn new(geometry: &Geometry, units: u32) -> Self {
+        let entries = geometry.sectors * 128;
+        Self { count: units.div_ceil(entries), entries }
+    }
+
+    /// Those of a map over so many units: none if it is kept in RAM.
+    pub(crate) const fn of(map: &MapSpec, geometry: &Geometry, units: u32) -> Self {
+        if map.is_paged() { Self::new(geometry, units) } else { Self { count: 0, entries: 0 } }
+    }
+
+    /// The superblocks that each plane group keeps for them: room for its share and a quarter more, the open ones
+    /// and one to collect into, and one for a block that fails, or two if no other group has pages. Nothing if there are
+    /// no pages.
+    pub(crate) fn quotas(&self, geometry: &Geometry) -> Vec<u32> {
+        if self.count == 0 {
+            return Vec::new();
+        }
+        let groups = geometry.die_count() * geometry.groups();
+        let failing = if self.count == 1 { 2 } else { 1 };
+        let quota = |group: u32| match (self.count + groups - 1 - group) / groups {
+            0 => 0,
+            pages => RESERVED + failing + (pages + pages / 4).div_ceil(geometry.superblock_slots()),
+        };
+        (0..groups).map(quota).collect()
+    }
+
+    /// Mapping units that the pools of some dies hold at most without garbage collection running out of room: each
+    /// keeps open superblocks and one to copy into to itself, and those of its translation pages. While a unit is
+    /// overwritten there are two of it, so that a superblock of them all cannot be promised.
+    pub(crate) fn room(&self, geometry: &Geometry, dies: &[DieId]) -> u64 {
+        let (quotas, groups) = (self.quotas(geometry), geometry.groups());
+        let data = |group: u32| {
+            let quota = quotas.get(group as usize).copied().unwrap_or(0);
+            u64::from(geometry.blocks.saturating_sub(RESERVED).saturating_sub(quota))
+        };
+        let of_die = |die: &DieId| (die.get() * groups..(die.get() + 1) * groups).map(data).sum::<u64>();
+        let slots = u64::from(geometry.superblock_slots());
+        (dies.iter().map(of_die).sum::<u64>() * slots).saturating_sub(slots)
+    }
+}
+
+impl PageFtl {
+    /// The pool of a translation page.
+    pub(super) const fn home_of(&self, page: u32) -> u32 {
+        self.groups + page % self.groups
+    }
+
+    /// The map unit wants a translation page.
+    pub(super) fn load_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
+        let Mapping::Unit(asking) = &mut self.mapping else { return };
+        let state = &mut asking.pages[page as usize];
+        if state.storing.is_some() {
+            // What is on flash until then is older than what the map unit has let go of.
+            state.wanted = true;
+            return;
+        }
+        if let Some(kept) = asking.kept.get(&page).cloned() {
+            return asking.loaded(flash.now, page, Some(&kept));
+        }
+        let Some(psn) = asking.directory.get(Lpn::new(page)) else { return asking.loaded(flash.now, page, None) };
+        asking.pages[page as usize].loading = true;
+        let (superblock, _) = self.geometry.locate(psn);
+        self.blocks.pin(superblock);
+        // A host may wait for it, and it is a read.
+        let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
+        let read = flash.backend.add_read(list, Cause::Map, superblock);
+        let lpn = Lpn::new(self.units + page);
+        flash.backend.push_slot(read, Slot { lpn, psn, expected: true, ..Slot::default() });
+        flash.submit(list);
+    }
+
+    pub(super) fn load_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<flash::backend::List>,
+    ) {
+        let command = flash.backend.list(list).first().expect("a read");
+        let (_, slot) = flash.backend.slot(command, 0);
+        flash.backend.release(list);
+        let page = slot.lpn.get() - self.units;
+        if let Mapping::Unit(asking) = &mut self.mapping {
+            let state = &mut asking.pages[page as usize];
+            state.loading = false;
+            let version = state.durable.expect("what is loaded is durable");
+            let image = flash.backend.media().image(page, version);
+            assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
+            asking.loaded(flash.now, page, image);
+        }
+        self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+    }
+
+    /// The map unit wants a translation page stored.
+    pub(super) fn store_page<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        page: u32,
+    ) {
+        let version = self.next_version();
+        let Mapping::Unit(asking) = &mut self.mapping else { return };
+        let state = &mut asking.pages[page as usize];
+        assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
+        state.storing = Some(version);
+        let durable = state.durable;
+        flash.backend.media_mut().stage_image(page, durable, version, asking.unit.image(page));
+        self.write_page(flash, owners, page, version);
+    }
+
+    fn write_page<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        page: u32,
+        version: u32,
+    ) {
+        let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.geometry.sectors));
+        self.write(flash, owners, Unit { lpn, owner: None, at: 0, mask, version, rest: Rest::Unasked });
+    }
+
+    /// A translation page has been programmed: the directory leads to it, and the map unit hears of it.
+    pub(super) fn page_stored<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, slot: &Slot, psn: Psn) {
+        let page = slot.lpn.get() - self.units;
+        self.blocks.mark_valid(psn);
+        let Mapping::Unit(asking) = &mut self.mapping else { return };
+        let old = asking.directory.set(Lpn::new(page), psn);
+        asking.pages[page as usize].durable = Some(slot.version);
+        asking.kept.remove(&page);
+        flash.backend.media_mut().keep_image(page, slot.version);
+        if let Some(old) = old {
+            self.invalidate(old);
+        }
+        self.end_store(flash, page);
+    }
+
+    /// There is no room for a translation page, and there will be none: it stays in RAM. From now on the drive takes
+    /// no more writes, so that nothing that it has acknowledged is lost.
+    pub(super) fn keep_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
+        let Mapping::Unit(asking) = &mut self.mapping else { return };
+        let image = match &asking.recovered {
+            Some(recovered) if asking.stale.contains(&page) => recovered.entries(asking.range(page)),
+            _ => {
+                let version = asking.pages[page as usize].storing.expect("it is being stored");
+                flash.backend.media().image(page, version).expect("it has been staged")
+            }
+        };
+        let image = image.to_vec();
+        asking.kept.insert(page, image);
+        self.end_store(flash, page);
+    }
+
+    /// A store has come to its end.
+    fn end_store<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
+        let Mapping::Unit(asking) = &mut self.mapping else { return };
+        let state = &mut asking.pages[page as usize];
+        state.storing = None;
+        let wanted = std::mem::take(&mut state.wanted);
+        if asking.stale.remove(&page) {
+            if asking.stale.is_empty() {
+                asking.recovered = None;
+            }
+        } else {
+            asking.stored(flash.now, page);
+        }
+        if wanted {
+            self.load_page(flash, page);
+        }
+    }
+
+    /// True if there is a translation page that has no place on flash any more.
+    pub(super) fn is_out_of_pages(&self) -> bool {
+        matches!(&self.mapping, Mapping::Unit(asking) if !asking.kept.is_empty())
+    }
+
+    /// True while translation pages are out of date: the map unit does not work before they have been written.
+    pub(crate) fn is_rewriting(&self) -> bool {
+        self.stale_pages() > 0
+    }
+
+    /// Translation pages that recovery found to be out of date.
+    pub(crate) fn stale_pages(&self) -> u32 {
+        match &self.mapping {
+            Mapping::Ram(_) => 0,
+            Mapping::Unit(asking) => asking.stale.len() as u32,
+        }
+    }
+
+    /// Writes the translation pages that recovery found to be out of date.
+    pub(crate) fn rewrite<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        let Mapping::Unit(asking) = &self.mapping else { return };
+        for page in asking.stale.clone() {
+            let version = self.next_version();
+            let Mapping::Unit(asking) = &mut self.mapping else { return };
+            let range = asking.range(page);
+            let state = &mut asking.pages[page as usize];
+            state.storing = Some(version);
+            let durable = state.durable;
+            let recovered = asking.recovered.as_ref().expect("it is kept while pages are out of date");
+            flash.backend.media_mut().stage_image(page, durable, version, recovered.entries(range));
+            self.write_page(flash, owners, page, version);
+        }
+        self.end_write(flash, owners);
+    }
+
+    /// The last that can be done before a translation page finds no room: its pool, or another, takes a superblock
+    /// from data, and be it the one that data would be collected into. True if there is more room now.
+    pub(super) fn make_room_for_pages(&mut self, lpn: Lpn) -> bool {
+        let home = self.home_of(lpn.get() - self.units) - self.groups;
+        [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.endow((home + i) % self.groups, keep)))
+            || self.found_pool_of_pages()
+    }
+
+    /// Has translation pages in a plane group that had none, if there is one with free superblocks enough.
+    fn found_pool_of_pages(&mut self) -> bool {
+        let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
+        let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
+        let Some(group) = richest.filter(|group| self.pools[*group as usize].free.len() > RESERVED + 1) else {
+            return false;
+        };
+        self.pools[(self.groups + group) as usize].quota = RESERVED + 1;
+        (0..=RESERVED).for_each(|_| self.hand_over(group));
+        true
+    }
+
+    /// A pool of translation pages takes a free superblock from that of data beside it if it has too few and there are
+    /// more than are to be kept. True if it does.
+    pub(super) fn endow(&mut self, group: u32, keep: u32) -> bool {
+        let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
+        let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
+        if lacks {
+            self.hand_over(group);
+        }
+        lacks
+    }
+
+    /// A free superblock of a pool of data goes to that of translation pages beside it.
+    pub(super) fn hand_over(&mut self, group: u32) {
+        let Some((superblock, erases)) = self.pools[group as usize].free.pop_with_wear() else { return };
+        self.blocks.set_map(superblock, true);
+        self.pools[group as usize].usable -= 1;
+        let pool = &mut self.pools[(self.groups + group) as usize];
+        pool.usable += 1;
+        pool.stuck = false;
+        pool.free.push(superblock, erases);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dies_with_translation_pages_have_less_room_for_data() {
+        // Four dies of 12 superblocks of 8 units; both pages are in the first two.
+        let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
+        let pages = MapPages { count: 2, entries: 512 };
+        assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);
+        let room = |pages: MapPages, dies: &[u32]| {
+            pages.room(&geometry, &dies.iter().copied().map(DieId::new).collect::<Vec<_>>())
+        };
+        assert_eq!(room(pages, &[0]), (12 - RESERVED as u64 - 5) * 8 - 8);
+        assert_eq!(room(pages, &[3]), (12 - RESERVED as u64) * 8 - 8);
+        assert_eq!(room(pages, &[0, 3]), (4 + 9) * 8 - 8);
+        assert_eq!(room(MapPages::default(), &[0, 1, 2, 3]), 4 * 9 * 8 - 8);
+    }
+}

@@ -1,0 +1,267 @@
+//! Which superblock garbage collection takes next.
+//!
+//! A policy is one file, its variant, its line in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
+
+mod cost_benefit;
+mod d_choices;
+mod fifo;
+mod greedy;
+mod order;
+mod random;
+mod windowed_greedy;
+
+use base::engine::Rng;
+use base::units::SuperblockId;
+use flash::nand::Geometry;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::toolkit::Minima;
+
+use order::AgeOrder;
+
+/// How garbage collection chooses its victim among the closed superblocks of a pool. One without an
+/// invalid unit is never chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
+pub enum VictimSpec {
+    /// The one with the fewest valid units.
+    #[default]
+    Greedy,
+    /// The one with the best ratio of free space gained, times age, to copying cost:
+    /// age * (1 - u) / 2u (Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System, USENIX 1995).
+    CostBenefit,
+    /// The one that was closed first.
+    Fifo,
+    /// Any, with equal chances.
+    Random,
+    /// The one with the fewest valid units among `d` random ones (Van Houdt, Performance Evaluation
+    /// 70(10), 2013).
+    DChoices {
+        /// Superblocks looked at.
+        d: u32,
+    },
+    /// The one with the fewest valid units among the `window` that were closed first (Hu et al.: Write
+    /// Amplification Analysis in Flash-Based Solid State Drives, SYSTOR 2009).
+    WindowedGreedy {
+        /// Superblocks looked at.
+        window: u32,
+    },
+}
+
+impl VictimSpec {
+    /// One of every policy, with parameters that make a difference on a small device: what the conformance
+    /// suite and the swarm are applied to.
+    pub const EVERY: [Self; 6] = [
+        Self::Greedy,
+        Self::CostBenefit,
+        Self::Fifo,
+        Self::Random,
+        Self::DChoices { d: 3 },
+        Self::WindowedGreedy { window: 4 },
+    ];
+}
+
+/// The closed superblocks of all pools, kept in the way that the policy needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Victims {
+    spec: VictimSpec,
+    /// The number of its first pool.
+    first_pool: u32,
+    blocks: u32,
+    slots: u32,
+    minima: Minima,
+    ages: AgeOrder,
+    /// Invalid units in the closed superblocks of each pool.
+    garbage: Vec<u64>,
+}
+
+/// The closed superblocks of one pool, as a policy sees them.
+pub(crate) struct View<'a> {
+    minima: &'a Minima,
+    ages: &'a AgeOrder,
+    pool: u32,
+    /// The pool's superblocks are `first..first + blocks`.
+    first: u32,
+    blocks: u32,
+    slots: u32,
+}
+
+impl View<'_> {
+    /// Valid units of a superblock if it is a candidate.
+    fn candidate(&self, superblock: u32) -> Option<u32> {
+        self.minima.valid(superblock).filter(|valid| *valid < self.slots)
+    }
+
+    /// Candidates from the oldest on, each with its age: openings since it was closed.
+    fn by_age(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
+        self.ages.oldest_first(self.pool).filter_map(|(sb, age)| self.candidate(sb).map(|valid| (sb, valid, age)))
+    }
+}
+
+impl Victims {
+    /// For one pool in each plane group; their numbers begin with `first_pool`.
+    pub(crate) fn new(spec: VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
+        let pools = geometry.die_count() * geometry.groups();
+        Self {
+            spec,
+            first_pool,
+            blocks: geometry.blocks,
+            slots: geometry.superblock_slots(),
+            minima: Minima::new(pools, geometry.blocks),
+            ages: AgeOrder::new(pools, geometry.superblock_count()),
+            garbage: vec![0; pools as usize],
+        }
+    }
+
+    /// Bytes of the victims of all pools.
+    pub(crate) fn memory(geometry: &Geometry) -> u64 {
+        let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let superblocks = u64::from(geometry.superblock_count());
+        Minima::memory(pools, u64::from(geometry.blocks)) + AgeOrder::memory(pools, superblocks) + pools * 8
+    }
+
+    /// A superblock becomes a candidate.
+    pub(crate) fn close(&mut self, pool: u32, superblock: SuperblockId, valid: u32) {
+        let group = pool - self.first_pool;
+        self.garbage[group as usize] += u64::from(self.slots - valid);
+        self.minima.insert(superblock.get(), valid);
+        self.ages.append(group, superblock.get());
+    }
+
+    /// It is none any more.
+    pub(crate) fn remove(&mut self, pool: u32, superblock: SuperblockId) {
+        let valid = self.minima.valid(superblock.get()).expect("only candidates are removed");
+        let group = pool - self.first_pool;
+        self.garbage[group as usize] -= u64::from(self.slots - valid);
+        self.minima.remove(superblock.get());
+        self.ages.remove(group, superblock.get());
+    }
+
+    /// One of its units became invalid.
+    #[inline]
+    pub(crate) fn invalidated(&mut self, pool: u32, superblock: SuperblockId) {
+        self.garbage[(pool - self.first_pool) as usize] += 1;
+        self.minima.decrement(superblock.get());
+    }
+
+    /// True if collecting a pool frees at least one superblock in the end; less garbage than that is only
+    /// moved about.
+    pub(crate) fn is_worthwhile(&self, pool: u32) -> bool {
+        self.garbage[(pool - self.first_pool) as usize] >= u64::from(self.slots)
+    }
+
+    /// The next victim of a pool, if any superblock has something to gain.
+    pub(crate) fn pick(&self, pool: u32, rng: &mut Rng) -> Option<SuperblockId> {
+        let view = self.view(pool);
+        let chosen = match self.spec {
+            VictimSpec::Greedy => greedy::pick(&view),
+            VictimSpec::CostBenefit => cost_benefit::pick(&view),
+            VictimSpec::Fifo => fifo::pick(&view),
+            VictimSpec::Random => random::pick(&view, rng),
+            VictimSpec::DChoices { d } => d_choices::pick(&view, d, rng),
+            VictimSpec::WindowedGreedy { window } => windowed_greedy::pick(&view, window),
+        };
+        chosen.map(SuperblockId::new)
+    }
+
+    /// The one that costs least, whatever the policy: for a pool that has no free superblock left.
+    pub(crate) fn cheapest(&self, pool: u32) -> Option<SuperblockId> {
+        greedy::pick(&self.view(pool)).map(SuperblockId::new)
+    }
+
+    /// The closed superblocks of a pool from the oldest on, full ones included.
+    pub(crate) fn closed(&self, pool: u32) -> impl Iterator<Item = SuperblockId> + '_ {
+        self.ages.oldest_first(pool - self.first_pool).map(|(superblock, _)| SuperblockId::new(superblock))
+    }
+
+    fn view(&self, pool: u32) -> View<'_> {
+        let group = pool - self.first_pool;
+        View {
+            minima: &self.minima,
+            ages: &self.ages,
+            pool: group,
+            first: group * self.blocks,
+            blocks: self.blocks,
+            slots: self.slots,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Victims of one pool of eight superblocks with 10 slots each, closed in the order given.
+    fn closed(spec: VictimSpec, blocks: &[(u32, u32)]) -> Victims {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 10, 1, 1).expect("small");
+        let mut victims = Victims::new(spec, &geometry, 0);
+        blocks.iter().for_each(|(sb, valid)| victims.close(0, SuperblockId::new(*sb), *valid));
+        victims
+    }
+
+    fn pick(spec: VictimSpec, blocks: &[(u32, u32)]) -> Option<u32> {
+        closed(spec, blocks).pick(0, &mut Rng::stream(1, "test")).map(SuperblockId::get)
+    }
+
+    const BLOCKS: [(u32, u32); 5] = [(6, 10), (3, 7), (5, 2), (1, 1), (2, 9)];
+
+    #[test]
+    fn each_policy_picks_its_own() {
+        assert_eq!(pick(VictimSpec::Greedy, &BLOCKS), Some(1));
+        assert_eq!(pick(VictimSpec::Fifo, &BLOCKS), Some(3), "6 is older but has nothing to gain");
+        assert_eq!(pick(VictimSpec::WindowedGreedy { window: 2 }, &BLOCKS), Some(5));
+        assert_eq!(pick(VictimSpec::WindowedGreedy { window: 9 }, &BLOCKS), Some(1));
+        // age * (1 - u) / 2u: 5 is older (age 2), 1 emptier (age 1): 2 * 0.8 / 0.4 = 4 against 1 * 0.9 / 0.2 = 4.5.
+        assert_eq!(pick(VictimSpec::CostBenefit, &BLOCKS), Some(1));
+        assert_eq!(pick(VictimSpec::CostBenefit, &[(3, 7), (5, 1), (1, 1), (2, 9)]), Some(5));
+        assert_eq!(pick(VictimSpec::DChoices { d: 200 }, &BLOCKS), Some(1));
+    }
+
+    #[test]
+    fn nothing_is_picked_where_nothing_is_gained() {
+        for spec in VictimSpec::EVERY {
+            assert_eq!(pick(spec, &[]), None, "{spec:?}");
+            assert_eq!(pick(spec, &[(0, 10), (7, 10)]), None, "{spec:?}");
+            assert_eq!(pick(spec, &[(0, 10), (7, 9)]), Some(7), "{spec:?}");
+        }
+    }
+
+    #[test]
+    fn every_policy_is_registered() {
+        // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+        let place = |spec: &VictimSpec| match spec {
+            VictimSpec::Greedy => 0,
+            VictimSpec::CostBenefit => 1,
+            VictimSpec::Fifo => 2,
+            VictimSpec::Random => 3,
+            VictimSpec::DChoices { .. } => 4,
+            VictimSpec::WindowedGreedy { .. } => 5,
+        };
+        assert!(VictimSpec::EVERY.iter().map(place).eq(0..6));
+    }
+
+    #[test]
+    fn random_reaches_every_candidate() {
+        let victims = closed(VictimSpec::Random, &BLOCKS);
+        let mut rng = Rng::stream(3, "test");
+        let mut seen = [0; 8];
+        for _ in 0..400 {
+            seen[victims.pick(0, &mut rng).expect("candidates").index()] += 1;
+        }
+        assert_eq!([seen[6], seen[0], seen[4], seen[7]], [0; 4]);
+        assert!([1, 2, 3, 5].iter().all(|sb| (60..140).contains(&seen[*sb])), "{seen:?}");
+    }
+
+    #[test]
+    fn invalidations_and_removals_are_seen() {
+        let mut victims = closed(VictimSpec::Greedy, &[(0, 5), (1, 5), (2, 4)]);
+        let mut rng = Rng::stream(1, "test");
+        victims.invalidated(0, SuperblockId::new(1));
+        victims.invalidated(0, SuperblockId::new(1));
+        assert_eq!(victims.pick(0, &mut rng), Some(SuperblockId::new(1)));
+        victims.remove(0, SuperblockId::new(1));
+        assert_eq!(victims.pick(0, &mut rng), Some(SuperblockId::new(2)));
+        assert_eq!(victims.closed(0).map(SuperblockId::get).collect::<Vec<_>>(), [0, 2]);
+    }
+}

@@ -1,0 +1,7 @@
+//! Greedy: the fewest valid units.
+
+use super::View;
+
+pub(super) fn pick(view: &View<'_>) -> Option<u32> {
+    view.minima.least(view.first, view.blocks).filter(|(_, valid)| *valid < view.slots).map(|(sb, _)| sb)
+}

@@ -1,0 +1,88 @@
+//! Static wear levelling: cold data is moved onto worn superblocks, so that fresh ones come into play.
+
+use base::units::SuperblockId;
+use flash::backend::{Cause, Observer};
+use flash::nand::{Media, Sector, Stream};
+
+use super::PageFtl;
+use super::blocks::State;
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+
+impl PageFtl {
+    /// Looks now and then whether the least worn superblock that holds data lags too far behind the most
+    /// worn free one; if so its data goes there.
+    pub(super) fn level_wear<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
+        let chosen = &mut self.pools[pool as usize];
+        chosen.gc.since_check += 1;
+        if chosen.gc.since_check < self.wear.check_every || !chosen.gc.victims.is_empty() || chosen.free.len() < 2 {
+            return;
+        }
+        chosen.gc.since_check = 0;
+        let media = flash.backend.media();
+        let Some(worn) = chosen.free.most_worn() else { return };
+        let coldest = |pool| {
+            let closed = self.victims[self.kind_in(pool)].closed(pool);
+            closed.map(|superblock| (media.erases(superblock), superblock)).min()
+        };
+        let with_pages = self.pools_for(1).find(|other| *other == self.groups + pool);
+        let pages = with_pages.and_then(coldest);
+        let data = coldest(pool);
+        // Translation pages that are never stored again wear nothing: their superblocks go round like the others.
+        if with_pages.is_some_and(|pages| self.rouse(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
+        {
+            return;
+        }
+        let lags = |least: &(u32, SuperblockId)| worn - least.0.min(worn) > threshold;
+        if let (Some(other), Some((_, coldest))) = (with_pages, pages.filter(lags))
+            && data.is_none_or(|data| pages.is_some_and(|pages| pages < data))
+        {
+            if self.pools[other as usize].gc.victims.is_empty() {
+                self.take_victim(other, coldest, Cause::Wear);
+            } else {
+                // It collects: the look is put off, not given up.
+                self.pools[pool as usize].gc.since_check = self.wear.check_every;
+            }
+            return;
+        }
+        let Some((_, coldest)) = data.filter(lags) else { return };
+        // Copies get a superblock of their own: the most worn. What was open for copies is closed early.
+        self.close_early(pool, Stream::Copies);
+        self.pools[pool as usize].gc.want_worn = true;
+        self.take_victim(pool, coldest, Cause::Wear);
+    }
+
+    /// Where the map unit stores little, the free and the open superblocks that `pages` keeps for translation pages rest
+    /// as well: a free one that lags changes places with the most worn of the data beside it, and an open one is closed
+    /// early. True if there was one.
+    fn rouse<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
+        let open = [Stream::Host, Stream::Copies].into_iter().find(|stream| {
+            let open = self.pools[pages as usize].open[*stream as usize];
+            open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
+        });
+        if self.pools[pages as usize].free.least_worn().is_some_and(&lags) {
+            let rested = self.pools[pages as usize].free.pop_least_worn().expect("there is a least worn");
+            let worn = self.pools[data as usize].free.pop_most_worn().expect("there is a most worn");
+            for (pool, superblock) in [(data, rested), (pages, worn)] {
+                self.blocks.set_map(superblock, pool == pages);
+                self.pools[pool as usize].free.push(superblock, media.erases(superblock));
+            }
+            return true;
+        }
+        open.is_some_and(|stream| self.close_early(pages, stream))
+    }
+
+    /// Closes an open superblock before it is full. False if there is none, or a program of it is being put together.
+    fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
+        if stream == Stream::Host && self.pools[pool as usize].program.is_some() {
+            return false;
+        }
+        let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
+        self.blocks.set_state(open.superblock, State::Full);
+        if !self.blocks.has_programs(open.superblock) {
+            self.close(open.superblock);
+        }
+        true
+    }
+}

@@ -1,0 +1,419 @@
+//! Host data on its way to flash.
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{Cause, Class, Command, Observer, Slot};
+use flash::nand::{Sector, Stream, Target};
+
+use super::blocks::State;
+use super::pool::{Assembly, Open};
+use super::{Kind, PageFtl};
+use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use crate::sabotage::Sabotage;
+
+impl PageFtl {
+    /// A write request of somebody who is confined to an NVM set begins; its units follow.
+    pub(crate) fn begin_write(&mut self, set: u32) {
+        self.placer.begin_request(set);
+    }
+
+    /// Takes one unit of the request.
+    pub(crate) fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: Unit,
+    ) {
+        let set = self.set_of(owners, &unit);
+        if set != self.set_of_pages() && self.is_out_of_pages() {
+            return owners.write_refused(unit.owner);
+        }
+        let drops = self.planted.is(Sabotage::UntimedDropped) && unit.version % 3 == 2 && unit.lpn.get() < self.units;
+        if drops && !flash.backend.is_timed() {
+            return owners.write_done(unit.owner, Service::NONE);
+        }
+        if self.asks_rest(flash, &unit) {
+            return;
+        }
+        let homeless = &mut self.homeless[set as usize];
+        if !homeless.is_empty() {
+            return homeless.push_back(unit);
+        }
+        match self.place(flash, set, &unit) {
+            Some(pool) => self.accept(flash, owners, pool, unit),
+            None if self.makes_room(set) => self.homeless[set as usize].push_back(unit),
+            None => {
+                self.homeless[set as usize].push_back(unit);
+                self.house(flash, owners);
+            }
+        }
+    }
+
+    /// The set of the pools that hold translation pages.
+    const fn set_of_pages(&self) -> u32 {
+        self.homeless.len() as u32 - 1
+    }
+
+    /// The set that a unit belongs to.
+    fn set_of<S>(&self, owners: &impl Owners<S>, unit: &Unit) -> u32 {
+        if self.kind_of(unit.lpn) == 0 { owners.set(unit.owner) } else { self.set_of_pages() }
+    }
+
+    /// True if something is under way that may leave garbage in the pools of a set. Translation pages do not wait for
+    /// data, nor for the map unit: these may wait for them.
+    fn makes_room(&self, set: u32) -> bool {
+        let programming =
+            |set: u32| self.sets[set as usize].iter().any(|pool| self.pools[*pool as usize].in_flight > 0);
+        let pages = self.set_of_pages();
+        programming(set) || (set != pages && (programming(pages) || self.awaits_answers()))
+    }
+
+    /// True if units of a set wait for room while nothing is on its way that would tell them.
+    pub(super) fn forgotten(&self) -> bool {
+        let waits = |set: &u32| !self.homeless[*set as usize].is_empty() && !self.makes_room(*set);
+        (0..self.homeless.len() as u32).any(|set| waits(&set))
+    }
+
+    fn accept<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: Unit,
+    ) {
+        let set = owners.set(unit.owner);
+        let chosen = &mut self.pools[pool as usize];
+        chosen.live += 1;
+        chosen.in_flight += 1;
+        if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
+            self.pools[pool as usize].waiting.push_back(unit);
+            if self.kind_in(pool) == 1 {
+                self.end_gathering(pool);
+                return self.kick(flash, owners, pool);
+            }
+            // What waits is as good as programmed: the next unit goes where it would have gone then, and not
+            // into the same queue, where everything would meet.
+            self.waited += 1;
+            if self.waited == self.program_slots() {
+                self.waited = 0;
+                self.placer.program_filled(set, false);
+            }
+            self.waited_set = set;
+            self.kick(flash, owners, pool);
+        }
+    }
+
+    /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
+    /// when nothing is under way any more that could make room.
+    pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        if self.homeless.iter().all(VecDeque::is_empty) {
+            return;
+        }
+        // Translation pages first: data may wait for them.
+        for set in (0..self.homeless.len() as u32).rev() {
+            self.house_set(flash, owners, set);
+        }
+        self.end_write(flash, owners);
+    }
+
+    fn house_set<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        set: u32,
+    ) {
+        let pages = set == self.set_of_pages();
+        while let Some(unit) = self.homeless[set as usize].front().copied() {
+            if self.asks_rest(flash, &unit) {
+                self.homeless[set as usize].pop_front();
+                continue;
+            }
+            match self.place(flash, set, &unit) {
+                Some(pool) => {
+                    self.homeless[set as usize].pop_front();
+                    self.accept(flash, owners, pool, unit);
+                }
+                None if self.makes_room(set) => break,
+                None if !pages && self.revive(flash, owners, Some(set)) => break,
+                None if pages && self.make_room_for_pages(unit.lpn) => {}
+                None => {
+                    self.homeless[set as usize].pop_front();
+                    if pages {
+                        self.keep_page(flash, unit.lpn.get() - self.units);
+                    } else {
+                        owners.write_refused(unit.owner);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The request is complete: what was put together is sent.
+    pub(crate) fn end_write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        if std::mem::take(&mut self.waited) > 0 {
+            self.placer.program_filled(self.waited_set, false);
+        }
+        let mut touched = std::mem::take(&mut self.touched);
+        touched.retain(|pool| {
+            let held = self.is_held(*pool);
+            if !held {
+                self.send(flash, *pool);
+                self.kick(flash, owners, *pool);
+            }
+            held
+        });
+        self.touched = touched;
+    }
+
+    /// Slots of one program.
+    pub(super) fn program_slots(&self) -> u32 {
+        self.geometry.row_slots() * self.one_shot
+    }
+
+    /// The end of the program that begins at `offset`: of its row, or of its word line's rows.
+    pub(super) fn program_end(&self, offset: u32) -> u32 {
+        let slots = self.program_slots();
+        offset / slots * slots + slots
+    }
+
+    /// The pool for a unit: the placement's choice, or the emptiest of the set if that one holds all it may.
+    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &Unit) -> Option<u32> {
+        let slots = self.geometry.superblock_slots();
+        let stripe = unit.lpn.get() / self.program_slots();
+        let home = if self.kind_of(unit.lpn) == 1 { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
+        let pools = &self.pools;
+        let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
+        let chosen = match self.kind_of(unit.lpn) {
+            0 => self.placer.pool(set, stripe, load),
+            _ => home,
+        };
+        let room = |pool: u32| {
+            let pool = &pools[pool as usize];
+            pool.limit(slots).saturating_sub(pool.live)
+        };
+        if room(chosen) > 0 {
+            return Some(chosen);
+        }
+        let others = self.sets[set as usize].iter().copied();
+        others.max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
+    }
+
+    /// Adds a unit to the program that is being put together in a pool. False if the pool has no free
+    /// superblock for it now.
+    pub(super) fn append<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: &Unit,
+    ) -> bool {
+        let assembly = match self.pools[pool as usize].program {
+            Some(assembly) => assembly,
+            None => {
+                let Some(assembly) = self.begin_program(flash, pool) else { return false };
+                owners.charge(unit.owner);
+                assembly
+            }
+        };
+        self.pools[pool as usize].set = owners.set(unit.owner);
+        let slot = Slot {
+            lpn: unit.lpn,
+            version: unit.version,
+            owner: unit.owner,
+            at: unit.at,
+            mask: unit.mask,
+            expected: true,
+            ..Slot::default()
+        };
+        let to = flash.backend.push_slot(assembly.command, slot);
+        if S::PRESENT {
+            owners.give(unit, flash.backend.payload_of(to));
+        }
+        if unit.mask != full_mask(self.geometry.sectors) {
+            self.read_rest(flash, owners, pool, unit, assembly.command, to);
+        }
+        let count = flash.backend.command(assembly.command).count();
+        if count == assembly.end - assembly.start || self.is_gathered(pool, count) {
+            self.end_program(flash, pool);
+        }
+        true
+    }
+
+    /// A unit is written in part: the rest is read from where it is (read-modify-write).
+    fn read_rest<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+        unit: &Unit,
+        program: Handle<Command>,
+        to: flash::backend::SlotRef,
+    ) {
+        let Some(psn) = self.rest_of(unit) else { return };
+        let list = self.pools[pool as usize].list.expect("a program is in a list");
+        let (superblock, _) = self.geometry.locate(psn);
+        self.blocks.pin(superblock);
+        let read = flash.backend.add_read(list, Cause::Host, superblock);
+        let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
+        flash.backend.forward(read, from, program, to);
+        owners.charge(unit.owner);
+        if let Some(open) = self.pools[pool as usize].open(Stream::Host) {
+            open.gate = Some(program);
+        }
+    }
+
+    fn begin_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
+        if self.pools[pool as usize].open(Stream::Host).is_none() {
+            // One free superblock is kept for garbage collection to copy into, more if it is at work.
+            let free = self.pools[pool as usize].free.len();
+            let kept = free <= 1 || !self.copies_fit(pool, free - 1, 0);
+            if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
+                return None;
+            }
+            self.open_superblock(pool, Stream::Host, false);
+        }
+        let chosen = &mut self.pools[pool as usize];
+        let list = match chosen.list {
+            Some(list) => list,
+            None => {
+                let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
+                chosen.list = Some(list);
+                self.touched.push(pool);
+                list
+            }
+        };
+        let open = chosen.open[Stream::Host as usize].expect("just opened");
+        let target = Target { superblock: open.superblock, offset: open.next };
+        let cause = match self.kind_in(pool) {
+            0 => Cause::Host,
+            _ if self.is_rewriting() => Cause::Recovery,
+            _ => Cause::Map,
+        };
+        let command = flash.backend.add_program(list, cause, target, Stream::Host);
+        self.pass_gate(flash, pool, Stream::Host, command);
+        self.blocks.begin_program(open.superblock);
+        let assembly = Assembly { command, start: open.next, end: self.program_end(open.next) };
+        self.pools[pool as usize].program = Some(assembly);
+        Some(assembly)
+    }
+
+    /// Lets a program wait for those before it that still wait for something themselves.
+    pub(super) fn pass_gate<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        pool: u32,
+        stream: Stream,
+        command: Handle<Command>,
+    ) {
+        let Some(open) = self.pools[pool as usize].open(stream) else { return };
+        if let Some(gate) = open.gate {
+            flash.backend.depend(gate, command);
+            open.gate = Some(command);
+        }
+    }
+
+    /// Takes a free superblock for a stream.
+    ///
+    /// # Panics
+    /// If there is none: the caller has looked.
+    pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
+        let chosen = &mut self.pools[pool as usize];
+        let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
+        let superblock = free.expect("a free superblock");
+        *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
+        self.blocks.set_state(superblock, State::Open);
+        superblock
+    }
+
+    /// The program that is being put together is as full as it will be.
+    fn end_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        let Some(assembly) = self.pools[pool as usize].program.take() else { return };
+        self.end_gathering(pool);
+        let count = flash.backend.command(assembly.command).count();
+        let slots = self.geometry.slots;
+        let covered = assembly.start + count.div_ceil(slots) * slots;
+        let next = if self.whole_rows { assembly.end } else { covered };
+        flash.backend.set_padding(assembly.command, next - covered);
+        let full = self.advance(pool, Stream::Host, next);
+        if self.kind_in(pool) == 0 {
+            self.placer.program_filled(self.pools[pool as usize].set, full);
+        }
+    }
+
+    /// Moves a stream's next offset. True if that fills the superblock.
+    pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
+        let open = self.pools[pool as usize].open(stream);
+        let Some(current) = open else { return false };
+        current.next = next;
+        let full = next == self.geometry.superblock_slots();
+        if full {
+            let superblock = current.superblock;
+            *open = None;
+            self.blocks.set_state(superblock, State::Full);
+        }
+        full
+    }
+
+    fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
+        self.end_program(flash, pool);
+        if self.kind_in(pool) == 0 {
+            self.placer.take_turns(self.pools[pool as usize].set);
+        }
+        if let Some(list) = self.pools[pool as usize].list.take() {
+            self.count_store(pool);
+            flash.submit(list);
+        }
+    }
+
+    /// Lets waiting units go on as far as there is room.
+    pub(super) fn resume<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        if self.pools[pool as usize].waiting.is_empty() {
+            return;
+        }
+        while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
+            if self.asks_rest(flash, &unit) {
+                let chosen = &mut self.pools[pool as usize];
+                chosen.waiting.pop_front();
+                chosen.live -= 1;
+                chosen.in_flight -= 1;
+                continue;
+            }
+            if !self.append(flash, owners, pool, &unit) {
+                break;
+            }
+            self.pools[pool as usize].waiting.pop_front();
+        }
+        self.touched.retain(|touched| *touched != pool);
+        self.send(flash, pool);
+    }
+
+    /// A pool where nothing can be freed any more sends its waiting units elsewhere.
+    pub(super) fn give_up<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        pool: u32,
+    ) {
+        self.pools[pool as usize].stuck = true;
+        let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
+        let given_up = &mut self.pools[pool as usize];
+        given_up.live -= waiting.len() as u32;
+        given_up.in_flight -= waiting.len() as u32;
+        for unit in waiting {
+            self.write(flash, owners, unit);
+        }
+        self.end_write(flash, owners);
+        self.house(flash, owners);
+    }
+}

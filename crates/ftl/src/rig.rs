@@ -1,0 +1,313 @@
+//! An FTL on a flash array and nothing else, for tests: the port without a device.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+
+use base::engine::{EventHash, EventQueue};
+use base::fault::Faults;
+use base::units::{DieId, Lba, Lpn, Rate, Time};
+use flash::backend::{Backend, Slot, Timing};
+use flash::nand::{Media, Sector, Stamp};
+use flash::spec::{FlashSpec, SlcSpec};
+use serde::Deserialize;
+
+use crate::port::{Flash, Ftl, Mount, Owner, Owners, ReadSink, Rest, Service, Unit, Wanted, WriteSink, full_mask};
+use crate::{AnyConfig, AnyFtl, Array, Config, Event, FtlSpec, Setup, Site};
+
+/// The tables of a device file that an FTL has to do with.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    flash: FlashSpec,
+    #[serde(default)]
+    slc: Option<SlcSpec>,
+    #[serde(default)]
+    ftl: FtlSpec,
+}
+
+/// What a description comes to.
+pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
+    let described: Described = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let mut faults = Faults::default();
+    let part = described.flash.resolved_part(&mut faults).expect("a part");
+    let site = Site {
+        ftl: &described.ftl,
+        flash: &described.flash,
+        slc: described.slc.as_ref(),
+        part: &part,
+        confines: false,
+        flush_log: None,
+    };
+    let family = described.ftl.kind.family();
+    family.check(&site, &mut faults);
+    let geometry = family.geometry(&site, &mut faults).expect("an array");
+    let rate = Rate::new(part.bus.rate.get() * u64::from(described.flash.width / 8));
+    let timing = Timing::new(&part, &geometry, rate, described.flash.cache_mode).expect("times");
+    let units = family.units(&site, &geometry, &mut faults);
+    family.check_array(&site, &geometry, &timing, 1, &mut faults);
+    let second = described.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
+    assert!(faults.0.is_empty(), "{:?}", faults.0);
+    let array = |geometry, timing, gang| Array {
+        geometry,
+        backend: flash::backend::Config {
+            timing,
+            units: described.flash.units,
+            transfer: described.flash.transfer,
+            arbitration: described.flash.order,
+            software: None,
+        },
+        gang,
+        endurance: part.endurance,
+        copy_back: part.features.copy_back,
+        spare_transfer: rate.time(part.geometry.spare),
+    };
+    let second = second.map(|second| array(second.geometry, second.backend.timing, 1));
+    let array = array(geometry, timing, described.flash.gang);
+    let sets = vec![(0..array.geometry.die_count()).map(DieId::new).collect()];
+    let setup = Setup { array: array.clone(), second: second.clone(), sets, units: units.expect("room for the host") };
+    (family.config(&site, setup), array, second)
+}
+
+/// Whoever wants units: they write stamps, and keep what they have read.
+#[derive(Debug, Default)]
+pub(crate) struct Host {
+    /// The stamp of each unit that is being written.
+    writing: BTreeMap<Lpn, Stamp>,
+    pub(crate) written: u32,
+    pub(crate) refused: u32,
+    pub(crate) read: Vec<Option<Stamp>>,
+}
+
+impl ReadSink<Stamp> for Host {
+    fn read_done(&mut self, slot: &Slot, payload: &[Stamp], _: Service) {
+        self.read.push((!slot.lost).then(|| payload[0]));
+    }
+
+    fn read_part(&mut self, _: Owner, _: i32, _: &[Stamp], _: bool) {}
+
+    fn read_nothing(&mut self, _: Owner) {
+        self.read.push(Some(Stamp::default()));
+    }
+}
+
+impl WriteSink<Stamp> for Host {
+    fn give(&self, unit: &Unit, into: &mut [Stamp]) {
+        let first = u64::from(unit.lpn.get()) * into.len() as u64;
+        for (i, sector) in into.iter_mut().enumerate().filter(|(i, _)| unit.mask >> i & 1 != 0) {
+            let made = Stamp::preconditioned(Lba::new(first + i as u64), unit.version);
+            *sector = self.writing.get(&unit.lpn).copied().unwrap_or(made);
+        }
+    }
+
+    fn pack(&self, _: &Unit, _: &mut [Stamp], _: usize) {}
+
+    fn set(&self, _: Owner) -> u32 {
+        0
+    }
+
+    fn discard_done(&mut self, _: Owner) {}
+
+    fn write_done(&mut self, _: Owner, _: Service) {
+        self.written += 1;
+    }
+
+    fn write_refused(&mut self, _: Owner) {
+        self.refused += 1;
+    }
+
+    fn room(&mut self) {}
+
+    fn logged(&mut self, _: bool) {}
+}
+
+impl Owners<Stamp> for Host {
+    fn charge(&mut self, _: Owner) {}
+}
+
+/// An FTL, its flash and its host.
+pub(crate) struct Rig<F: Ftl = AnyFtl> {
+    pub(crate) config: F::Config,
+    pub(crate) ftl: F,
+    pub(crate) host: Host,
+    pub(crate) backend: Backend<Stamp>,
+    second: Option<Backend<Stamp>>,
+    events: EventQueue<Event>,
+    hash: EventHash,
+    now: Time,
+}
+
+impl Rig {
+    /// A new array as it is described.
+    pub(crate) fn new(text: &str) -> Self {
+        let (config, array, second) = describe(text);
+        Self::with(config, &array, second.as_ref())
+    }
+}
+
+impl<F: Ftl> Rig<F> {
+    pub(crate) fn with(config: F::Config, array: &Array, second: Option<&Array>) -> Self {
+        let new = |array: &Array| {
+            let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
+            let media = Media::new(array.geometry.clone(), array.endurance, array.backend.timing.one_shot, faults);
+            Backend::new(media, &array.backend, ())
+        };
+        let (backend, second) = (new(array), second.map(new));
+        let from = Mount {
+            media: backend.media(),
+            second: second.as_ref().map(Backend::media),
+            seed: 1,
+            planted: crate::Planted::default(),
+        };
+        let ftl = F::mount(&config, &from);
+        let (host, events, hash) = (Host::default(), EventQueue::default(), EventHash::default());
+        Self { ftl, host, backend, second, events, hash, now: Time::ZERO, config }
+    }
+
+    /// The power goes at once, and comes back.
+    pub(crate) fn cut_power(&mut self) {
+        self.backend.cut_power(self.now);
+        if let Some(second) = &mut self.second {
+            second.cut_power(self.now);
+        }
+        self.events.clear();
+        let (media, second) = (self.backend.media(), self.second.as_ref().map(Backend::media));
+        let from = Mount { media, second, seed: 1, planted: crate::Planted::default() };
+        self.ftl = F::mount(&self.config, &from);
+    }
+
+    /// Units the host can address.
+    pub(crate) fn units(&self) -> u32 {
+        self.config.units()
+    }
+
+    /// Runs something of the FTL, and everything that can be done at once then.
+    pub(crate) fn with_ftl<T>(&mut self, run: impl FnOnce(&mut F, &mut Flash<'_, Stamp, ()>, &mut Host) -> T) -> T {
+        let Self { ftl, host, backend, second, events, now, .. } = self;
+        let mut flash = Flash { now: *now, backend, second: second.as_mut(), events };
+        let result = run(ftl, &mut flash, host);
+        self.pump();
+        result
+    }
+
+    fn pump(&mut self) {
+        loop {
+            let Self { ftl, host, backend, second, events, now, .. } = self;
+            let list = backend.take_finished();
+            let other = second.as_mut().and_then(Backend::take_finished);
+            let thought = backend.take_thought();
+            let (timed, now) = (backend.is_timed(), *now);
+            let mut flash = Flash { now, backend, second: second.as_mut(), events };
+            match (list, other, thought) {
+                (None, None, None) if ftl.is_due(timed) => ftl.work(&mut flash, host),
+                (None, None, None) => return,
+                _ => {}
+            }
+            if let Some(list) = list {
+                ftl.finished(&mut flash, host, list);
+            }
+            if let Some(list) = other {
+                ftl.finished_second(&mut flash, host, list);
+            }
+            if let Some(token) = thought {
+                ftl.thought(&mut flash, token);
+            }
+        }
+    }
+
+    /// Lets one event happen. False if none is left.
+    pub(crate) fn step(&mut self) -> bool {
+        let Some((at, event)) = self.events.pop_due(Time::MAX) else { return false };
+        self.now = at;
+        match event {
+            Event::Flash(event) => self.backend.handle(at, event, &mut self.events, &mut self.hash),
+            Event::Ftl => self.ftl.wake(at),
+            Event::Turn => self.backend.end_in_turn(at, &mut self.hash),
+            Event::SecondTurn => self.second.as_mut().expect("two arrays").end_in_turn(at, &mut self.hash),
+            Event::Host(_) => unreachable!("there is no host side"),
+        }
+        self.pump();
+        true
+    }
+
+    /// Lets everything come to an end, and checks it.
+    pub(crate) fn rest(&mut self) {
+        while self.step() {}
+        self.ftl.check(self.backend.media(), self.second.as_ref().map(Backend::media));
+    }
+
+    /// Hands over whole units as one write, with a stamp if it is to be known again.
+    pub(crate) fn write(&mut self, lpns: &[u32], stamp: Option<Stamp>) {
+        let version = self.ftl.next_version();
+        let mask = full_mask(self.backend.geometry().sectors);
+        self.host.writing = lpns.iter().filter_map(|lpn| Some((Lpn::new(*lpn), stamp?))).collect();
+        self.ftl.begin_write(0);
+        for lpn in lpns {
+            let unit =
+                Unit { lpn: Lpn::new(*lpn), owner: NonZeroU32::new(1), at: 0, mask, version, rest: Rest::Unasked };
+            self.with_ftl(|ftl, flash, host| ftl.write(flash, host, unit));
+        }
+        self.with_ftl(|ftl, flash, host| ftl.end_write(flash, host));
+    }
+
+    /// What the first sector of a unit reads as; none if it is lost.
+    pub(crate) fn read(&mut self, lpn: u32) -> Option<Stamp> {
+        let mask = full_mask(self.backend.geometry().sectors);
+        let wanted = Wanted { owner: NonZeroU32::new(1), at: 0, mask };
+        self.host.read.clear();
+        let there = self.with_ftl(|ftl, flash, host| {
+            let there = ftl.read(flash, host, wanted, Lpn::new(lpn));
+            ftl.end_read(flash);
+            there
+        });
+        self.rest();
+        if there { self.host.read.pop().expect("an answer") } else { Some(Stamp::default()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FtlKind;
+
+    /// A small array that every family takes.
+    fn text(kind: FtlKind) -> String {
+        let (gang, width, more) = match kind {
+            FtlKind::Hydra => (2, 16, "hydra = { chips = 2 }"),
+            _ => (1, 8, ""),
+        };
+        format!(
+            "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1, gang = {gang}, \
+             width = {width} }}\n[ftl]\nkind = '{}'\nover-provisioning = '60%'\n{more}",
+            kind.name()
+        )
+    }
+
+    #[test]
+    fn every_family_runs_without_a_device() {
+        for kind in FtlKind::EVERY {
+            let mut rig = Rig::new(&text(kind));
+            let units = rig.units();
+            assert!(units > 100, "{kind:?}: {units}");
+            for round in 1..4 {
+                // Neighbours together, and those of the last round again.
+                for first in (0..units).step_by(7) {
+                    let lpns: Vec<u32> = (first..(first + 4).min(units)).collect();
+                    rig.write(&lpns, Some(Stamp(u64::from(round * units + first))));
+                    rig.rest();
+                }
+            }
+            let handed: u32 = (0..units).step_by(7).map(|first| 4.min(units - first)).sum();
+            assert_eq!((rig.host.written, rig.host.refused), (3 * handed, 0), "{kind:?}");
+            for cut in [false, true] {
+                if cut {
+                    rig.cut_power();
+                }
+                for lpn in 0..units {
+                    let (first, expected) = (lpn / 7 * 7, lpn % 7 < 4);
+                    let expected = if expected { Stamp(u64::from(3 * units + first)) } else { Stamp(0) };
+                    assert_eq!(rig.read(lpn), Some(expected), "{kind:?}: {lpn}, after a power cut: {cut}");
+                }
+            }
+        }
+    }
+}

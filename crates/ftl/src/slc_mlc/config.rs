@@ -1,0 +1,103 @@
+//! What Chang's FTL is built from.
+
+use std::fmt::Display;
+
+use base::memory::growing;
+use flash::backend::Timing;
+use flash::nand::Geometry;
+
+use super::blocks::Blocks;
+use super::slc::Slc;
+use super::{ChangSpec, DensitySpec, MappingSpec, chains, density, wear};
+use crate::family::{Array, Config};
+use crate::toolkit::{ENTRY, WearSpec};
+
+/// Chang's FTL on one array or two.
+#[derive(Clone, Debug)]
+pub struct ChangConfig {
+    pub(crate) geometry: Geometry,
+    pub(crate) timing: Timing,
+    pub(crate) endurance: u32,
+    /// The SLC flash in front.
+    pub(crate) second: Option<Array>,
+    pub(crate) units: u32,
+    pub(crate) spec: ChangSpec,
+    pub(crate) wear: WearSpec,
+}
+
+impl ChangConfig {
+    /// Entries of the hash table of the SLC flash.
+    fn hashed(&self) -> u64 {
+        self.second.as_ref().map_or(0, |second| u64::from(self.spec.entries(&second.geometry)) * 2)
+    }
+
+    fn slc_slots(&self) -> u64 {
+        self.second.as_ref().map_or(0, |second| u64::from(second.geometry.slot_count()))
+    }
+}
+
+impl Config for ChangConfig {
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// L2P and LB, an entry for each logical and each physical block; the pages of the logical blocks in the mapping
+    /// cache; of each sector in the SLC flash which it is and where (Chang, Sec. 3.5 and 5.4); and what density control
+    /// counts.
+    fn table_ram(&self) -> u64 {
+        let spec = &self.spec;
+        if spec.mapping == MappingSpec::Pages {
+            // An entry for each page, the hash table, and for each sector in the SLC flash a bit for its second chance.
+            return (u64::from(self.units) + self.hashed()) * ENTRY + self.slc_slots().div_ceil(8);
+        }
+        let pages = u64::from(self.geometry.superblock_slots());
+        let logical = u64::from(self.units).div_ceil(pages);
+        let cached = logical.min(u64::from(spec.mapping_cache)) * pages;
+        // A counter of two bytes, what it was at the last ranking, and a bit for the mode.
+        let density = spec.density.as_ref().map_or(0, |_| logical * 4 + logical.div_ceil(8));
+        (logical + u64::from(self.geometry.superblock_count()) + cached + self.hashed()) * ENTRY + density
+    }
+
+    fn memory(&self) -> u64 {
+        let (geometry, spec) = (&self.geometry, &self.spec);
+        let (units, blocks) = (u64::from(self.units), u64::from(geometry.superblock_count()));
+        let logical = units.div_ceil(u64::from(geometry.superblock_slots()));
+        let mapping = match spec.mapping {
+            MappingSpec::Chains => chains::memory(logical),
+            MappingSpec::Pages => crate::toolkit::Minima::memory(1, blocks),
+        };
+        let map = units * size_of::<u32>() as u64;
+        let cache = logical * size_of::<[u32; 2]>() as u64;
+        let levelled = if self.wear.threshold.is_some() { wear::memory(blocks) } else { 0 };
+        let density = if spec.density.is_some() { density::memory(logical) } else { 0 };
+        let slc = self.second.as_ref().map_or(0, |second| Slc::memory(spec, &second.geometry, units));
+        map + mapping + cache + Blocks::memory(blocks) + levelled + density + slc
+    }
+
+    /// What has been programmed, by its age, and the newest copy of every sector in the small flash, which is about half
+    /// of what is in it.
+    fn memory_of_mount(&self) -> u64 {
+        growing(u64::from(self.geometry.superblock_count()), 24) + growing(self.slc_slots() / 2, 32)
+    }
+
+    fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        let chang = &self.spec;
+        say("ftl.chang.mapping", &format!("{:?}", chang.mapping).to_lowercase());
+        let extra = chang.density.as_ref();
+        let extra = extra.map_or("none".to_owned(), |DensitySpec { extra, .. }| extra.to_string());
+        say("ftl.chang.density", &extra);
+        let Some(second) = &self.second else { return say("slc", &"none") };
+        let g = &second.geometry;
+        say("slc.blocks", &g.blocks);
+        say("slc.pages", &g.pages);
+        say("slc (bytes of a page)", &(g.slots * g.sectors * 512));
+        let entries = chang.hash_entries.map_or("half the pages of the SLC flash".to_owned(), |n| n.to_string());
+        say("ftl.chang.hash-entries", &entries);
+        say("ftl.chang.probing", &format!("{:?}", chang.probing).to_lowercase());
+        say("ftl.chang.probes", &chang.probes);
+    }
+
+    fn is_serial(&self) -> bool {
+        true
+    }
+}

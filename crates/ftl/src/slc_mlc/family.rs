@@ -1,0 +1,174 @@
+//! Which descriptions Chang's FTL takes, and what they come to.
+
+use base::fault::Faults;
+use base::units::{Bytes, SECTOR};
+use flash::backend::{Arbitration, ModeTimes, Timing, Transfer, Units};
+use flash::nand::Geometry;
+
+use super::{ChangConfig, ChangSpec, MappingSpec, ThresholdBy};
+use crate::family::{Array, Family, Idle, Setup, Site};
+use crate::page::{GcSpec, PlacementSpec};
+use crate::{AnyConfig, FtlSpec, MapSpec};
+
+/// Chang's FTL, with SLC flash in front or without.
+#[derive(Debug)]
+pub(crate) struct ChangFamily;
+
+impl Family for ChangFamily {
+    fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
+        for (path, is_there) in [("ftl.chang", site.ftl.chang.is_some()), ("slc", site.slc.is_some())] {
+            if is_there {
+                faults.add(path, "this FTL does nothing with it", "leave it out, or say ftl.kind = \"chang\"");
+            }
+        }
+    }
+
+    fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
+        let chang = spec(site.ftl);
+        let chains = chang.mapping == MappingSpec::Chains;
+        let one_by_one = "this FTL hands in one list after another";
+        let mut idle = vec![
+            Idle::new(
+                "flash.cache-mode",
+                !site.flash.cache_mode && chains,
+                "the pages of a list never follow each other on one die",
+            ),
+            Idle::new("flash.units", site.flash.units == Units::None, one_by_one),
+            Idle::new(
+                "ftl.gc",
+                site.ftl.gc != GcSpec::default(),
+                "folds collect its garbage, and victims are taken in turn",
+            ),
+            Idle::new("ftl.placement", site.ftl.placement != PlacementSpec::default(), "its blocks are taken in turn"),
+        ];
+        idle.extend(idle_keys(site, &chang));
+        idle
+    }
+
+    fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let (path, units) = site.asked_units(geometry, faults)?;
+        let spare = site.ftl.chang.clone().unwrap_or_default().least_spare(geometry);
+        let most =
+            u64::from(geometry.superblock_count().saturating_sub(spare)) * u64::from(geometry.superblock_slots());
+        let sectors = u64::from(geometry.sectors);
+        if most == 0 {
+            let message = format!(
+                "{} blocks in all, of which {spare} are kept to write and to copy to: nothing is left for the host",
+                geometry.superblock_count()
+            );
+            let density = site.ftl.chang.as_ref().is_some_and(|chang| chang.density.is_some());
+            let path = if density { "ftl.chang.density.extra" } else { site.flash.blocks_key() };
+            faults.add(path, message, format!("give the array more than {spare} blocks"));
+            return None;
+        }
+        if units == 0 || units > most || units * sectors >= 1 << 31 {
+            let unit = sectors * SECTOR.get();
+            let message = format!(
+                "the host would see {} of {} blocks, of which {spare} are kept to write and to copy to",
+                Bytes::new(units * unit),
+                geometry.superblock_count(),
+            );
+            let most = most.min((1 << 31) / sectors - 1);
+            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
+        let chang = site.ftl.chang.clone().unwrap_or_default();
+        faults.0.extend(chang.faults(geometry, timing.one_shot));
+        if chang.density.is_some() && site.slc.is_some() {
+            let message = "stands beside slc: there is hot data in one place or in the other";
+            faults.add("ftl.chang.density", message, "keep one of the two");
+        }
+        if site.ftl.map != MapSpec::default() {
+            faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
+        }
+        if site.flash.units != Units::None && site.flash.units != Units::default() {
+            faults.add("flash.units", "this FTL hands in one list after another", "leave it out");
+        }
+        if site.flash.software_units.is_some() || site.flash.order != Arbitration::default() {
+            faults.add(
+                "flash",
+                "under this FTL nothing waits for a unit or a bus",
+                "leave software-units and order out",
+            );
+        }
+        if site.flash.transfer != Transfer::default() {
+            faults.add("flash.transfer", "this FTL hands in one list after another", "leave it out");
+        }
+        if sets > 1 {
+            let message = "this FTL confines nobody to dies: its chains mix them";
+            faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
+        }
+    }
+
+    fn slc_mode(&self, ftl: &FtlSpec) -> Option<ModeTimes> {
+        let density = ftl.chang.as_ref()?.density.as_ref()?;
+        Some(ModeTimes { read: density.read, program: density.program })
+    }
+
+    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+        let Array { geometry, backend, endurance, .. } = setup.array;
+        AnyConfig::SlcMlc(ChangConfig {
+            geometry,
+            timing: backend.timing,
+            endurance,
+            second: setup.second,
+            units: setup.units,
+            spec: spec(site.ftl),
+            wear: site.ftl.wear.clone(),
+        })
+    }
+}
+
+fn spec(ftl: &FtlSpec) -> ChangSpec {
+    ftl.chang.clone().unwrap_or_default()
+}
+
+/// Keys of `[ftl.chang]` that have no effect beside the others.
+fn idle_keys(site: &Site<'_>, chang: &ChangSpec) -> Vec<Idle> {
+    let plain = ChangSpec::default();
+    let pages = chang.mapping == MappingSpec::Pages;
+    let (threshold, recluster) = (chang.threshold != plain.threshold, chang.recluster_every != plain.recluster_every);
+    let (step, every) = (chang.throttle_step != plain.throttle_step, chang.throttle_every != plain.throttle_every);
+    let valve = chang.safety_valve != plain.safety_valve;
+    let mut idle = Vec::new();
+    if site.slc.is_none() {
+        let of_slc = [
+            ("ftl.chang.threshold", threshold),
+            ("ftl.chang.recluster-every", recluster),
+            ("ftl.chang.hash-entries", chang.hash_entries.is_some()),
+            ("ftl.chang.probing", chang.probing != plain.probing),
+            ("ftl.chang.probes", chang.probes != plain.probes),
+            ("ftl.chang.throttle", chang.throttle != plain.throttle),
+            ("ftl.chang.throttle-step", step),
+            ("ftl.chang.throttle-every", every),
+            ("ftl.chang.copy-back", chang.copy_back != plain.copy_back),
+            ("ftl.chang.fold-assistance", chang.fold_assistance != plain.fold_assistance),
+            ("ftl.chang.safety-valve", valve),
+        ];
+        let unused = |(path, is_set)| {
+            Idle::new(path, is_set, "there is no SLC flash").remedy("leave it out, or describe one in [slc]")
+        };
+        idle.extend(of_slc.map(unused));
+    }
+    if site.slc.is_some() || pages {
+        let in_ram = "every page is mapped in RAM";
+        idle.extend([
+            Idle::new("ftl.chang.mapping-cache", pages && chang.mapping_cache != plain.mapping_cache, in_ram),
+            Idle::new("ftl.chang.scan-data-blocks", pages && chang.scan_data_blocks, in_ram),
+            Idle::new(
+                "ftl.chang.recluster-every",
+                recluster && chang.threshold == ThresholdBy::Fixed,
+                "the threshold is fixed",
+            ),
+            Idle::new("ftl.chang.throttle-step", step && !chang.throttle, "the throttle is off"),
+            Idle::new("ftl.chang.throttle-every", every && !chang.throttle, "the throttle is off"),
+            Idle::new("ftl.chang.safety-valve", valve && !chang.copy_back, "nothing is copied back"),
+        ]);
+    }
+    idle
+}

@@ -1,0 +1,237 @@
+//! The MLC flash mapped by pages: open blocks on all dies, and greedy garbage collection.
+//!
+//! There are two frontiers, one for what the host and the SLC log bring and one for copies. Each has a lane for every die with
+//! an open block, and pages go to the lanes in turn, so that the pages of a request are on as many dies as there are. A lane
+//! that needs a block takes one of its die, or, if there is none, any.
+
+use super::blocks::{Blocks, NONE};
+use super::mapping::Place;
+use super::spec::RESERVE;
+use crate::toolkit::Minima;
+
+/// Who writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Frontier {
+    Host,
+    Copies,
+}
+
+/// Where the next page of a frontier goes.
+#[derive(Clone, Debug)]
+struct Lanes {
+    /// The open block of each.
+    open: Vec<u32>,
+    turn: usize,
+}
+
+/// Open and closed blocks.
+#[derive(Clone, Debug)]
+pub(super) struct PageMap {
+    pub(super) blocks: Blocks,
+    pages: u32,
+    lanes: [Lanes; 2],
+    /// Blocks that take nothing more, since the last victim was picked.
+    filled: Vec<u32>,
+    /// The others that hold something, by their valid pages.
+    closed: Minima,
+    /// Nothing can be gained by collecting: the spare blocks that keep all lanes busy are used up.
+    scarce: bool,
+}
+
+impl PageMap {
+    pub(super) fn new(pages: u32, dies: u32, blocks: Blocks) -> Self {
+        let lanes = Lanes { open: vec![NONE; dies as usize], turn: 0 };
+        let closed = Minima::new(1, blocks.count());
+        Self { blocks, pages, lanes: [lanes.clone(), lanes], filled: Vec::new(), closed, scarce: false }
+    }
+
+    /// Blocks that what the host sees leaves free at least: the open ones of both frontiers, as many to open next, the
+    /// reserve, and one that garbage is in.
+    pub(super) const fn least_spare(dies: u32) -> u32 {
+        3 * dies + RESERVE + 1
+    }
+
+    /// Finds a place for a page, and takes it. For the host there is none before each lane can have a block, so that all go
+    /// on working; copies make do with the lanes there are, and with any block at last.
+    pub(super) fn place(&mut self, frontier: Frontier) -> Place {
+        let dies = self.lanes[0].open.len();
+        let kept = match frontier {
+            Frontier::Host if !self.scarce => RESERVE + dies as u32,
+            Frontier::Host | Frontier::Copies => RESERVE,
+        };
+        for _ in 0..dies {
+            let lane = self.lanes[frontier as usize].turn;
+            if !self.is_open(frontier, lane) && self.blocks.spare() > kept {
+                self.open(frontier, lane);
+            }
+            if self.is_open(frontier, lane) {
+                return self.take(frontier, lane);
+            }
+            if frontier == Frontier::Host && !self.scarce {
+                return Place::NoBlock;
+            }
+            self.lanes[frontier as usize].turn = (lane + 1) % dies;
+        }
+        if frontier == Frontier::Copies && self.blocks.spare() > 0 {
+            let lane = self.lanes[frontier as usize].turn;
+            self.open(frontier, lane);
+            return self.take(frontier, lane);
+        }
+        Place::NoBlock
+    }
+
+    /// True if a lane has a block that takes a page. One in which a program failed takes none.
+    fn is_open(&mut self, frontier: Frontier, lane: usize) -> bool {
+        let open = &mut self.lanes[frontier as usize].open[lane];
+        if *open != NONE && self.blocks[*open].failing {
+            self.filled.push(std::mem::replace(open, NONE));
+        }
+        *open != NONE
+    }
+
+    fn open(&mut self, frontier: Frontier, lane: usize) {
+        let block = self.blocks.take_on(lane as u32).or_else(|| self.blocks.take());
+        self.lanes[frontier as usize].open[lane] = block.expect("a spare block");
+    }
+
+    fn take(&mut self, frontier: Frontier, lane: usize) -> Place {
+        let lanes = &mut self.lanes[frontier as usize];
+        lanes.turn = (lane + 1) % lanes.open.len();
+        let open = &mut lanes.open[lane];
+        let block = *open;
+        let page = self.blocks[block].programmed;
+        self.blocks[block].programmed += 1;
+        if page + 1 == self.pages {
+            self.filled.push(std::mem::replace(open, NONE));
+        }
+        Place::At(block, page)
+    }
+
+    /// A block that takes nothing more and holds something.
+    pub(super) fn close(&mut self, block: u32) {
+        self.filled.push(block);
+    }
+
+    /// A page of a block became valid or invalid. No page of a closed block becomes valid.
+    pub(super) fn counted(&mut self, block: u32, valid: bool) {
+        if self.closed.valid(block).is_some() {
+            assert!(!valid, "a page of block {block}, which is closed, became valid");
+            self.closed.decrement(block);
+        }
+    }
+
+    pub(super) const fn has_room_again(&mut self) {
+        self.scarce = false;
+    }
+
+    /// The block with the fewest valid pages, which is closed no more. `None` if nothing is gained by any. Nothing is being
+    /// programmed.
+    pub(super) fn victim(&mut self) -> Option<u32> {
+        self.close_filled();
+        let least = self.closed.least(0, self.blocks.count()).filter(|(_, valid)| *valid < self.pages);
+        let (block, _) = least?;
+        self.closed.remove(block);
+        Some(block)
+    }
+
+    /// No block is worth collecting: lanes of the host do without new blocks. False if they do already.
+    pub(super) const fn make_do(&mut self) -> bool {
+        !std::mem::replace(&mut self.scarce, true)
+    }
+
+    /// Takes a closed block out. False if it is none.
+    pub(super) fn take_closed(&mut self, block: u32) -> bool {
+        self.close_filled();
+        let is_closed = self.closed.valid(block).is_some();
+        if is_closed {
+            self.closed.remove(block);
+        }
+        is_closed
+    }
+
+    fn close_filled(&mut self) {
+        for block in self.filled.drain(..) {
+            self.closed.insert(block, self.blocks[block].valid);
+        }
+    }
+
+    /// What each block is: its valid pages if it is closed, `None` if it is open or waits to be closed. Others are not
+    /// mentioned.
+    pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Option<u32>)> + '_ {
+        let open = self.lanes.iter().flat_map(|lanes| &lanes.open).copied().filter(|block| *block != NONE);
+        let closed = (0..self.blocks.count()).filter_map(|block| Some((block, Some(self.closed.valid(block)?))));
+        open.chain(self.filled.iter().copied()).map(|block| (block, None)).chain(closed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two dies of eight blocks of four pages.
+    fn page_map() -> PageMap {
+        let mut map = PageMap::new(4, 2, Blocks::new(16, 2, false));
+        (0..16).for_each(|block| map.blocks.put(block, 0));
+        map
+    }
+
+    fn place(map: &mut PageMap, frontier: Frontier) -> (u32, u32) {
+        let Place::At(block, page) = map.place(frontier) else { panic!("a place") };
+        map.blocks[block].valid += 1;
+        (block, page)
+    }
+
+    #[test]
+    fn pages_go_to_the_dies_in_turn() {
+        let mut map = page_map();
+        let places: Vec<_> = (0..4).map(|_| place(&mut map, Frontier::Host)).collect();
+        assert_eq!(places, [(0, 0), (8, 0), (0, 1), (8, 1)]);
+        assert_eq!(place(&mut map, Frontier::Copies), (1, 0));
+    }
+
+    #[test]
+    fn the_host_waits_where_copies_make_do() {
+        let mut map = page_map();
+        // Ten blocks are filled and one is begun; five are kept: the reserve, and one for each lane.
+        for _ in 0..41 {
+            place(&mut map, Frontier::Host);
+        }
+        assert_eq!((map.place(Frontier::Host), map.blocks.spare()), (Place::NoBlock, 5));
+        // Two lanes of copies leave the reserve, and when they are full go on with it.
+        for _ in 0..8 {
+            place(&mut map, Frontier::Copies);
+        }
+        assert_eq!(map.blocks.spare(), 3);
+        for _ in 0..12 {
+            place(&mut map, Frontier::Copies);
+        }
+        assert_eq!((map.place(Frontier::Copies), map.blocks.spare()), (Place::NoBlock, 0));
+    }
+
+    #[test]
+    fn the_block_with_the_fewest_valid_pages_is_the_victim() {
+        let mut map = page_map();
+        for _ in 0..16 {
+            place(&mut map, Frontier::Host);
+        }
+        for (block, garbage) in [(0, 1), (9, 3), (1, 2)] {
+            map.blocks[block].valid -= garbage;
+        }
+        assert_eq!(map.victim(), Some(9));
+        map.blocks[0].valid -= 3;
+        (0..3).for_each(|_| map.counted(0, false));
+        assert_eq!((map.victim(), map.victim()), (Some(0), Some(1)));
+        assert_eq!(map.victim(), None, "the last has no garbage");
+        assert!(map.take_closed(8) && !map.take_closed(8));
+    }
+
+    #[test]
+    fn a_block_in_which_a_program_failed_takes_no_more() {
+        let mut map = page_map();
+        place(&mut map, Frontier::Host);
+        map.blocks[0].failing = true;
+        place(&mut map, Frontier::Host);
+        assert_eq!(place(&mut map, Frontier::Host), (1, 0));
+        assert_eq!(map.victim(), Some(0));
+    }
+}

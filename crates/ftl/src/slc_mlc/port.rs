@@ -1,0 +1,119 @@
+//! Chang's FTL behind the port.
+
+use base::engine::Handle;
+use base::units::{Lpn, Span, Time};
+use flash::backend::{List, Observer};
+use flash::nand::{Media, Sector};
+
+use super::{ChangConfig, ChangFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+
+impl Ftl for ChangFtl {
+    type Config = ChangConfig;
+
+    fn mount<S: Sector>(config: &ChangConfig, from: &Mount<'_, S>) -> Self {
+        Self::mount(config, from)
+    }
+
+    fn scan_time<S: Sector>(config: &ChangConfig, media: &Media<S>, second: Option<&Media<S>>) -> Span {
+        Self::scan_time(config, media, second)
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.free_blocks()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.version
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.next_version()
+    }
+
+    #[inline]
+    fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: Unit) {
+        self.write(unit);
+    }
+
+    #[inline]
+    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.end_write(flash, owners);
+    }
+
+    fn discard(&mut self, _: Time, owner: Owner, lpn: Lpn) -> bool {
+        self.discard(owner, lpn)
+    }
+
+    #[inline]
+    fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        self.finished(flash, owners, list);
+    }
+
+    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
+        self.check(media, second);
+    }
+
+    fn batch(&self, _: u32) -> u32 {
+        self.batch()
+    }
+
+    fn discards_in_turn(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn is_due(&self, _: bool) -> bool {
+        self.is_due()
+    }
+
+    fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.begin_due(flash, owners);
+    }
+
+    fn finished_second<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        self.finished_second(flash, owners, list);
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        Counters { hybrid: Some(Box::new(self.counters())), ..Counters::default() }
+    }
+
+    fn reset_counters(&mut self) {
+        self.reset_counters();
+    }
+}

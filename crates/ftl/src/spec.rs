@@ -1,0 +1,136 @@
+//! The table `[ftl]` of a description.
+
+use base::fault::Faults;
+use base::units::{Bytes, Ratio};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::family::Idle;
+use crate::hydra::HydraSpec;
+use crate::kind::FtlKind;
+use crate::log_block::LogSpec;
+use crate::map_unit::MapSpec;
+use crate::page::{GcSpec, PlacementSpec, VictimSpec};
+use crate::slc_mlc::ChangSpec;
+use crate::toolkit::WearSpec;
+
+/// The flash translation layer.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct FtlSpec {
+    /// Its family.
+    pub kind: FtlKind,
+    /// What one entry of the map leads to: a page or an even part of one. A page if missing, but no more
+    /// than 32KiB.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_unit: Option<Bytes>,
+    /// Share of the flash that the host does not see.
+    pub over_provisioning: Ratio,
+    /// What the host sees; instead of `over-provisioning`, which then counts for nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// Who knows where every mapping unit is.
+    pub map: MapSpec,
+    /// Translation pages that the block manager puts together into one program (Woo and Min, FMMU, Sec. 4.1), from 1 to
+    /// as many as it has mapping units; the rest of it is padded. They go to the plane groups in turn, and a program waits
+    /// to be filled as long as another one of translation pages is under way. If missing, a page goes to a plane group of
+    /// its own at once, and only pages that are stored there at the same moment share a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub map_gather: Option<u32>,
+    /// How writes are spread.
+    pub placement: PlacementSpec,
+    /// Garbage collection.
+    pub gc: GcSpec,
+    /// Wear levelling.
+    pub wear: WearSpec,
+    /// The block-mapped FTL of Hydra, if `kind` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hydra: Option<HydraSpec>,
+    /// The FTL of a hybrid SLC/MLC disk, if `kind` names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chang: Option<ChangSpec>,
+    /// Log blocks, where the family has them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub log: LogSpec,
+}
+
+impl Default for FtlSpec {
+    fn default() -> Self {
+        Self {
+            kind: FtlKind::Page,
+            map_unit: None,
+            over_provisioning: Ratio::new(0.07),
+            capacity: None,
+            map: MapSpec::default(),
+            map_gather: None,
+            placement: PlacementSpec::default(),
+            gc: GcSpec::default(),
+            wear: WearSpec::default(),
+            hydra: None,
+            chang: None,
+            log: LogSpec::default(),
+        }
+    }
+}
+
+/// Superblocks that d-choices looks at: each of them is drawn for every victim.
+const D_MAX: u32 = 4096;
+
+/// Copies of a pool under way at once.
+const PARALLEL_MAX: u32 = 1 << 16;
+
+impl FtlSpec {
+    /// Numbers that are wrong whatever the array is.
+    pub fn check(&self, faults: &mut Faults) {
+        let (gc, wear) = (&self.gc, &self.wear);
+        if gc.parallel > PARALLEL_MAX {
+            faults.within("ftl.gc.parallel", gc.parallel, 1..=PARALLEL_MAX);
+        }
+        match gc.victim {
+            VictimSpec::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=D_MAX),
+            VictimSpec::WindowedGreedy { window: 0 } => {
+                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
+            }
+            _ => {}
+        }
+        faults.positive("ftl.gc.parallel", gc.parallel);
+        faults.positive("ftl.gc.start", gc.start);
+        faults.positive("ftl.wear.check-every", wear.check_every);
+        if wear.threshold == Some(0) {
+            faults.add(
+                "ftl.wear.threshold",
+                "is zero: data would be moved for ever",
+                "use at least 1, or leave it out",
+            );
+        }
+        if gc.stop <= gc.start {
+            let message = format!("{} free superblocks, where ftl.gc.start is {}", gc.stop, gc.start);
+            faults.add("ftl.gc.stop", message, format!("use at least {}", gc.start.saturating_add(1)));
+        }
+    }
+
+    /// Numbers that are too large for pools of so many superblocks.
+    pub fn check_pools(&self, blocks: u32, faults: &mut Faults) {
+        // A pool always has one superblock that is not free: the one that is written.
+        let most = blocks.saturating_sub(1).max(1);
+        for (path, value) in [("ftl.gc.start", self.gc.start), ("ftl.gc.stop", self.gc.stop)] {
+            if value > most && self.gc != GcSpec::default() {
+                let message = format!("is {value}, and a pool has {blocks} superblocks");
+                faults.add(path, message, format!("use 1 to {most}"));
+            }
+        }
+    }
+
+    /// Keys that have no effect beside the others, whatever the family is.
+    #[must_use]
+    pub fn idle(&self) -> Vec<Idle> {
+        let wear = &self.wear;
+        let is_set = wear.check_every != WearSpec::default().check_every && wear.threshold.is_none();
+        let idle = Idle::new("ftl.wear.check-every", is_set, "nothing is looked at without ftl.wear.threshold");
+        vec![idle.remedy("leave it out, or give the threshold")]
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,118 @@
+//! The least of many counts that only fall.
+//!
+//! Valid counts of closed superblocks only fall, so the minimum of a chunk is kept up to date with one comparison, and a
+//! look for the least goes through the chunks of its pool and then into one of them.
+
+const CHUNK: u32 = 64;
+/// Not a candidate.
+const ABSENT: u32 = u32::MAX;
+
+/// The valid counts of all closed superblocks, with the least of each chunk.
+#[derive(Clone, Debug)]
+pub(crate) struct Minima {
+    counts: Vec<u32>,
+    /// Chunks do not cross pools.
+    least: Vec<u32>,
+    blocks: u32,
+    chunks: u32,
+}
+
+impl Minima {
+    pub(crate) fn new(pools: u32, blocks: u32) -> Self {
+        let chunks = blocks.div_ceil(CHUNK);
+        Self {
+            counts: vec![ABSENT; (pools * blocks) as usize],
+            least: vec![ABSENT; (pools * chunks) as usize],
+            blocks,
+            chunks,
+        }
+    }
+
+    /// Bytes of the counts of so many pools.
+    pub(crate) const fn memory(pools: u64, blocks: u64) -> u64 {
+        (pools * blocks + pools * blocks.div_ceil(CHUNK as u64)) * size_of::<u32>() as u64
+    }
+
+    #[inline]
+    fn chunk(&self, superblock: u32) -> usize {
+        (superblock / self.blocks * self.chunks + superblock % self.blocks / CHUNK) as usize
+    }
+
+    pub(crate) fn valid(&self, superblock: u32) -> Option<u32> {
+        Some(self.counts[superblock as usize]).filter(|count| *count != ABSENT)
+    }
+
+    pub(crate) fn insert(&mut self, superblock: u32, valid: u32) {
+        self.counts[superblock as usize] = valid;
+        let chunk = self.chunk(superblock);
+        self.least[chunk] = self.least[chunk].min(valid);
+    }
+
+    pub(crate) fn remove(&mut self, superblock: u32) {
+        self.counts[superblock as usize] = ABSENT;
+        let first = superblock / self.blocks * self.blocks;
+        let start = first + (superblock - first) / CHUNK * CHUNK;
+        let end = (start + CHUNK).min(first + self.blocks);
+        let chunk = self.chunk(superblock);
+        self.least[chunk] = self.counts[start as usize..end as usize].iter().copied().min().unwrap_or(ABSENT);
+    }
+
+    #[inline]
+    pub(crate) fn decrement(&mut self, superblock: u32) {
+        let count = &mut self.counts[superblock as usize];
+        *count -= 1;
+        let count = *count;
+        let chunk = self.chunk(superblock);
+        self.least[chunk] = self.least[chunk].min(count);
+    }
+
+    /// The first superblock of a pool with the least count.
+    pub(crate) fn least(&self, first: u32, blocks: u32) -> Option<(u32, u32)> {
+        let chunks = (first / self.blocks * self.chunks) as usize..;
+        let chunks = &self.least[chunks][..self.chunks as usize];
+        let (chunk, least) = chunks.iter().enumerate().min_by_key(|(_, least)| **least)?;
+        if *least == ABSENT {
+            return None;
+        }
+        let start = first + chunk as u32 * CHUNK;
+        let end = (start + CHUNK).min(first + blocks);
+        (start..end).find(|sb| self.counts[*sb as usize] == *least).map(|sb| (sb, *least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_minimum_is_the_minimum(steps in prop::collection::vec((0u32..300, 0u32..3, 1u32..50), 1..400)) {
+            let (pools, blocks) = (2, 150);
+            let mut minima = Minima::new(pools, blocks);
+            let mut model = std::collections::BTreeMap::new();
+            for (sb, action, valid) in steps {
+                match (action, model.get(&sb).copied()) {
+                    (0, None) => {
+                        minima.insert(sb, valid);
+                        model.insert(sb, valid);
+                    }
+                    (1, Some(_)) => {
+                        minima.remove(sb);
+                        model.remove(&sb);
+                    }
+                    (2, Some(count)) if count > 0 => {
+                        minima.decrement(sb);
+                        model.insert(sb, count - 1);
+                    }
+                    _ => {}
+                }
+                for pool in 0..pools {
+                    let range = pool * blocks..(pool + 1) * blocks;
+                    let expected = model.range(range).map(|(sb, count)| (*count, *sb)).min();
+                    prop_assert_eq!(minima.least(pool * blocks, blocks), expected.map(|(count, sb)| (sb, count)));
+                }
+            }
+        }
+    }
+}

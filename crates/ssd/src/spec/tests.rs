@@ -1,0 +1,4 @@
+//! Families in whole descriptions.
+
+mod chang;
+mod hydra;

@@ -1,0 +1,77 @@
+//! What devices with Chang's FTL come to, and which are refused.
+
+use super::super::Spec;
+
+fn faults(kind: &str, flash: &str, chang: &str, slc: &str) -> Vec<String> {
+    let text = format!(
+        "name = \"h\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 32\npages = 16\nplanes = 1\n\
+         {flash}\n[ftl]\nkind = \"{kind}\"\nover-provisioning = \"40%\"\n{chang}\n{slc}\n"
+    );
+    let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new());
+    faults.into_iter().map(|f| format!("{}: {}; {}", f.path, f.message, f.remedy)).collect()
+}
+
+const SLC: &str = "[slc]\npart = \"K9WAG08U1A\"\nsize = \"2MiB\"";
+
+#[test]
+fn a_hybrid_disk_is_sound_with_slc_flash_and_without() {
+    for slc in ["", SLC, "[slc]\npart = \"K9WAG08U1A\"\nblocks = 4\npages = 8\nlane-rate = \"1GB/s\""] {
+        assert_eq!(faults("chang", "", "", slc), [""; 0], "{slc}");
+    }
+}
+
+#[test]
+fn the_faults_of_the_small_flash_are_found() {
+    for (slc, wanted) in [
+        ("size = \"2MiB\"", "slc.part: no NAND part is named"),
+        ("part = \"none\"\nsize = \"2MiB\"", "slc.part: no part is called `none`; use one of "),
+        ("part = \"K9WAG08U1A\"", "slc.size: the size of the SLC flash is missing; give it"),
+        ("part = \"K9WAG08U1A\"\nsize = \"100KiB\"", "slc.size: 100KiB is not a whole number of blocks of 128KiB"),
+        ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: stands beside slc.blocks; keep one"),
+        ("part = \"K9WAG08U1A\"\nblocks = 1", "slc.size: the log has a head and a tail; give it two"),
+    ] {
+        let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
+        assert!(found.len() == 1 && found[0].starts_with(wanted), "{slc}: {found:?}");
+    }
+}
+
+#[test]
+fn what_it_does_not_go_together_with_is_found() {
+    for (kind, flash, chang, slc, wanted) in [
+        ("page", "", "", SLC, "slc: this FTL does nothing with it; leave it out, or say ftl.kind"),
+        ("page", "", "chang = {}", "", "ftl.chang: this FTL does nothing with it; leave it out"),
+        ("chang", "units = { shared = 2 }", "", "", "flash.units: this FTL hands in one list after another"),
+        ("chang", "order = { hold = true }", "", "", "flash: under this FTL nothing waits for a unit"),
+        ("chang", "", "chang = { probes = 0 }", SLC, "ftl.chang.probes: is zero; there must be at least one"),
+        ("chang", "", "chang = { mapping-cache = 0 }", "", "ftl.chang.mapping-cache: is zero"),
+        ("chang", "", "chang = { recluster-every = 0 }", SLC, "ftl.chang.recluster-every: is zero"),
+        ("chang", "", "chang = { throttle-step = 0 }", SLC, "ftl.chang.throttle-step: is zero"),
+        ("chang", "", "chang = { throttle-every = 0 }", SLC, "ftl.chang.throttle-every: is zero"),
+        (
+            "chang",
+            "",
+            "chang = { mapping = \"pages\", density = { extra = \"64KiB\" } }",
+            "",
+            "ftl.chang.density: logical blocks are in SLC mode, and pages",
+        ),
+        ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not two"),
+        ("chang", "", "chang.density = { extra = \"32KiB\" }", "", "ftl.chang.density.extra: 32KiB is not two"),
+        ("chang", "", "chang.density = { extra = \"64KiB\", read = \"0us\" }", "", "ftl.chang.density.read: the array"),
+        ("chang", "", "chang.density = { extra = \"64KiB\", program = \"0us\" }", "", "ftl.chang.density.program: the"),
+        ("chang", "", "chang.density = { extra = \"64KiB\", rank-every = 0 }", "", "ftl.chang.density.rank-every: is"),
+        ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: stands beside slc"),
+        ("chang", "", "chang = { hash-entries = 3 }", SLC, "ftl.chang.hash-entries: 3 entries; use 4 to"),
+        ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
+        ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
+        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL has its tables in RAM"),
+    ] {
+        let found = faults(kind, flash, chang, slc);
+        assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {found:?}");
+    }
+    let text = "name = \"h\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 8, planes = 1 }\n\
+                [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
+    let spec: Spec = toml::from_str(text).expect("a description");
+    let fault = spec.resolve().expect_err("too little is spare").remove(0);
+    assert!(fault.message.contains("of which 4 are kept to write and to copy to"), "{fault:?}");
+}
