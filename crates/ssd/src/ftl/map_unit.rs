@@ -8,9 +8,9 @@
 
 mod any;
 mod arbiter;
+mod backing;
 mod cache;
 mod cdftl;
-pub(crate) mod choice;
 mod costs;
 mod counters;
 mod dftl;
@@ -30,12 +30,11 @@ mod write_buffers;
 use base::units::{Lpn, Psn, Time};
 
 pub use any::AnyMapUnit;
-pub use choice::MapSpec;
 pub use costs::{CostSpec, Costs};
 pub use counters::{Counters, Parts};
 pub use layout::Layout;
 pub(crate) use memory::memory;
-pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
+pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
 pub use table::Table;
 
 /// Who asks. Each has a queue of its own; a map unit may prefer one to the other.
@@ -147,6 +146,14 @@ pub trait MapUnit {
     /// The power goes in order: everything that is dirty is to be stored, and no question is under way. A map unit
     /// that has nothing dirty, or leaves it to recovery, does nothing.
     fn flush(&mut self, _now: Time) {}
+
+    /// The collector works on a victim with `valid` units of `of`. One that serves host and collector in turns gives the
+    /// collector so many that it keeps up: `valid / of` of them (Woo and Min, Sec. 4.6, say that the weights follow this
+    /// count; the formula is ours).
+    fn set_collector_weight(&mut self, _valid: u32, _of: u32) {}
+
+    /// What was counted since it was built, which is when the power came, busy times cut off at `now`.
+    fn counters(&self, now: Time) -> Counters;
 }
 
 /// The entry of a unit that is nowhere.

@@ -48,23 +48,12 @@ impl Table {
         layout::decode(self.entries[lpn.index()])
     }
 
-    /// When the question under way is answered.
-    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
-        std::iter::once(self.until)
-    }
-
     /// Takes its time for the first question that waits.
     fn begin(&mut self, now: Time) {
         self.until = (!self.waiting.is_empty()).then(|| now + self.service);
         if self.until.is_some() {
             self.counters.work(0, self.service, false);
         }
-    }
-
-    /// What was counted.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.counters.clone()
     }
 }
 
@@ -104,5 +93,10 @@ impl MapUnit for Table {
     fn image(&self, tvpn: u32) -> &[u32] {
         let page = self.layout.page as usize;
         &self.entries[tvpn as usize * page..][..page]
+    }
+    fn counters(&self, now: Time) -> Counters {
+        let mut counters = self.counters.clone();
+        counters.cut_off(now, std::iter::once(self.until));
+        counters
     }
 }

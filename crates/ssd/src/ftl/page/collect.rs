@@ -13,6 +13,7 @@ use super::blocks::State;
 use super::mapping::Mapping;
 use super::pool::Victim;
 use super::{Kind, PageFtl};
+use crate::ftl::map_unit::MapUnit;
 use crate::ftl::{Flash, Owners};
 use crate::sabotage::Sabotage;
 

@@ -16,8 +16,7 @@ use super::blocks::State;
 use super::map::Map;
 use super::mapping::Mapping;
 use crate::Resolved;
-use crate::ftl::map_unit::NOWHERE;
-use crate::ftl::map_unit::choice::{AnyUnit, Start};
+use crate::ftl::map_unit::{AnyMapUnit, NOWHERE};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -122,8 +121,8 @@ impl PageFtl {
     /// The map of the device: what was found, or a map unit and what it needs to answer the same.
     fn start_map<S: Sector>(&self, resolved: &Resolved, media: &Media<S>, found: Map) -> Mapping {
         let pages = resolved.map_pages;
-        let start = Start { found: found.entries(0..self.units as usize), entries: pages.entries };
-        let Some(unit) = AnyUnit::new(&resolved.ftl.map, &start) else { return Mapping::Ram(found) };
+        let unit = AnyMapUnit::start(&resolved.ftl.map, found.entries(0..self.units as usize), pages.entries);
+        let Some(unit) = unit else { return Mapping::Ram(found) };
         let mut directory = Map::new(pages.count);
         let mut recovered = Map::new(pages.count * pages.entries);
         for lpn in (0..found.len()).map(Lpn::new) {

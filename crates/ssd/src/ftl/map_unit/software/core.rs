@@ -10,10 +10,10 @@ use std::collections::VecDeque;
 use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
+use super::super::backing::{Backing, Plan, Step};
 use super::super::cache::Cache;
 use super::super::layout::Layout;
 use super::super::{Answer, Ask, Asker, Costs, Counters, Job, NOWHERE, Output, Parts, Ticket};
-use super::{Backing, Plan, Step};
 
 /// Something that a core has begun.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base::engine::Rng;
 use base::units::{Lpn, Psn, Span, Time};
 
-use super::super::{Answer, AnyMapUnit, Ask, Asker, Job, MapUnit, NOWHERE, Output, Ticket};
+use super::super::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, Ticket};
 
 /// What ends in flash.
 enum Done {
@@ -46,6 +46,11 @@ impl Rig {
             answered: Vec::new(),
             issued: Vec::new(),
         }
+    }
+
+    /// What was counted, steps under way as a whole.
+    pub(super) fn counters(&self) -> Counters {
+        self.unit.counters(Time::MAX)
     }
 
     /// Writes translation pages as if they had always been there.
@@ -157,7 +162,7 @@ impl Rig {
     }
 
     pub(super) fn begin_flush(&mut self) {
-        self.unit.flush_all(self.now);
+        self.unit.flush(self.now);
         self.advance();
     }
 
