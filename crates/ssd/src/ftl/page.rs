@@ -42,7 +42,7 @@ use crate::spec::{GcSpec, WearSpec};
 use blocks::Blocks;
 use gather::Gather;
 use mapping::Mapping;
-use pool::Pool;
+use pool::{ByContent, Holds, Pool};
 
 pub(crate) use translation::MapPages;
 
@@ -85,7 +85,7 @@ pub(crate) struct PageFtl {
     groups: u32,
     placer: Placer,
     /// The closed superblocks of the pools of data, and those of the pools of translation pages.
-    victims: [Victims; 2],
+    victims: ByContent<Victims>,
     rng: Rng,
     /// The version of the latest write.
     version: u32,
@@ -150,7 +150,10 @@ impl PageFtl {
             pools,
             groups,
             placer: Placer::new(&resolved.ftl.placement, &geometry, sets),
-            victims: [0, groups].map(|first| Victims::new(resolved.ftl.gc.victim, &geometry, first)),
+            victims: ByContent {
+                data: Victims::new(resolved.ftl.gc.victim, &geometry, 0),
+                pages: Victims::new(resolved.ftl.gc.victim, &geometry, groups),
+            },
             rng: Rng::stream(seed ^ resolved.planted.whim(), "ftl.gc"),
             version: 0,
             planted: resolved.planted,
@@ -204,21 +207,24 @@ impl PageFtl {
         if self.blocks.is_map(superblock) { self.groups + group } else { group }
     }
 
-    /// What a unit is: 0 for data, 1 for a translation page.
+    /// What a unit is.
     #[inline]
-    const fn kind_of(&self, lpn: Lpn) -> usize {
-        (lpn.get() >= self.units) as usize
+    const fn kind_of(&self, lpn: Lpn) -> Holds {
+        if lpn.get() < self.units { Holds::Data } else { Holds::Pages }
     }
 
     /// What the units of a pool are.
     #[inline]
-    const fn kind_in(&self, pool: u32) -> usize {
-        (pool >= self.groups) as usize
+    const fn kind_in(&self, pool: u32) -> Holds {
+        if pool < self.groups { Holds::Data } else { Holds::Pages }
     }
 
     /// The pools for data, or for translation pages.
-    fn pools_for(&self, kind: usize) -> std::ops::Range<u32> {
-        if kind == 0 { 0..self.groups } else { self.groups..self.pools.len() as u32 }
+    fn pools_for(&self, kind: Holds) -> std::ops::Range<u32> {
+        match kind {
+            Holds::Data => 0..self.groups,
+            Holds::Pages => self.groups..self.pools.len() as u32,
+        }
     }
 
     /// Free superblocks.
