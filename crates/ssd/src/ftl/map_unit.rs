@@ -15,6 +15,7 @@ mod costs;
 mod counters;
 mod dftl;
 mod dtl;
+mod entry;
 mod fmmu;
 mod layout;
 mod memory;
@@ -32,6 +33,7 @@ use base::units::{Lpn, Psn, Time};
 pub use any::AnyMapUnit;
 pub use costs::{CostSpec, Costs};
 pub use counters::{Counters, Parts};
+pub use entry::{decode, encode};
 pub use layout::Layout;
 pub(crate) use memory::memory;
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
@@ -123,7 +125,7 @@ pub struct Output {
 /// There is at most one job for each translation page at a time, and whoever drives it may answer a load of a page that
 /// was never written at once. A load reads the version of the page that was programmed last when the load was issued.
 ///
-/// In an image (the content of a translation page) an entry is the number of a [`Psn`], or [`NOWHERE`].
+/// An image is the content of a translation page: a word for each unit, which [`decode`] reads and [`encode`] makes.
 pub trait MapUnit {
     /// Takes a question. The answer comes from [`MapUnit::advance`], at the same time or later.
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask);
@@ -155,6 +157,3 @@ pub trait MapUnit {
     /// What was counted since it was built, which is when the power came, busy times cut off at `now`.
     fn counters(&self, now: Time) -> Counters;
 }
-
-/// The entry of a unit that is nowhere.
-pub const NOWHERE: u32 = u32::MAX;

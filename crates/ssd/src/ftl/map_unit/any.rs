@@ -7,10 +7,10 @@ use super::backing::Plan;
 use super::cdftl::SecondLevel;
 use super::costs::Costs;
 use super::dftl::Direct;
+use super::entry::{ENTRY, decode};
 use super::fmmu::{Fmmu, Sizes};
-use super::layout::{self, Layout};
+use super::layout::Layout;
 use super::software::Software;
-use super::spec::ENTRY;
 use super::uncached::Uncached;
 use super::{Ask, Asker, Counters, FmmuSpec, MapSpec, MapUnit, Output, Table, Ticket};
 
@@ -102,7 +102,7 @@ impl AnyMapUnit {
         let mut unit = Self::new(spec, found.len() as u32, page)?;
         if let Some(table) = unit.table() {
             for (lpn, found) in (0..).map(Lpn::new).zip(found) {
-                table.enter(lpn, layout::decode(*found));
+                table.enter(lpn, decode(*found));
             }
         }
         Some(unit)

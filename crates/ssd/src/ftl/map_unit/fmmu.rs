@@ -13,7 +13,8 @@ use self::cmt::Cmt;
 use self::ctp::Ctp;
 pub(super) use self::sizes::Sizes;
 use super::costs::Costs;
-use super::layout::{self, Layout};
+use super::entry::decode;
+use super::layout::Layout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
 /// The map unit in hardware.
@@ -56,7 +57,7 @@ impl Fmmu {
         let cached = self.cmt.cached(block).map(|entries| entries[inside]);
         let second = || self.ctp.peek(tvpn, at + inside);
         let entry = cached.or_else(second).or_else(|| images(tvpn).map(|page| page[at + inside]));
-        entry.and_then(layout::decode)
+        entry.and_then(decode)
     }
 
     /// Of a block of the CMT: whether it waits for data, whether it is dirty, its registers.

@@ -10,7 +10,8 @@ use base::units::{Lpn, Psn, Time};
 
 use self::core::Core;
 use super::backing::{Backing, Plan};
-use super::layout::{self, Layout};
+use super::entry::decode;
+use super::layout::Layout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
 /// A map unit on several cores.
@@ -42,7 +43,7 @@ impl<B: Backing> Software<B> {
             Some(entries) => Some(entries[inside]),
             None => core.backing().page(tvpn).or_else(|| images(tvpn)).map(|page| page[at + inside]),
         };
-        entry.and_then(layout::decode)
+        entry.and_then(decode)
     }
 }
 

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SPAN;
 use super::costs::CostSpec;
-
-/// Bytes of a map entry.
-pub(super) const ENTRY: u64 = 4;
+use super::entry::ENTRY;
 
 /// Ways of a set: each of them is looked at for every question.
 const MOST_WAYS: u32 = 1 << 16;

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use base::units::{Lpn, Psn, Span, Time};
 
+use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 
@@ -26,7 +27,7 @@ impl Table {
     pub fn new(layout: Layout, service: Span) -> Self {
         Self {
             layout,
-            entries: vec![super::NOWHERE; (layout.pages() * layout.page) as usize],
+            entries: vec![encode(None); (layout.pages() * layout.page) as usize],
             service,
             waiting: VecDeque::new(),
             until: None,
@@ -45,7 +46,7 @@ impl Table {
     /// Where a unit is, at no cost.
     #[must_use]
     pub fn peek(&self, lpn: Lpn) -> Option<Psn> {
-        layout::decode(self.entries[lpn.index()])
+        decode(self.entries[lpn.index()])
     }
 
     /// Takes its time for the first question that waits.

@@ -9,8 +9,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use base::units::{Lpn, Psn, Span, Time};
 
+use super::entry::{decode, encode};
 use super::layout::{self, Layout};
-use super::{Answer, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, Parts, Ticket};
+use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
 /// What a translation page waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Uncached {
         let page = &self.pages[tvpn as usize];
         let stored = matches!(page.phase, Phase::Storing(..));
         let image = if stored { Some(&page.image[..]) } else { images(tvpn) };
-        image.and_then(|image| layout::decode(image[at]))
+        image.and_then(|image| decode(image[at]))
     }
 
     /// The translation page that all units of a question are in, and where the first stands in it.
@@ -119,7 +120,7 @@ impl MapUnit for Uncached {
         page.image.clear();
         match image {
             Some(image) => page.image.extend_from_slice(image),
-            None => page.image.resize(self.layout.page as usize, NOWHERE),
+            None => page.image.resize(self.layout.page as usize, encode(None)),
         }
         page.phase = Phase::Working(ticket, ask);
         self.loading -= 1;
@@ -231,7 +232,7 @@ mod tests {
         unit.advance(now, &mut out);
         assert_eq!(
             (std::mem::take(&mut out.jobs), unit.image(2)),
-            (vec![Job::Store(2)], &[NOWHERE, 5, NOWHERE, NOWHERE][..])
+            (vec![Job::Store(2)], &[None, Some(Psn::new(5)), None, None].map(encode)[..])
         );
         assert!(out.answers.is_empty(), "a change is answered when it is stored");
         let image = unit.image(2).to_vec();

@@ -16,7 +16,7 @@ use super::blocks::State;
 use super::map::Map;
 use super::mapping::Mapping;
 use crate::Resolved;
-use crate::ftl::map_unit::{AnyMapUnit, NOWHERE};
+use crate::ftl::map_unit::{AnyMapUnit, decode};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -144,7 +144,9 @@ impl PageFtl {
             let current = match image {
                 Some(image) => image == truth,
                 // A version without an image is a stranger's.
-                None => asking.pages[page as usize].durable.is_none() && truth.iter().all(|entry| *entry == NOWHERE),
+                None => {
+                    asking.pages[page as usize].durable.is_none() && truth.iter().all(|entry| decode(*entry).is_none())
+                }
             };
             if !current && !self.planted.is(Sabotage::StaleTrusted) {
                 asking.stale.insert(page);

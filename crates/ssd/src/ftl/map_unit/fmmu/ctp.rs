@@ -10,9 +10,10 @@ use base::units::{Span, Time};
 use super::super::arbiter::Arbiter;
 use super::super::cache::{Among, Cache};
 use super::super::costs::Costs;
+use super::super::entry::encode;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::write_buffers::WriteBuffers;
-use super::super::{Counters, Job, NOWHERE, Output};
+use super::super::{Counters, Job, Output};
 use super::aside::Aside;
 use super::packet::{Kind, Request};
 use super::sizes::Sizes;
@@ -124,7 +125,7 @@ impl Ctp {
         let block = block.expect("a page that was asked for");
         match image {
             Some(image) => self.cache.data_mut(block).copy_from_slice(image),
-            None => self.cache.data_mut(block).fill(NOWHERE),
+            None => self.cache.data_mut(block).fill(encode(None)),
         }
         self.outstanding -= 1;
         self.loads.push_back(block);
