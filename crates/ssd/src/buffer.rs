@@ -354,15 +354,15 @@ impl<S: Sector> Buffer<S> {
         self.entries.remove(handle);
     }
 
-    /// Units to write back at once: so many as one program takes, or all that a superblock has.
-    pub(crate) const fn batch(&self, program: u32) -> u32 {
-        if self.size.superblocks.is_some() { u32::MAX } else { program }
+    /// Units to write back at once at most: as many as a program takes, or all that a superblock has.
+    pub(crate) fn at_once(&self, program: u32) -> Option<u32> {
+        self.size.superblocks.is_none().then_some(program)
     }
 
-    /// The set for which it is time to write back a program of `batch` units: beyond the watermark, because a flush
+    /// The set for which it is time to write back a program of so many units: beyond the watermark, because a flush
     /// or a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room. Or the
     /// superblock for which it is time.
-    pub(crate) fn is_due(&mut self, batch: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
+    pub(crate) fn is_due(&mut self, program: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
         if let (Some(of), Some(superblocks)) = (self.size.superblocks, &mut self.superblocks) {
             return superblocks.due(self.held > of.high, flush, waits && self.flushing == 0);
         }
@@ -377,7 +377,7 @@ impl<S: Sector> Buffer<S> {
         // The one with the most, so that no set is left behind.
         let sets = (0u32..).zip(&self.queues).map(|(set, queue)| (queue.dirty, std::cmp::Reverse(set)));
         let (dirty, std::cmp::Reverse(set)) = sets.max()?;
-        let filled = (self.draining || waits) && dirty >= batch;
+        let filled = (self.draining || waits) && dirty >= program;
         (filled || (waits && self.flushing == 0 && dirty > 0)).then_some(set)
     }
 

@@ -8,10 +8,9 @@ use flash::backend::{Backend, Observer, Op};
 use flash::nand::{Faults, Media, Part, Sector};
 
 use crate::buffer::{Buffer, Entry};
-use crate::clients::{Active, Before, Clients};
 use crate::ftl::Flash;
 use crate::ftl::family::Ftl;
-use crate::host::{Filter, Link, Queues};
+use crate::host::{Active, Clients, Filter, Link, Queues};
 use crate::{Completion, Counters, Drive, MergeCounters, Past, Request, Resolved, SecondCounters};
 
 /// Something that happens in a device.
@@ -73,6 +72,8 @@ pub struct Ssd<S, O = ()> {
     /// False until its scan is over; then translation pages are written.
     pub(crate) scanned: bool,
     pub(crate) powered: bool,
+    /// The power goes in order, and waits for a flush: everything goes to its place.
+    pub(crate) powering_off: bool,
     pub(crate) counts: Counts,
     /// What preconditioning has written; none if nobody wants to know.
     pub(crate) past: Option<Past>,
@@ -117,6 +118,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         });
         let ftl = Ftl::mount(resolved, &media, second.as_ref().map(|second| second.media()), seed);
         let sectors = resolved.geometry.sectors;
+        let buffer = resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()));
         let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
         if !ready {
@@ -127,17 +129,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             second,
             ftl,
             link: Link::new(resolved.host.link.clone()),
-            clients: Clients {
-                requests: base::engine::Slab::default(),
-                buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len())),
-                served: Vec::new(),
-                unmapped: 0,
-                dropped: Vec::new(),
-                drained: false,
-                buffer_failed: false,
-                sectors,
-                before: Before::default(),
-            },
+            clients: Clients::new(buffer, sectors),
             filter: Filter::new(),
             active: Vec::new(),
             unblocked: Vec::new(),
@@ -149,6 +141,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             ready,
             scanned: ready,
             powered: true,
+            powering_off: false,
             counts: Counts::default(),
             past: S::PRESENT.then(|| Past::new(sectors, Vec::new())),
             now: Time::ZERO,

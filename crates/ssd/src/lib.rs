@@ -3,29 +3,24 @@
 //! [`Drive::submit`] takes a request, [`Drive::next_event`] tells when something happens next, and
 //! [`Drive::advance`] lets it happen. Nothing here reads a clock, a file, the environment or a thread.
 //!
-//! A request's way: `host` (queue, link, order of overlapping requests), `buffer` (volatile writes),
+//! A request's way: `host` (queue, link, order of overlapping requests, completion), `buffer` (volatile writes),
 //! `ftl` (where things go), then the `flash` crate's backend (when things happen) and media.
 
 mod buffer;
-mod clients;
 mod counters;
 mod device;
-mod drive;
 mod ftl;
 mod host;
 mod memory;
 mod past;
 mod power;
 mod precondition;
-mod request;
 mod sabotage;
-mod serve;
 mod snapshot;
 mod spec;
 
 pub use counters::{Counters, MergeCounters, SecondCounters};
 pub use device::Ssd;
-pub use drive::Drive;
 pub use ftl::chang::{
     ArrayShape, ChangSpec, DensitySpec, HybridCounters, MappingSpec, PageTimes, Probing, ThresholdBy, WriteCost,
 };
@@ -33,11 +28,11 @@ pub use ftl::hybrid::{Allocation, EraseWhen, LogMerges, LogSpec, Striping};
 pub use ftl::map_unit::{self, MapSpec};
 pub use ftl::placement::{Digits, ParseDigitsError, PlacementSpec};
 pub use ftl::victim::VictimSpec;
+pub use host::{Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
 pub use past::Past;
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
-pub use request::{Completion, QueueId, Request, Status, Tag};
 pub use sabotage::Sabotage;
 pub use spec::{
     BufferPolicy, BufferSpec, Cost, Duplex, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec,

@@ -8,9 +8,9 @@ use base::units::{Bytes, Lpn, Sectors, Time};
 use flash::backend::{Observer, Op};
 use flash::nand::Sector;
 
-use crate::clients::Before;
 use crate::device::{Counts, second_seed};
 use crate::ftl::{Rest, Unit, full_mask};
+use crate::host::Before;
 use crate::{Resolved, Ssd};
 
 pub use text::ParsePreconditionError;
