@@ -8,13 +8,14 @@
 
 mod any;
 mod arbiter;
+mod backing;
 mod cache;
 mod cdftl;
-pub(crate) mod choice;
 mod costs;
 mod counters;
 mod dftl;
 mod dtl;
+mod entry;
 mod fmmu;
 mod layout;
 mod memory;
@@ -30,12 +31,12 @@ mod write_buffers;
 use base::units::{Lpn, Psn, Time};
 
 pub use any::AnyMapUnit;
-pub use choice::MapSpec;
 pub use costs::{CostSpec, Costs};
 pub use counters::{Counters, Parts};
+pub use entry::{decode, encode};
 pub use layout::Layout;
 pub(crate) use memory::memory;
-pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
+pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
 pub use table::Table;
 
 /// Who asks. Each has a queue of its own; a map unit may prefer one to the other.
@@ -124,7 +125,7 @@ pub struct Output {
 /// There is at most one job for each translation page at a time, and whoever drives it may answer a load of a page that
 /// was never written at once. A load reads the version of the page that was programmed last when the load was issued.
 ///
-/// In an image (the content of a translation page) an entry is the number of a [`Psn`], or [`NOWHERE`].
+/// An image is the content of a translation page: a word for each unit, which [`decode`] reads and [`encode`] makes.
 pub trait MapUnit {
     /// Takes a question. The answer comes from [`MapUnit::advance`], at the same time or later.
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask);
@@ -147,7 +148,12 @@ pub trait MapUnit {
     /// The power goes in order: everything that is dirty is to be stored, and no question is under way. A map unit
     /// that has nothing dirty, or leaves it to recovery, does nothing.
     fn flush(&mut self, _now: Time) {}
-}
 
-/// The entry of a unit that is nowhere.
-pub const NOWHERE: u32 = u32::MAX;
+    /// The collector works on a victim with `valid` units of `of`. One that serves host and collector in turns gives the
+    /// collector so many that it keeps up: `valid / of` of them (Woo and Min, Sec. 4.6, say that the weights follow this
+    /// count; the formula is ours).
+    fn set_collector_weight(&mut self, _valid: u32, _of: u32) {}
+
+    /// What was counted since it was built, which is when the power came, busy times cut off at `now`.
+    fn counters(&self, now: Time) -> Counters;
+}

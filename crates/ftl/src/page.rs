@@ -46,7 +46,7 @@ use blocks::Blocks;
 use gather::Gather;
 use mapping::Mapping;
 use placement::Placer;
-use pool::Pool;
+use pool::{ByContent, Holds, Pool};
 use victim::Victims;
 
 pub use config::PageConfig;
@@ -95,7 +95,7 @@ pub struct PageFtl {
     groups: u32,
     placer: Placer,
     /// The closed superblocks of the pools of data, and those of the pools of translation pages.
-    victims: [Victims; 2],
+    victims: ByContent<Victims>,
     rng: Rng,
     /// The version of the latest write.
     version: u32,
@@ -160,7 +160,10 @@ impl PageFtl {
             pools,
             groups,
             placer: Placer::new(&config.placement, &geometry, sets),
-            victims: [0, groups].map(|first| Victims::new(config.gc.victim, &geometry, first)),
+            victims: ByContent {
+                data: Victims::new(config.gc.victim, &geometry, 0),
+                pages: Victims::new(config.gc.victim, &geometry, groups),
+            },
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
             version: 0,
             planted: from.planted,
@@ -199,21 +202,24 @@ impl PageFtl {
         if self.blocks.is_map(superblock) { self.groups + group } else { group }
     }
 
-    /// What a unit is: 0 for data, 1 for a translation page.
+    /// What a unit is.
     #[inline]
-    const fn kind_of(&self, lpn: Lpn) -> usize {
-        (lpn.get() >= self.units) as usize
+    const fn kind_of(&self, lpn: Lpn) -> Holds {
+        if lpn.get() < self.units { Holds::Data } else { Holds::Pages }
     }
 
     /// What the units of a pool are.
     #[inline]
-    const fn kind_in(&self, pool: u32) -> usize {
-        (pool >= self.groups) as usize
+    const fn kind_in(&self, pool: u32) -> Holds {
+        if pool < self.groups { Holds::Data } else { Holds::Pages }
     }
 
     /// The pools for data, or for translation pages.
-    fn pools_for(&self, kind: usize) -> std::ops::Range<u32> {
-        if kind == 0 { 0..self.groups } else { self.groups..self.pools.len() as u32 }
+    fn pools_for(&self, kind: Holds) -> std::ops::Range<u32> {
+        match kind {
+            Holds::Data => 0..self.groups,
+            Holds::Pages => self.groups..self.pools.len() as u32,
+        }
     }
 
     /// The version for the next request: all its units share it.

@@ -8,12 +8,14 @@
 //! A unit is written back to the NVM set of the request that wrote it last. Each set has a queue of its own, so that
 //! what goes to flash together belongs together. Or all units of a superblock go together ([`superblocks`]).
 
+mod entry;
 mod flush;
 mod memory;
+mod multiply;
 mod superblocks;
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::hash::BuildHasherDefault;
 
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
@@ -22,78 +24,11 @@ use flash::nand::Sector;
 use crate::spec::ResolvedBuffer;
 use ftl::full_mask;
 
-use flush::Batch;
+use entry::{Arrived, Rewritten};
+pub(crate) use entry::{Entry, Taken};
 pub(crate) use memory::memory;
+use multiply::Multiply;
 use superblocks::Superblocks;
-
-/// Multiplies; the keys are small numbers that nobody chooses to do harm.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Multiply(u64);
-
-impl Hasher for Multiply {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u32(u32::from(*byte)));
-    }
-
-    fn write_u32(&mut self, n: u32) {
-        self.0 = (self.0 ^ u64::from(n)).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(26);
-    }
-}
-
-/// A unit in the buffer.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) lpn: Lpn,
-    /// The NVM set that it goes to, and that its newer data goes to if it was written again.
-    pub(crate) set: u32,
-    again_set: u32,
-    /// How often it has gone from one set to another: what its old queue still says of it is stale.
-    moves: u32,
-    /// Sectors that the buffer holds.
-    pub(crate) mask: u64,
-    flushing: bool,
-    /// Written again while it was on its way.
-    again: bool,
-    /// Discarded while it was on its way.
-    dropped: bool,
-    epoch: u64,
-    /// Epoch of the newer data of an entry that was written again.
-    again_epoch: u64,
-    /// A log has it, see [`flush`]: no flush waits for it; and so for the newer data.
-    logged: bool,
-    again_logged: bool,
-    /// What the log wrote it with last.
-    batch: u64,
-    /// The version with which it is on its way.
-    version: u32,
-}
-
-impl Entry {
-    /// True if it has not been freed.
-    const fn is_present(&self) -> bool {
-        self.epoch != u64::MAX
-    }
-
-    /// True if what the queue of a set says of it holds.
-    const fn is_queued(&self, set: u32, epoch: u64, moves: u32) -> bool {
-        self.set == set && self.epoch == epoch && self.moves == moves && !self.flushing
-    }
-}
-
-/// What taking a unit came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
-    /// It has a place of its own.
-    New,
-    /// Older data of it in the buffer need not be written any more.
-    Absorbed,
-    /// There is no place.
-    Full,
-}
 
 /// What the buffer knows of a unit that is read.
 #[derive(Clone, Copy, Debug)]
@@ -111,6 +46,14 @@ struct Queue {
     /// skipped.
     entries: VecDeque<(Handle<Entry>, u64, u32)>,
     dirty: u32,
+}
+
+/// What is being written to the log.
+#[derive(Clone, Copy, Debug)]
+struct Batch {
+    number: u64,
+    /// Flushes of this epoch and later ones wait for it: the oldest that has not come to its end.
+    epoch: u64,
 }
 
 /// The buffer.
@@ -213,28 +156,19 @@ impl<S: Sector> Buffer<S> {
 
     fn insert(&mut self, lpn: Lpn, set: u32) -> Handle<Entry> {
         let epoch = self.epoch;
-        let entry = Entry {
-            lpn,
-            set,
-            again_set: set,
-            moves: 0,
-            mask: 0,
-            flushing: false,
-            again: false,
-            dropped: false,
-            epoch,
-            again_epoch: epoch,
-            logged: false,
-            again_logged: false,
-            batch: 0,
-            version: 0,
-        };
+        let handle = self.insert_entry(Entry::new(lpn, set, epoch));
+        *self.count(epoch) += 1;
+        handle
+    }
+
+    /// Gives a dirty entry a place.
+    fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
+        let lpn = entry.lpn;
         let handle = self.entries.insert(entry);
         if S::PRESENT && self.data.len() < self.entries.places() * self.sectors {
             self.data.resize(self.entries.places() * self.sectors, S::default());
         }
         self.index.insert(lpn.get(), handle);
-        *self.count(epoch) += 1;
         self.enqueue(handle);
         handle
     }
@@ -242,7 +176,8 @@ impl<S: Sector> Buffer<S> {
     /// Puts a dirty entry into the queue of its set, behind everything of its epoch: a flush since then may have let
     /// newer entries in.
     fn enqueue(&mut self, handle: Handle<Entry>) {
-        let Entry { lpn, epoch, set, moves, .. } = self.entries[handle];
+        let Entry { lpn, set, moves, .. } = self.entries[handle];
+        let epoch = self.entries[handle].epoch();
         if let Some(superblocks) = &mut self.superblocks {
             superblocks.add(lpn.get(), handle, epoch);
             self.dirty += 1;
@@ -279,59 +214,35 @@ impl<S: Sector> Buffer<S> {
 
     fn take_again(&mut self, handle: Handle<Entry>, set: u32) -> Taken {
         let now = self.epoch;
-        if self.entries[handle].dropped {
+        let Rewritten { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
+        if zeroed {
             // What was discarded reads as zeros around the new sectors.
             self.data_mut(handle).fill(S::default());
             self.entries[handle].mask = u64::MAX;
-            self.entries[handle].dropped = false;
         }
-        let entry = &mut self.entries[handle];
-        entry.again_set = set;
-        if !entry.flushing {
-            if std::mem::take(&mut entry.logged) {
-                entry.epoch = now;
-                *self.count(now) += 1;
-            }
-            let entry = &self.entries[handle];
-            if entry.set != set && self.superblocks.is_none() {
-                self.requeue(handle, set);
-            }
-            return Taken::Absorbed;
+        if counts {
+            *self.count(now) += 1;
         }
-        if entry.again {
-            if std::mem::take(&mut entry.again_logged) {
-                entry.again_epoch = now;
-                *self.count(now) += 1;
-            }
-            return Taken::Absorbed;
+        let entry = &self.entries[handle];
+        if entry.is_dirty() && entry.set != set && self.superblocks.is_none() {
+            self.requeue(handle, set);
         }
-        entry.again = true;
-        entry.again_epoch = now;
-        *self.count(now) += 1;
-        Taken::New
+        taken
     }
 
     /// What the buffer has of a unit.
     pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
         let entry = *self.index.get(&lpn.get())?;
-        let Entry { mask, dropped, .. } = self.entries[entry];
-        Some(Found { entry, mask: if dropped { u64::MAX } else { mask }, zeros: dropped })
+        let (mask, zeros) = (self.entries[entry].mask, self.entries[entry].is_discarded());
+        Some(Found { entry, mask: if zeros { u64::MAX } else { mask }, zeros })
     }
 
     /// Forgets a unit.
     pub(crate) fn discard(&mut self, lpn: Lpn) {
         let Some(handle) = self.index.get(&lpn.get()).copied() else { return };
         let entry = &mut self.entries[handle];
-        if entry.flushing {
-            entry.dropped = true;
-            if std::mem::take(&mut entry.again) {
-                let epoch = entry.again_epoch;
-                if !std::mem::take(&mut entry.again_logged) {
-                    self.written(epoch);
-                }
-            }
-        } else {
-            let Entry { epoch, set, logged, .. } = *entry;
+        let awaited = if entry.is_dirty() {
+            let (awaited, set) = (entry.awaited(), entry.set);
             match &mut self.superblocks {
                 Some(superblocks) => {
                     superblocks.remove(lpn.get(), handle);
@@ -340,29 +251,32 @@ impl<S: Sector> Buffer<S> {
                 None => self.dequeue(set),
             }
             self.free(handle);
-            if !logged {
-                self.written(epoch);
-            }
+            awaited
+        } else {
+            entry.discard()
+        };
+        if let Some(epoch) = awaited {
+            self.written(epoch);
         }
     }
 
     fn free(&mut self, handle: Handle<Entry>) {
         self.index.remove(&self.entries[handle].lpn.get());
         self.held -= self.count_sectors(self.entries[handle].mask);
-        // The queue may still name the entry; a number that no queue entry has makes it stale.
-        self.entries[handle].epoch = u64::MAX;
+        // The queue may still name the entry: what it says is stale.
+        self.entries[handle].leave();
         self.entries.remove(handle);
     }
 
-    /// Units to write back at once: so many as one program takes, or all that a superblock has.
-    pub(crate) const fn batch(&self, program: u32) -> u32 {
-        if self.size.superblocks.is_some() { u32::MAX } else { program }
+    /// Units to write back at once at most: as many as a program takes, or all that a superblock has.
+    pub(crate) fn at_once(&self, program: u32) -> Option<u32> {
+        self.size.superblocks.is_none().then_some(program)
     }
 
-    /// The set for which it is time to write back a program of `batch` units: beyond the watermark, because a flush
+    /// The set for which it is time to write back a program of so many units: beyond the watermark, because a flush
     /// or a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room. Or the
     /// superblock for which it is time.
-    pub(crate) fn is_due(&mut self, batch: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
+    pub(crate) fn is_due(&mut self, program: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
         if let (Some(of), Some(superblocks)) = (self.size.superblocks, &mut self.superblocks) {
             return superblocks.due(self.held > of.high, flush, waits && self.flushing == 0);
         }
@@ -377,7 +291,7 @@ impl<S: Sector> Buffer<S> {
         // The one with the most, so that no set is left behind.
         let sets = (0u32..).zip(&self.queues).map(|(set, queue)| (queue.dirty, std::cmp::Reverse(set)));
         let (dirty, std::cmp::Reverse(set)) = sets.max()?;
-        let filled = (self.draining || waits) && dirty >= batch;
+        let filled = (self.draining || waits) && dirty >= program;
         (filled || (waits && self.flushing == 0 && dirty > 0)).then_some(set)
     }
 
@@ -406,36 +320,27 @@ impl<S: Sector> Buffer<S> {
             handle
         };
         self.flushing += 1;
-        self.entries[handle].flushing = true;
+        self.entries[handle].send();
         Some(handle)
     }
 
     /// A unit is in flash. Returns it if it was discarded meanwhile and must be forgotten there as well.
     pub(crate) fn flushed(&mut self, handle: Handle<Entry>) -> Option<Lpn> {
         let entry = &mut self.entries[handle];
-        assert!(entry.flushing, "{} comes back from flash but was not on its way", entry.lpn);
-        let (epoch, logged) = (entry.epoch, entry.logged);
+        let (lpn, awaited) = (entry.lpn, entry.awaited());
+        let arrived = entry.arrive();
         self.flushing -= 1;
         if let Some(superblocks) = &mut self.superblocks {
-            superblocks.flushed(entry.lpn.get());
+            superblocks.flushed(lpn.get());
         }
-        if std::mem::take(&mut entry.again) {
-            entry.flushing = false;
-            entry.epoch = entry.again_epoch;
-            entry.set = entry.again_set;
-            entry.logged = std::mem::take(&mut entry.again_logged);
-            self.enqueue(handle);
-            if !logged {
-                self.written(epoch);
-            }
-            return None;
+        match arrived {
+            Arrived::Dirty => self.enqueue(handle),
+            Arrived::Clean | Arrived::Discarded => self.free(handle),
         }
-        let dropped = std::mem::take(&mut entry.dropped).then_some(entry.lpn);
-        self.free(handle);
-        if !logged {
+        if let Some(epoch) = awaited {
             self.written(epoch);
         }
-        dropped
+        (arrived == Arrived::Discarded).then_some(lpn)
     }
 
     /// Units in it.

@@ -9,8 +9,7 @@ use flash::nand::{Faults, Media, Part, Sector};
 use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
-use crate::clients::{Active, Before, Clients};
-use crate::host::{Filter, Link, Queues};
+use crate::host::{Active, Clients, Filter, Link, Queues};
 use crate::{Completion, Counters, Drive, Past, Request, Resolved, SecondCounters};
 
 /// A solid-state disk. `S` is what a sector holds: `()` for timing only, a
@@ -50,6 +49,8 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     /// False until its scan is over; then translation pages are written.
     pub(crate) scanned: bool,
     pub(crate) powered: bool,
+    /// The power goes in order, and waits for a flush: everything goes to its place.
+    pub(crate) powering_off: bool,
     pub(crate) counts: Counts,
     /// What preconditioning has written; none if nobody wants to know.
     pub(crate) past: Option<Past>,
@@ -112,6 +113,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let second_media = second.as_ref().map(|second| second.media());
         let ftl = F::mount(&family, &Mount { media: &media, second: second_media, seed, planted });
         let sectors = resolved.geometry.sectors;
+        let buffer = resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()));
         let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
         if !ready {
@@ -123,17 +125,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             family,
             ftl,
             link: Link::new(resolved.host.link.clone()),
-            clients: Clients {
-                requests: base::engine::Slab::default(),
-                buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len())),
-                served: Vec::new(),
-                unmapped: 0,
-                dropped: Vec::new(),
-                drained: false,
-                buffer_failed: false,
-                sectors,
-                before: Before::default(),
-            },
+            clients: Clients::new(buffer, sectors),
             filter: Filter::new(),
             active: Vec::new(),
             unblocked: Vec::new(),
@@ -145,6 +137,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             ready,
             scanned: ready,
             powered: true,
+            powering_off: false,
             counts: Counts::default(),
             past: S::PRESENT.then(|| Past::new(sectors, Vec::new())),
             now: Time::ZERO,

@@ -1,9 +1,17 @@
-//! The host's side: submission queues, the link and the order of overlapping requests.
+//! The host's side: the life of a request, from its submission queue over the link, in order with those that it overlaps,
+//! to its completion.
 
+mod clients;
+mod drive;
 mod link;
 mod order;
 mod queues;
+mod request;
+mod serve;
 
-pub(crate) use link::{Direction, Link};
-pub(crate) use order::{Extent, Filter};
+pub(crate) use clients::{Active, Before, Clients};
+pub use drive::Drive;
+pub(crate) use link::Link;
+pub(crate) use order::Filter;
 pub(crate) use queues::Queues;
+pub use request::{Completion, QueueId, Request, Status, Tag};

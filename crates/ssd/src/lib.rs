@@ -3,38 +3,33 @@
 //! [`Drive::submit`] takes a request, [`Drive::next_event`] tells when something happens next, and
 //! [`Drive::advance`] lets it happen. Nothing here reads a clock, a file, the environment or a thread.
 //!
-//! A request's way: `host` (queue, link, order of overlapping requests), `buffer` (volatile writes),
+//! A request's way: `host` (queue, link, order of overlapping requests, completion), `buffer` (volatile writes),
 //! the `ftl` crate (where things go), then the `flash` crate's backend (when things happen) and media.
 
 mod buffer;
-mod clients;
 mod counters;
 mod device;
-mod drive;
 mod host;
 mod memory;
 mod past;
 mod power;
 mod precondition;
-mod request;
-mod serve;
 mod snapshot;
 mod spec;
 
 pub use counters::{Counters, SecondCounters};
 pub use device::Ssd;
-pub use drive::Drive;
 pub use flash::spec::{FlashSpec, ResolvedSecond, SlcSpec};
 pub use ftl::{
     Allocation, ArrayShape, ChangSpec, DensitySpec, Digits, EraseWhen, FtlKind, FtlSpec, GcSpec, HybridCounters,
     HydraSpec, LogMerges, LogSpec, MapSpec, MappingSpec, MergeCounters, PageTimes, ParseDigitsError, PlacementSpec,
     Probing, ProcessorSpec, Sabotage, Striping, ThresholdBy, VictimSpec, WearSpec, WriteCost, map_unit,
 };
+pub use host::{Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
 pub use past::Past;
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
-pub use request::{Completion, QueueId, Request, Status, Tag};
 pub use spec::{
     BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec, Resolved,
     ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, builtin,

@@ -1,6 +1,6 @@
 //! Power: off, cut, and on again.
 
-use base::io::IoKind;
+use base::io::Io;
 use base::units::{Span, Time};
 use flash::backend::Observer;
 use flash::nand::Sector;
@@ -21,9 +21,6 @@ pub struct Recovery {
     /// Mapping units it found.
     pub units: u32,
 }
-
-/// The tag of the flush that precedes an orderly power-off.
-pub(crate) const POWER_OFF: Tag = Tag::MAX;
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Cuts the power at this moment. Whatever had not reached the flash is lost, and what was under way
@@ -47,12 +44,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// work comes to rest. Returns what completed.
     pub fn power_off(&mut self) -> Vec<Completion<S>> {
         let mut completions = Vec::new();
-        let flush = base::io::Io::FLUSH;
-        debug_assert_eq!(flush.kind, IoKind::Flush);
         self.drain(&mut completions);
-        self.submit(self.now, Request { tag: POWER_OFF, queue: QueueId::default(), io: flush, data: Vec::new() });
-        self.drain(&mut completions);
-        completions.retain(|completion| completion.tag != POWER_OFF);
+        // Nothing else is under way from here on, so whatever completes is this flush. Only an observer sees its tag.
+        self.powering_off = true;
+        let flush = Request { tag: Tag::MAX, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
+        self.submit(self.now, flush);
+        self.drain(&mut Vec::new());
         self.ftl.power_off(self.now);
         self.pump();
         self.drain(&mut Vec::new());
@@ -74,21 +71,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     fn lose_everything_volatile(&mut self) {
         self.events.clear();
         self.link.reset(self.now);
-        self.clients.requests.clear();
-        self.clients.served.clear();
-        self.clients.dropped.clear();
-        self.clients.drained = false;
-        self.clients.buffer_failed = false;
-        let sectors = self.resolved.geometry.sectors;
-        self.clients.buffer =
-            self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, self.resolved.host.queues.sets.len()));
+        let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
+        self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets)));
         self.filter = Filter::new();
         self.active.clear();
         self.queues.clear();
         self.buffer_queue.clear();
         self.flushes.clear();
         self.completions.clear();
-        self.powered = false;
+        (self.powered, self.powering_off) = (false, false);
     }
 
     /// Switches on: the FTL is rebuilt from nothing but the media. Requests may be submitted at once; they

@@ -8,8 +8,8 @@ use base::units::{Bytes, Lpn, Sectors, Time};
 use flash::backend::{Observer, Op};
 use flash::nand::Sector;
 
-use crate::clients::Before;
 use crate::device::{Counts, second_seed};
+use crate::host::Before;
 use crate::{Resolved, Ssd};
 use ftl::{Ftl, Rest, Unit, full_mask};
 

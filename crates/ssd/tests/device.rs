@@ -162,6 +162,21 @@ fn power_off_in_order_loses_nothing() {
 }
 
 #[test]
+fn no_tag_of_the_host_means_anything_to_the_device() {
+    let mut d = drive("[buffer]\nsize = \"64KiB\"\nflush = \"ignore\"\n");
+    submit(&mut d, u64::MAX, io(IoKind::Write, 0, 4));
+    assert_eq!(finish(&mut d).len(), 1);
+    // A flush that is ignored takes no time, whatever its tag is.
+    let ignored = [5, u64::MAX].map(|tag| one(&mut d, tag, Io::FLUSH).latency());
+    assert_eq!(ignored, [Span::ZERO; 2]);
+    submit(&mut d, u64::MAX, io(IoKind::Write, 4, 4));
+    let tags: Vec<_> = d.power_off().iter().map(|completion| completion.tag).collect();
+    assert_eq!(tags, [u64::MAX], "what completes on the way is the host's");
+    d.power_on(d.now());
+    assert_eq!(one(&mut d, 7, io(IoKind::Read, 0, 8)).data, [Stamp(u64::MAX); 8], "it is written back all the same");
+}
+
+#[test]
 fn an_uncorrectable_page_is_reported_and_stays_lost_through_collection() {
     let mut d = drive("[ftl]\nover-provisioning = \"40%\"\n");
     one(&mut d, 1, io(IoKind::Write, 0, 4));

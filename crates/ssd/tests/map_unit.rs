@@ -1,11 +1,14 @@
 //! Drives whose map is not simply there: what its answers cost, what its pages cost, and what is left of it when the
 //! power goes.
 
+use std::collections::VecDeque;
+
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span, Time};
+use base::units::{Bytes, Lba, Lpn, Psn, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
 use flash::nand::Stamp;
-use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd};
+use ssd::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, MapUnit, Output, SPAN, Ticket};
+use ssd::{Completion, Drive, MapSpec, Precondition, QueueId, Request, Spec, Ssd};
 
 /// Two dies of 24 blocks of 16 pages of 2 KB, mapped by 1 KiB: 256 entries in a translation page.
 fn spec(map: &str) -> Spec {
@@ -158,7 +161,7 @@ fn translation_pages_need_room() {
     let faults = small.resolve().expect_err("too little is left");
     assert_eq!(faults.len(), 1);
     assert!(faults[0].to_string().contains("for the 2 translation pages of the map"), "{}", faults[0]);
-    small.ftl.map = ssd::MapSpec::Ram;
+    small.ftl.map = MapSpec::Ram;
     assert!(small.resolve().is_ok());
 }
 
@@ -199,4 +202,93 @@ fn as_many_translation_pages_are_put_together_as_a_program_has_room_for() {
         assert!(faults.len() == 1 && faults[0].path == "ftl.map-gather", "{faults:?}");
         assert!(faults[0].message.contains(wanted) && !faults[0].remedy.is_empty(), "{faults:?}");
     }
+}
+
+/// A map unit of a user's own, as any crate could have it: a plain array that answers after a time.
+struct Own {
+    places: Vec<Option<Psn>>,
+    waiting: VecDeque<(Time, Ticket, Ask)>,
+    counters: Counters,
+}
+
+impl MapUnit for Own {
+    fn ask(&mut self, now: Time, _: Asker, ticket: Ticket, ask: Ask) {
+        self.waiting.push_back((now + Span::from_us(1), ticket, ask));
+    }
+
+    fn loaded(&mut self, _: Time, _: u32, _: Option<&[u32]>) {
+        unreachable!("it loads nothing");
+    }
+
+    fn stored(&mut self, _: Time, _: u32) {
+        unreachable!("it stores nothing");
+    }
+
+    fn advance(&mut self, now: Time, out: &mut Output) {
+        while let Some((_, ticket, ask)) = self.waiting.front().copied().filter(|(at, ..)| *at <= now) {
+            self.waiting.pop_front();
+            let answer = match ask {
+                Ask::Lookup { first, count } => {
+                    let mut places = [None; SPAN as usize];
+                    places[..count as usize].copy_from_slice(&self.places[first.index()..][..count as usize]);
+                    Answer::Places(places)
+                }
+                Ask::Update { lpn, to } => Answer::Updated(std::mem::replace(&mut self.places[lpn.index()], to)),
+                Ask::CondUpdate { lpn, from, to } => {
+                    let held = self.places[lpn.index()] == Some(from);
+                    self.places[lpn.index()] = if held { Some(to) } else { self.places[lpn.index()] };
+                    Answer::Condition(held)
+                }
+            };
+            self.counters.questions += 1;
+            out.answers.push((ticket, answer));
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.waiting.front().map(|(at, ..)| *at)
+    }
+
+    fn image(&self, _: u32) -> &[u32] {
+        unreachable!("it stores nothing")
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        self.counters.clone()
+    }
+}
+
+/// Asks a map unit a question at some time, and waits for the answer.
+fn answer(unit: &mut impl MapUnit, now: Time, ask: Ask) -> (Time, Answer) {
+    let mut out = Output::default();
+    unit.ask(now, Asker::Host, Ticket(7), ask);
+    unit.advance(now, &mut out);
+    let mut at = now;
+    while out.answers.is_empty() {
+        at = unit.next_event().expect("it has yet to answer");
+        unit.advance(at, &mut out);
+    }
+    (at, out.answers.remove(0).1)
+}
+
+#[test]
+fn a_map_unit_can_be_written_outside_this_crate() {
+    let mut own = Own { places: vec![None; 100], waiting: VecDeque::new(), counters: Counters::default() };
+    let spec = MapSpec::Table { service: Span::from_us(1) };
+    let mut table = AnyMapUnit::new(&spec, 100, Bytes::new(4096)).expect("it is a map unit");
+    let (lpn, from, to) = (Lpn::new(17), Psn::new(3), Psn::new(4));
+    let asks = [
+        Ask::Update { lpn, to: Some(from) },
+        Ask::Lookup { first: Lpn::new(16), count: 3 },
+        Ask::CondUpdate { lpn, from, to },
+        Ask::CondUpdate { lpn, from, to },
+        Ask::Update { lpn, to: None },
+    ];
+    for (i, ask) in (0..).zip(asks) {
+        let now = Time::ZERO + Span::from_us(10) * i;
+        assert_eq!(answer(&mut own, now, ask), answer(&mut table, now, ask), "{ask:?}");
+    }
+    own.flush(Time::MAX);
+    own.set_collector_weight(1, 2);
+    assert_eq!((own.counters(Time::MAX).questions, table.counters(Time::MAX).questions), (5, 5));
 }

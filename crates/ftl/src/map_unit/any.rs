@@ -1,17 +1,21 @@
-//! Any map unit, chosen by its description.
+//! Any map unit, chosen by its description. A new one is a variant here, its arm in [`AnyMapUnit::new`], and its name in
+//! `each!`.
 
 use base::units::{Bytes, Lpn, Psn, Time};
 
+use super::backing::Plan;
 use super::cdftl::SecondLevel;
 use super::costs::Costs;
 use super::dftl::Direct;
+use super::entry::{ENTRY, decode};
 use super::fmmu::{Fmmu, Sizes};
 use super::layout::Layout;
-use super::software::{Plan, Software};
-use super::spec::{ENTRY, FmmuSpec};
-use super::{Ask, Asker, Counters, MapUnit, MapUnitSpec, Output, Table, Ticket};
+use super::software::Software;
+use super::uncached::Uncached;
+use super::{Ask, Asker, Counters, FmmuSpec, MapSpec, MapUnit, Output, Table, Ticket};
 
-/// A map unit of some kind. After a power cut it is built anew: all that it holds is in RAM.
+/// A map unit of some kind, told apart without a table of functions. After a power cut it is built anew: all that it holds
+/// is in RAM.
 #[derive(Clone, Debug)]
 pub struct AnyMapUnit(Kind);
 
@@ -20,6 +24,7 @@ pub struct AnyMapUnit(Kind);
 #[derive(Clone, Debug)]
 enum Kind {
     Table(Table),
+    Uncached(Uncached),
     Dftl(Software<Direct>),
     Cdftl(Software<SecondLevel>),
     Fmmu(Fmmu),
@@ -29,6 +34,7 @@ macro_rules! each {
     ($unit:expr, $inner:ident => $do:expr) => {
         match $unit {
             Kind::Table($inner) => $do,
+            Kind::Uncached($inner) => $do,
             Kind::Dftl($inner) => $do,
             Kind::Cdftl($inner) => $do,
             Kind::Fmmu($inner) => $do,
@@ -42,20 +48,23 @@ fn blocks(size: Bytes, block: u32) -> u32 {
 }
 
 impl AnyMapUnit {
-    /// For a map of `units` entries in translation pages of the size `page`. In flash nothing is known to be written.
+    /// For a map of `units` entries in translation pages of the size `page`; none if the FTL has the map itself. In flash
+    /// nothing is known to be written.
     ///
     /// # Panics
-    /// If the description has faults ([`MapUnitSpec::faults`]).
+    /// If the description has faults ([`MapSpec::faults`]).
     #[must_use]
-    pub fn new(spec: &MapUnitSpec, units: u32, page: Bytes) -> Self {
-        let faults = spec.faults("map", page);
+    pub fn new(spec: &MapSpec, units: u32, page: Bytes) -> Option<Self> {
+        let faults = spec.faults(page);
         assert!(faults.is_empty(), "{faults:?}");
         let entries = |size: Bytes| (size.get() / ENTRY) as u32;
         let layout = |block| Layout { units, page: entries(page), block };
-        Self(match spec {
+        Some(Self(match spec {
+            MapSpec::Ram => return None,
             // Where there are no blocks, a question is about as many units as an answer has room for.
-            MapUnitSpec::Table(spec) => Kind::Table(Table::new(layout(super::SPAN), spec.service)),
-            MapUnitSpec::Dftl(spec) => Kind::Dftl(Self::dftl(
+            MapSpec::Table { service } => Kind::Table(Table::new(layout(super::SPAN), *service)),
+            MapSpec::Uncached { service } => Kind::Uncached(Uncached::new(layout(super::SPAN), *service)),
+            MapSpec::Dftl(spec) => Kind::Dftl(Self::dftl(
                 &Plan {
                     layout: layout(entries(spec.block)),
                     costs: spec.costs.resolve(Costs::DFTL),
@@ -66,7 +75,7 @@ impl AnyMapUnit {
                 },
                 spec.write_buffers,
             )),
-            MapUnitSpec::Cdftl(spec) => Kind::Cdftl(Self::cdftl(
+            MapSpec::Cdftl(spec) => Kind::Cdftl(Self::cdftl(
                 &Plan {
                     layout: layout(entries(spec.block)),
                     costs: spec.costs.resolve(Costs::CDFTL),
@@ -78,11 +87,25 @@ impl AnyMapUnit {
                 blocks(spec.ctp, entries(page)) / spec.cores,
                 spec.write_buffers,
             )),
-            MapUnitSpec::Fmmu(spec) => {
+            MapSpec::Fmmu(spec) => {
                 let sizes = Self::sizes(spec, layout(entries(spec.block)));
                 Kind::Fmmu(Fmmu::new(&sizes, spec.costs.resolve(Costs::FMMU)))
             }
-        })
+        }))
+    }
+
+    /// The map unit of a device when the power comes; none if the FTL has the map itself. `found` is the entry of every
+    /// unit, as the scan of the spare areas found it, and a translation page has so many `entries`.
+    pub(crate) fn start(spec: &MapSpec, found: &[u32], entries: u32) -> Option<Self> {
+        // A full table has no translation pages; it is asked for as much at once as any other.
+        let page = Bytes::new(u64::from(entries.max(super::SPAN)) * ENTRY);
+        let mut unit = Self::new(spec, found.len() as u32, page)?;
+        if let Some(table) = unit.table() {
+            for (lpn, found) in (0..).map(Lpn::new).zip(found) {
+                table.enter(lpn, decode(*found));
+            }
+        }
+        Some(unit)
     }
 
     pub(super) fn dftl(plan: &Plan, buffers: u32) -> Software<Direct> {
@@ -119,34 +142,12 @@ impl AnyMapUnit {
         }
     }
 
-    /// Says that the collector works on a victim with `valid` units of `of`, so that host and collector are served in
-    /// a ratio in which the collector keeps up: it has `valid / of` of the turns (Woo and Min, Sec. 4.6, say that the
-    /// weights follow this count; the formula is ours).
-    pub fn set_collector_weight(&mut self, valid: u32, of: u32) {
-        match &mut self.0 {
-            Kind::Table(_) => {}
-            Kind::Dftl(unit) => unit.set_collector_weight(valid, of),
-            Kind::Cdftl(unit) => unit.set_collector_weight(valid, of),
-            Kind::Fmmu(unit) => unit.set_collector_weight(valid, of),
-        }
-    }
-
-    /// Begins to store everything that flash does not have, for an orderly power-off. It is done when
-    /// [`AnyMapUnit::is_clean`].
-    pub fn flush_all(&mut self, now: Time) {
-        match &mut self.0 {
-            Kind::Table(_) => {}
-            Kind::Dftl(unit) => unit.flush_all(now),
-            Kind::Cdftl(unit) => unit.flush_all(now),
-            Kind::Fmmu(unit) => unit.flush_all(now),
-        }
-    }
-
     /// True if nothing is under way and flash has every entry. A full table is never in flash and always clean.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         match &self.0 {
             Kind::Table(unit) => unit.next_event().is_none(),
+            Kind::Uncached(unit) => unit.is_clean(),
             Kind::Dftl(unit) => unit.is_clean(),
             Kind::Cdftl(unit) => unit.is_clean(),
             Kind::Fmmu(unit) => unit.is_clean(),
@@ -157,6 +158,7 @@ impl AnyMapUnit {
     pub fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
         match &self.0 {
             Kind::Table(unit) => unit.peek(lpn),
+            Kind::Uncached(unit) => unit.peek(lpn, images),
             Kind::Dftl(unit) => unit.peek(lpn, images),
             Kind::Cdftl(unit) => unit.peek(lpn, images),
             Kind::Fmmu(unit) => unit.peek(lpn, images),
@@ -171,22 +173,6 @@ impl AnyMapUnit {
         }
     }
 
-    /// What was counted since it was built; steps under way are in the busy times as a whole.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        each!(&self.0, unit => unit.counters())
-    }
-
-    /// The same, with the busy times cut off at `now`.
-    #[must_use]
-    pub fn counters_at(&self, now: Time) -> Counters {
-        let mut counters = self.counters();
-        each!(&self.0, unit => counters.cut_off(now, unit.until()));
-        counters
-    }
-}
-
-impl AnyMapUnit {
     /// A machine that is busy beyond the moment at which something arrives must have been let finish before.
     fn expect_punctual(&self, now: Time) {
         assert!(self.next_event().is_none_or(|due| due >= now), "a map unit is advanced at each of its events");
@@ -220,6 +206,17 @@ impl MapUnit for AnyMapUnit {
     fn image(&self, tvpn: u32) -> &[u32] {
         each!(&self.0, unit => unit.image(tvpn))
     }
+    fn flush(&mut self, now: Time) {
+        each!(&mut self.0, unit => unit.flush(now));
+    }
+
+    fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        each!(&mut self.0, unit => unit.set_collector_weight(valid, of));
+    }
+
+    fn counters(&self, now: Time) -> Counters {
+        each!(&self.0, unit => unit.counters(now))
+    }
 }
 
 #[cfg(test)]
@@ -231,6 +228,12 @@ mod small {
     impl From<Table> for AnyMapUnit {
         fn from(unit: Table) -> Self {
             Self(Kind::Table(unit))
+        }
+    }
+
+    impl From<Uncached> for AnyMapUnit {
+        fn from(unit: Uncached) -> Self {
+            Self(Kind::Uncached(unit))
         }
     }
 

@@ -1,5 +1,7 @@
 //! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4).
 
+use super::entry::encode;
+
 /// The state of one block, as in Figs. 6 and 7: what is in it, and the bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
@@ -44,7 +46,7 @@ impl Cache {
             entries: entries as usize,
             blocks: vec![Block::default(); blocks as usize],
             hands: vec![0; (blocks / ways) as usize],
-            data: vec![super::NOWHERE; blocks as usize * entries as usize],
+            data: vec![encode(None); blocks as usize * entries as usize],
             dirty: 0,
         }
     }

@@ -6,9 +6,9 @@
 
 use base::units::Span;
 
+use super::backing::{Access, Backing, Outcome, Step};
 use super::cache::{Among, Cache};
 use super::costs::Costs;
-use super::software::{Access, Backing, Outcome, Step};
 use super::write_buffers::WriteBuffers;
 
 /// The second level of one core.

@@ -3,7 +3,7 @@
 //! Every miss loads a whole translation page and keeps one block of it. Writing back is a read-modify-write of a
 //! page.
 
-use super::software::{Access, Backing, Outcome, Step};
+use super::backing::{Access, Backing, Outcome, Step};
 use super::write_buffers::WriteBuffers;
 
 /// Flash behind a CMT, with buffers for what is being stored.

@@ -4,41 +4,18 @@
 mod aside;
 mod cmt;
 mod ctp;
+mod packet;
+mod sizes;
 
 use base::units::{Lpn, Psn, Time};
 
 use self::cmt::Cmt;
 use self::ctp::Ctp;
+pub(super) use self::sizes::Sizes;
 use super::costs::Costs;
-use super::layout::{self, Layout};
+use super::entry::decode;
+use super::layout::Layout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
-
-/// How large everything is, in blocks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Sizes {
-    pub(super) layout: Layout,
-    pub(super) cmt_blocks: u32,
-    pub(super) cmt_ways: u32,
-    pub(super) ctp_blocks: u32,
-    pub(super) ctp_ways: u32,
-    /// Clean blocks of the CMT at which a flush begins, and at which it ends.
-    pub(super) low: u32,
-    pub(super) high: u32,
-    /// Blocks flushed between two packets.
-    pub(super) batch: u32,
-    /// Pages compared as victims of a flush.
-    pub(super) window: u32,
-    /// Dirty pages of the CTP above which one is stored.
-    pub(super) ctp_dirty: u32,
-    /// Pages that can be on their way to flash.
-    pub(super) buffers: u32,
-    /// Turns of responses for each one of requests.
-    pub(super) responses: u32,
-    /// Requests that wait between CMT and CTP.
-    pub(super) queue: u32,
-    /// Whether what finds no block in its set waits aside.
-    pub(super) aside: bool,
-}
 
 /// The map unit in hardware.
 #[derive(Clone, Debug)]
@@ -63,15 +40,6 @@ impl Fmmu {
         }
     }
 
-    pub(super) fn set_collector_weight(&mut self, valid: u32, of: u32) {
-        self.cmt.set_weights(arbiter::collector_weights(valid, of));
-    }
-
-    pub(super) fn flush_all(&mut self, now: Time) {
-        self.drain(true);
-        self.begin(now);
-    }
-
     fn drain(&mut self, everything: bool) {
         self.draining = everything;
         self.cmt.drain(everything);
@@ -82,15 +50,6 @@ impl Fmmu {
         self.cmt.is_clean() && self.ctp.is_clean()
     }
 
-    /// When the steps of the CMT and of the CTP end.
-    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
-        [self.cmt.until(), self.ctp.until()].into_iter()
-    }
-
-    pub(super) fn counters(&self) -> Counters {
-        Counters { mshrs_at_most: [self.cmt.mshrs_at_most(), self.ctp.mshrs_at_most()], ..self.counters.clone() }
-    }
-
     pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
         let block = lpn.get() / self.layout.block;
         let inside = (lpn.get() % self.layout.block) as usize;
@@ -98,7 +57,7 @@ impl Fmmu {
         let cached = self.cmt.cached(block).map(|entries| entries[inside]);
         let second = || self.ctp.peek(tvpn, at + inside);
         let entry = cached.or_else(second).or_else(|| images(tvpn).map(|page| page[at + inside]));
-        entry.and_then(layout::decode)
+        entry.and_then(decode)
     }
 
     /// Of a block of the CMT: whether it waits for data, whether it is dirty, its registers.
@@ -157,9 +116,11 @@ impl MapUnit for Fmmu {
         while let Some(at) = self.next_event().filter(|at| *at <= now) {
             // At one moment responses go first.
             if self.ctp.until() == Some(at) {
-                self.ctp.finish(&mut self.cmt, &mut self.counters, out);
-            } else {
-                self.cmt.finish(&mut self.ctp, &mut self.counters, out);
+                if let Some((block, entries)) = self.ctp.finish(&mut self.counters, out) {
+                    self.cmt.respond(block, entries);
+                }
+            } else if let Some((request, entries)) = self.cmt.finish(&mut self.counters, out) {
+                self.ctp.request(request, entries);
             }
             self.begin(at);
         }
@@ -174,5 +135,20 @@ impl MapUnit for Fmmu {
 
     fn image(&self, tvpn: u32) -> &[u32] {
         self.ctp.image(tvpn)
+    }
+    fn flush(&mut self, now: Time) {
+        self.drain(true);
+        self.begin(now);
+    }
+
+    fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        self.cmt.set_weights(arbiter::collector_weights(valid, of));
+    }
+
+    fn counters(&self, now: Time) -> Counters {
+        let mut counters = self.counters.clone();
+        counters.mshrs_at_most = [self.cmt.mshrs_at_most(), self.ctp.mshrs_at_most()];
+        counters.cut_off(now, [self.cmt.until(), self.ctp.until()].into_iter());
+        counters
     }
 }

@@ -1,9 +1,10 @@
 //! How the map is cut: units into blocks of a cache, blocks into translation pages; and what a question does to
 //! the entries of a block.
 
-use base::units::{Lpn, Psn};
+use base::units::Lpn;
 
-use super::{Answer, Ask, NOWHERE, SPAN};
+use super::entry::{decode, encode};
+use super::{Answer, Ask, SPAN};
 
 /// The sizes of the map and of its parts, in entries of four bytes (one for each mapping unit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +63,6 @@ fn range(ask: &Ask) -> (Lpn, u32) {
     }
 }
 
-/// The place that an entry stands for.
-pub(super) fn decode(entry: u32) -> Option<Psn> {
-    (entry != NOWHERE).then(|| Psn::new(entry))
-}
-
-fn encode(place: Option<Psn>) -> u32 {
-    place.map_or(NOWHERE, Psn::get)
-}
-
 /// Answers a question from the entries of its units (those from the first one on), and tells whether they were
 /// changed.
 pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
@@ -83,9 +75,9 @@ pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
         Ask::Update { to, .. } => (Answer::Updated(decode(std::mem::replace(&mut entries[0], encode(to)))), true),
         // While a unit was copied the host may have written it anew (Sec. 4.1): then the copy is garbage.
         Ask::CondUpdate { from, to, .. } => {
-            let holds = entries[0] == from.get();
+            let holds = decode(entries[0]) == Some(from);
             if holds {
-                entries[0] = to.get();
+                entries[0] = encode(Some(to));
             }
             (Answer::Condition(holds), holds)
         }

@@ -3,7 +3,7 @@
 use base::units::Bytes;
 
 use super::MapSpec;
-use super::spec::ENTRY;
+use super::entry::ENTRY;
 
 /// Bytes beside each block of a cache in software: its state.
 const STATE: u64 = 12;

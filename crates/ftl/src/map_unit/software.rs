@@ -6,87 +6,13 @@
 
 mod core;
 
-use base::units::{Lpn, Psn, Span, Time};
+use base::units::{Lpn, Psn, Time};
 
 use self::core::Core;
-use super::costs::Costs;
-use super::layout::{self, Layout};
+use super::backing::{Backing, Plan};
+use super::entry::decode;
+use super::layout::Layout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
-
-/// What lies behind the CMT of a core: flash, or the second level.
-pub(super) trait Backing {
-    /// Fills a block that begins at `at` in a page.
-    fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step;
-
-    /// Takes blocks over into their page. They are changed in nothing if the step is not done.
-    fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
-
-    /// Stores some dirty page, if there is one that can be stored.
-    fn evict(&mut self) -> Option<Step>;
-
-    /// A page has been programmed.
-    fn stored(&mut self, tvpn: u32);
-
-    /// True if flash has all that is here.
-    fn is_clean(&self) -> bool;
-
-    /// The content of a page, if flash has an older one or none is needed from there.
-    fn page(&self, tvpn: u32) -> Option<&[u32]>;
-
-    /// The content of a page that is being stored.
-    fn image(&self, tvpn: u32) -> &[u32];
-}
-
-/// Which page is wanted.
-pub(super) struct Access<'a> {
-    pub(super) tvpn: u32,
-    /// Its content, if it has just been loaded for this.
-    pub(super) loaded: Option<&'a [u32]>,
-    pub(super) costs: &'a Costs,
-    pub(super) counters: &'a mut Counters,
-}
-
-/// What came of a step.
-pub(super) struct Step {
-    pub(super) cost: Span,
-    /// A page that is to be stored.
-    pub(super) store: Option<u32>,
-    pub(super) outcome: Outcome,
-}
-
-impl Step {
-    pub(super) fn new(cost: Span, outcome: Outcome) -> Self {
-        Self { cost, store: None, outcome }
-    }
-
-    /// It cannot be taken now, and nothing was done.
-    pub(super) fn wait() -> Self {
-        Self::new(Span::ZERO, Outcome::Wait)
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
-    /// It is done.
-    Done,
-    /// The page must be loaded first.
-    Load,
-    /// Something that is under way must end first.
-    Wait,
-}
-
-/// What the cores of a scheme have in common.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
-    pub(super) layout: Layout,
-    pub(super) costs: Costs,
-    pub(super) cores: u32,
-    /// Questions that a core works on at once.
-    pub(super) outstanding: u32,
-    /// Blocks of the CMT of each core, and their associativity.
-    pub(super) blocks: u32,
-    pub(super) ways: u32,
-}
 
 /// A map unit on several cores.
 #[derive(Clone, Debug)]
@@ -104,28 +30,8 @@ impl<B: Backing> Software<B> {
         tvpn as usize % self.cores.len()
     }
 
-    pub(super) fn set_collector_weight(&mut self, valid: u32, of: u32) {
-        let weights = arbiter::collector_weights(valid, of);
-        self.cores.iter_mut().for_each(|core| core.set_weights(weights));
-    }
-
-    pub(super) fn flush_all(&mut self, now: Time) {
-        self.cores.iter_mut().for_each(|core| core.drain(now));
-    }
-
     pub(super) fn is_clean(&self) -> bool {
         self.cores.iter().all(Core::is_clean)
-    }
-
-    /// When the steps of the cores end.
-    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
-        self.cores.iter().map(Core::until)
-    }
-
-    pub(super) fn counters(&self) -> Counters {
-        let mut sum = Counters::new(0, Parts::Cores);
-        self.cores.iter().for_each(|core| sum.add(core.counters()));
-        sum
     }
 
     pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
@@ -137,7 +43,7 @@ impl<B: Backing> Software<B> {
             Some(entries) => Some(entries[inside]),
             None => core.backing().page(tvpn).or_else(|| images(tvpn)).map(|page| page[at + inside]),
         };
-        entry.and_then(layout::decode)
+        entry.and_then(decode)
     }
 }
 
@@ -173,5 +79,20 @@ impl<B: Backing> MapUnit for Software<B> {
 
     fn image(&self, tvpn: u32) -> &[u32] {
         self.cores[self.core_of(tvpn)].backing().image(tvpn)
+    }
+    fn flush(&mut self, now: Time) {
+        self.cores.iter_mut().for_each(|core| core.drain(now));
+    }
+
+    fn set_collector_weight(&mut self, valid: u32, of: u32) {
+        let weights = arbiter::collector_weights(valid, of);
+        self.cores.iter_mut().for_each(|core| core.set_weights(weights));
+    }
+
+    fn counters(&self, now: Time) -> Counters {
+        let mut sum = Counters::new(0, Parts::Cores);
+        self.cores.iter().for_each(|core| sum.add(core.counters()));
+        sum.cut_off(now, self.cores.iter().map(Core::until));
+        sum
     }
 }

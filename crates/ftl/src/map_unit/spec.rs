@@ -1,4 +1,5 @@
-//! Map units as they are described in a file, and whether they can be built.
+//! Map units as they are described in a file, and whether they can be built. A new one is a variant here and its line in
+//! [`MapSpec::EVERY`].
 
 use base::fault::Fault;
 use base::units::{Bytes, Ratio, Span};
@@ -7,19 +8,30 @@ use serde::{Deserialize, Serialize};
 
 use super::SPAN;
 use super::costs::CostSpec;
-
-/// Bytes of a map entry.
-pub(super) const ENTRY: u64 = 4;
+use super::entry::ENTRY;
 
 /// Ways of a set: each of them is looked at for every question.
 const MOST_WAYS: u32 = 1 << 16;
 
-/// How the FTL knows where every unit is.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum MapUnitSpec {
-    /// The full map in RAM.
-    Table(TableSpec),
+/// Who knows where every mapping unit is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, tag = "kind", rename_all = "kebab-case")]
+pub enum MapSpec {
+    /// The full map in RAM, at no cost in time.
+    #[default]
+    Ram,
+    /// The full map in RAM behind a processor that takes its time for each question.
+    Table {
+        /// Time for a question.
+        #[serde(default)]
+        service: Span,
+    },
+    /// No RAM for the map at all: each question reads a translation page from flash, and each change writes it.
+    Uncached {
+        /// Time for a question, one after the other, beside that of the flash.
+        #[serde(default)]
+        service: Span,
+    },
     /// One cache of map entries, in software (Gupta, Kim, Urgaonkar: DFTL, ASPLOS 2009).
     Dftl(DftlSpec),
     /// Two levels of cache, in software (Qin, Wang, Liu, Shao: A Two-Level Caching Mechanism for Demand-Based
@@ -27,20 +39,6 @@ pub enum MapUnitSpec {
     Cdftl(CdftlSpec),
     /// Two levels of cache in hardware that never wait for a miss (Woo and Min: FMMU, 2017).
     Fmmu(FmmuSpec),
-}
-
-impl Default for MapUnitSpec {
-    fn default() -> Self {
-        Self::Table(TableSpec::default())
-    }
-}
-
-/// The full map in RAM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct TableSpec {
-    /// Time for each question; none by default.
-    pub service: Span,
 }
 
 /// One cache of map entries, in software.
@@ -197,47 +195,44 @@ impl Default for FmmuSpec {
     }
 }
 
-impl MapUnitSpec {
-    /// One of every kind, with sizes that make a difference on a small device: what the conformance suite and the
-    /// swarm are applied to. The second level has two pages for each core.
-    #[must_use]
-    pub fn every(page: Bytes) -> [Self; 4] {
-        let ctp = Bytes::new(4 * page.get());
-        let cmt = Bytes::new(16 * 64);
-        [
-            Self::Table(TableSpec { service: Span::from_ns(100) }),
-            Self::Dftl(DftlSpec { cmt, ways: 4, cores: 2, write_buffers: 4, ..DftlSpec::PUBLISHED }),
-            Self::Cdftl(CdftlSpec {
-                cmt,
-                ctp,
-                ways: 2,
-                cores: 2,
-                outstanding: 4,
-                write_buffers: 4,
-                ..CdftlSpec::PUBLISHED
-            }),
-            Self::Fmmu(FmmuSpec { cmt, ctp, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
-        ]
-    }
+/// Caches that are full on a small device: 16 blocks of entries, and as few pages as have whole sets on every core.
+const SMALL: (Bytes, Bytes) = (Bytes::new(16 * 64), Bytes::new(16 << 10));
 
-    /// Its name in a file.
+impl MapSpec {
+    /// One of every map unit, with parameters that make a difference on a small device: what the conformance suite
+    /// and the swarm are applied to.
+    pub const EVERY: [Self; 6] = [
+        Self::Ram,
+        Self::Table { service: Span::from_us(2) },
+        Self::Uncached { service: Span::from_ns(500) },
+        Self::Dftl(DftlSpec { cmt: SMALL.0, cores: 2, write_buffers: 4, ..DftlSpec::PUBLISHED }),
+        Self::Cdftl(CdftlSpec {
+            cmt: SMALL.0,
+            ctp: SMALL.1,
+            ways: 2,
+            cores: 2,
+            outstanding: 4,
+            write_buffers: 4,
+            ..CdftlSpec::PUBLISHED
+        }),
+        Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
+    ];
+
+    /// True if the map is kept in translation pages on flash.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
+    pub const fn is_paged(&self) -> bool {
         match self {
-            Self::Table(_) => "table",
-            Self::Dftl(_) => "dftl",
-            Self::Cdftl(_) => "cdftl",
-            Self::Fmmu(_) => "fmmu",
+            Self::Ram | Self::Table { .. } => false,
+            Self::Uncached { .. } | Self::Dftl(_) | Self::Cdftl(_) | Self::Fmmu(_) => true,
         }
     }
 
-    /// What is wrong with it on a device whose translation pages have the size `page`; `path` is where it stands in
-    /// the file.
+    /// What is wrong with it on a device with mapping units of the size `page`: a translation page is as large.
     #[must_use]
-    pub fn faults(&self, path: &str, page: Bytes) -> Vec<Fault> {
-        let mut check = Check { path, page, faults: Vec::new() };
+    pub fn faults(&self, page: Bytes) -> Vec<Fault> {
+        let mut check = Check { page, faults: Vec::new() };
         match self {
-            Self::Table(_) => {}
+            Self::Ram | Self::Table { .. } | Self::Uncached { .. } => {}
             Self::Dftl(spec) => {
                 check.cores(spec.cores, spec.outstanding, spec.write_buffers);
                 check.block(spec.block);
@@ -266,16 +261,15 @@ impl MapUnitSpec {
     }
 }
 
-struct Check<'a> {
-    path: &'a str,
+struct Check {
     page: Bytes,
     faults: Vec<Fault>,
 }
 
-impl Check<'_> {
+impl Check {
     fn demand(&mut self, holds: bool, key: &str, message: impl Into<String>, remedy: impl Into<String>) {
         if !holds {
-            self.faults.push(Fault::new(format!("{}.{key}", self.path), message, remedy));
+            self.faults.push(Fault::new(format!("ftl.map.{key}"), message, remedy));
         }
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use base::units::{Lpn, Psn, Span, Time};
 
+use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 
@@ -26,7 +27,7 @@ impl Table {
     pub fn new(layout: Layout, service: Span) -> Self {
         Self {
             layout,
-            entries: vec![super::NOWHERE; (layout.pages() * layout.page) as usize],
+            entries: vec![encode(None); (layout.pages() * layout.page) as usize],
             service,
             waiting: VecDeque::new(),
             until: None,
@@ -45,12 +46,7 @@ impl Table {
     /// Where a unit is, at no cost.
     #[must_use]
     pub fn peek(&self, lpn: Lpn) -> Option<Psn> {
-        layout::decode(self.entries[lpn.index()])
-    }
-
-    /// When the question under way is answered.
-    pub(super) fn until(&self) -> impl Iterator<Item = Option<Time>> {
-        std::iter::once(self.until)
+        decode(self.entries[lpn.index()])
     }
 
     /// Takes its time for the first question that waits.
@@ -59,12 +55,6 @@ impl Table {
         if self.until.is_some() {
             self.counters.work(0, self.service, false);
         }
-    }
-
-    /// What was counted.
-    #[must_use]
-    pub fn counters(&self) -> Counters {
-        self.counters.clone()
     }
 }
 
@@ -104,5 +94,10 @@ impl MapUnit for Table {
     fn image(&self, tvpn: u32) -> &[u32] {
         let page = self.layout.page as usize;
         &self.entries[tvpn as usize * page..][..page]
+    }
+    fn counters(&self, now: Time) -> Counters {
+        let mut counters = self.counters.clone();
+        counters.cut_off(now, std::iter::once(self.until));
+        counters
     }
 }

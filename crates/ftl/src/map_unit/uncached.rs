@@ -9,32 +9,9 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use base::units::{Lpn, Psn, Span, Time};
 
-use super::choice::{entry, place};
-use super::{Answer, Ask, Asker, Counters, Job, MapUnit, NOWHERE, Output, Parts, SPAN, Ticket};
-
-/// Carries a question out on entries, the first of which is that of unit `base`. Also tells whether they changed.
-fn carry_out(entries: &mut [u32], base: u32, ask: Ask) -> (Answer, bool) {
-    let at = |lpn: Lpn| (lpn.get() - base) as usize;
-    match ask {
-        Ask::Lookup { first, count } => {
-            let mut places = [None; SPAN as usize];
-            let found = &entries[at(first)..at(first) + count as usize];
-            places.iter_mut().zip(found).for_each(|(to, found)| *to = place(*found));
-            (Answer::Places(places), false)
-        }
-        Ask::Update { lpn, to } => {
-            let old: Option<Psn> = place(std::mem::replace(&mut entries[at(lpn)], entry(to)));
-            (Answer::Updated(old), old != to)
-        }
-        Ask::CondUpdate { lpn, from, to } => {
-            let holds = place(entries[at(lpn)]) == Some(from);
-            if holds {
-                entries[at(lpn)] = to.get();
-            }
-            (Answer::Condition(holds), holds)
-        }
-    }
-}
+use super::entry::{decode, encode};
+use super::layout::{self, Layout};
+use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
 /// What a translation page waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +24,15 @@ enum Phase {
     Working(Ticket, Ask),
     /// Flash, to answer then.
     Storing(Ticket, Answer),
+}
+
+/// True if a question has changed an entry: one that is set to what it was need not be stored.
+fn changes(ask: &Ask, answer: &Answer) -> bool {
+    match (ask, answer) {
+        (Ask::Update { to, .. }, Answer::Updated(old)) => old != to,
+        (_, Answer::Condition(held)) => *held,
+        _ => false,
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -63,8 +49,8 @@ struct Page {
 /// A map unit without a cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Uncached {
+    layout: Layout,
     service: Span,
-    entries: u32,
     pages: Vec<Page>,
     /// Pages that are worked on, and until when.
     due: BinaryHeap<Reverse<(Time, u32)>>,
@@ -80,13 +66,13 @@ pub(crate) struct Uncached {
 }
 
 impl Uncached {
-    /// For so many units.
-    pub(crate) fn new(service: Span, entries: u32, units: usize) -> Self {
+    /// One that takes `service` for each question.
+    pub(crate) fn new(layout: Layout, service: Span) -> Self {
         let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Vec::new() };
         Self {
+            layout,
             service,
-            entries,
-            pages: vec![page; units.div_ceil(entries as usize)],
+            pages: vec![page; layout.pages() as usize],
             due: BinaryHeap::new(),
             idle: Vec::new(),
             answers: Vec::new(),
@@ -96,26 +82,31 @@ impl Uncached {
         }
     }
 
-    /// What was counted, busy times cut off at `now`.
-    pub(crate) fn counters_at(&self, now: Time) -> Counters {
-        let mut counters = self.counters.clone();
-        counters.cut_off(now, std::iter::once(Some(self.free)));
-        counters
+    /// True if no question is under way: flash has the rest.
+    pub(super) fn is_clean(&self) -> bool {
+        let idle = |page: &Page| page.phase == Phase::Idle && page.queues.iter().all(VecDeque::is_empty);
+        self.pages.iter().all(idle) && self.answers.is_empty()
     }
 
-    fn page_of(&self, ask: Ask) -> u32 {
-        let (Ask::Lookup { first: lpn, .. } | Ask::Update { lpn, .. } | Ask::CondUpdate { lpn, .. }) = ask;
-        lpn.get() / self.entries
+    /// Where a unit is; `images` are the translation pages in flash.
+    pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
+        let (tvpn, at) = (lpn.get() / self.layout.page, (lpn.get() % self.layout.page) as usize);
+        let page = &self.pages[tvpn as usize];
+        let stored = matches!(page.phase, Phase::Storing(..));
+        let image = if stored { Some(&page.image[..]) } else { images(tvpn) };
+        image.and_then(|image| decode(image[at]))
     }
 
-    fn base(&self, tvpn: u32) -> Lpn {
-        Lpn::new(tvpn * self.entries)
+    /// The translation page that all units of a question are in, and where the first stands in it.
+    fn locate(&self, ask: &Ask) -> (u32, usize) {
+        let (tvpn, at) = self.layout.page_of(self.layout.block_of(ask));
+        (tvpn, at + self.layout.offset(ask))
     }
 }
 
 impl MapUnit for Uncached {
     fn ask(&mut self, _: Time, asker: Asker, ticket: Ticket, ask: Ask) {
-        let tvpn = self.page_of(ask);
+        let (tvpn, _) = self.locate(&ask);
         let page = &mut self.pages[tvpn as usize];
         page.queues[asker as usize].push_back((ticket, ask));
         if page.phase == Phase::Idle {
@@ -129,7 +120,7 @@ impl MapUnit for Uncached {
         page.image.clear();
         match image {
             Some(image) => page.image.extend_from_slice(image),
-            None => page.image.resize(self.entries as usize, NOWHERE),
+            None => page.image.resize(self.layout.page as usize, encode(None)),
         }
         page.phase = Phase::Working(ticket, ask);
         self.loading -= 1;
@@ -151,11 +142,12 @@ impl MapUnit for Uncached {
         out.answers.append(&mut self.answers);
         while let Some(Reverse((_, tvpn))) = self.due.peek().copied().filter(|Reverse((at, _))| *at <= now) {
             self.due.pop();
-            let base = self.base(tvpn).get();
-            let page = &mut self.pages[tvpn as usize];
+            let page = &self.pages[tvpn as usize];
             let Phase::Working(ticket, ask) = page.phase else { panic!("page {tvpn} is done in {:?}", page.phase) };
-            let (answer, changed) = carry_out(&mut page.image, base, ask);
-            if changed {
+            let (_, at) = self.locate(&ask);
+            let page = &mut self.pages[tvpn as usize];
+            let (answer, _) = layout::serve(&ask, &mut page.image[at..]);
+            if changes(&ask, &answer) {
                 page.phase = Phase::Storing(ticket, answer);
                 self.counters.stores += 1;
                 out.jobs.push(Job::Store(tvpn));
@@ -188,6 +180,12 @@ impl MapUnit for Uncached {
     fn image(&self, tvpn: u32) -> &[u32] {
         &self.pages[tvpn as usize].image
     }
+
+    fn counters(&self, now: Time) -> Counters {
+        let mut counters = self.counters.clone();
+        counters.cut_off(now, std::iter::once(Some(self.free)));
+        counters
+    }
 }
 
 #[cfg(test)]
@@ -195,9 +193,13 @@ mod tests {
     use super::*;
     use base::units::Psn;
 
+    fn uncached(service: Span, units: u32) -> Uncached {
+        Uncached::new(Layout { units, page: 4, block: 4 }, service)
+    }
+
     #[test]
     fn one_processor_answers_what_has_been_loaded() {
-        let mut unit = Uncached::new(Span::from_us(1), 4, 12);
+        let mut unit = uncached(Span::from_us(1), 12);
         let mut out = Output::default();
         for page in 0..3 {
             let ask = Ask::Lookup { first: Lpn::new(page * 4), count: 1 };
@@ -211,13 +213,13 @@ mod tests {
             out.answers.len()
         });
         assert_eq!(answered.collect::<Vec<_>>(), [1, 2, 3]);
-        let busy = [1, 3].map(|us| unit.counters_at(Time::ZERO + Span::from_us(us)).busy[0]);
+        let busy = [1, 3].map(|us| unit.counters(Time::ZERO + Span::from_us(us)).busy[0]);
         assert_eq!(busy, [1, 3].map(Span::from_us), "what is still to come does not count");
     }
 
     #[test]
     fn every_question_loads_and_every_change_stores() {
-        let mut unit = Uncached::new(Span::ZERO, 4, 10);
+        let mut unit = uncached(Span::ZERO, 10);
         let mut out = Output::default();
         let now = Time::ZERO;
         let update = Ask::Update { lpn: Lpn::new(9), to: Some(Psn::new(5)) };
@@ -230,7 +232,7 @@ mod tests {
         unit.advance(now, &mut out);
         assert_eq!(
             (std::mem::take(&mut out.jobs), unit.image(2)),
-            (vec![Job::Store(2)], &[NOWHERE, 5, NOWHERE, NOWHERE][..])
+            (vec![Job::Store(2)], &[None, Some(Psn::new(5)), None, None].map(encode)[..])
         );
         assert!(out.answers.is_empty(), "a change is answered when it is stored");
         let image = unit.image(2).to_vec();
@@ -241,7 +243,7 @@ mod tests {
         unit.loaded(now, 2, Some(&image));
         unit.advance(now, &mut out);
         assert_eq!((out.answers.as_slice(), out.jobs.len()), ([(Ticket(2), Answer::Condition(false))].as_slice(), 0));
-        let Counters { questions, loads, stores, loads_at_most, .. } = unit.counters_at(now);
+        let Counters { questions, loads, stores, loads_at_most, .. } = unit.counters(now);
         assert_eq!([questions, loads, stores, loads_at_most], [2, 2, 1, 1]);
     }
 }

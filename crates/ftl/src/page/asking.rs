@@ -8,8 +8,7 @@ use flash::nand::{Media, Sector, Spare};
 
 use super::map::Map;
 use crate::Event;
-use crate::map_unit::choice::AnyUnit;
-use crate::map_unit::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
+use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
 use crate::port::{Owner, Service, Unit, Wanted};
 
 /// What goes on with an answer.
@@ -64,7 +63,7 @@ pub(super) struct Page {
 /// A map unit, and what it has been asked and has asked for.
 #[derive(Clone, Debug)]
 pub(super) struct Asking {
-    pub(super) unit: AnyUnit,
+    pub(super) unit: AnyMapUnit,
     /// Where the translation pages are.
     pub(super) directory: Map,
     pub(super) pages: Vec<Page>,
@@ -92,7 +91,7 @@ pub(super) struct Asking {
 }
 
 impl Asking {
-    pub(super) fn new(unit: AnyUnit, units: u32, directory: Map, entries: u32) -> Self {
+    pub(super) fn new(unit: AnyMapUnit, units: u32, directory: Map, entries: u32) -> Self {
         Self {
             unit,
             pages: vec![Page::default(); directory.len() as usize],

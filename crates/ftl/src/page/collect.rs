@@ -11,8 +11,9 @@ use flash::nand::{Sector, Spare, Stream, Target};
 
 use super::blocks::State;
 use super::mapping::Mapping;
-use super::pool::Victim;
+use super::pool::{Holds, Victim};
 use super::{Kind, PageFtl};
+use crate::map_unit::MapUnit;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 
@@ -62,8 +63,8 @@ impl PageFtl {
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
         let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
         // Answers that are still to come may leave garbage here. Translation pages must not wait for them.
-        let last = last && (self.kind_in(pool) == 1 || !self.awaits_answers());
-        if last && self.kind_in(pool) == 1 && self.endow(pool - self.groups, 0) {
+        let last = last && (self.kind_in(pool) == Holds::Pages || !self.awaits_answers());
+        if last && self.kind_in(pool) == Holds::Pages && self.endow(pool - self.groups, 0) {
             self.resume(flash, owners, pool);
             return self.collect(flash, owners, pool);
         }
@@ -101,7 +102,7 @@ impl PageFtl {
         let chosen = &self.pools[pool as usize];
         let stalled = !chosen.is_moving();
         let now = |victim: &Victim| match victim.cause {
-            Cause::Wear => self.kind_in(pool) == 1,
+            Cause::Wear => self.kind_in(pool) == Holds::Pages,
             cause => cause == Cause::Recovery,
         };
         let urgent = chosen.gc.victims.iter().any(now) || !chosen.waiting.is_empty();
@@ -110,7 +111,7 @@ impl PageFtl {
 
     /// Slots that the next program of copies takes.
     pub(super) fn copy_room(&self, pool: u32) -> u32 {
-        match self.pools[pool as usize].open[Stream::Copies as usize] {
+        match self.pools[pool as usize].open[Stream::Copies] {
             Some(open) => self.program_end(open.next) - open.next,
             None => self.program_slots(),
         }
@@ -173,7 +174,7 @@ impl PageFtl {
             return false;
         }
         // Without a free superblock the cheapest victim is the only safe one.
-        let dry = free == 0 && chosen.open[Stream::Copies as usize].is_none();
+        let dry = free == 0 && chosen.open[Stream::Copies].is_none();
         let victims = &self.victims[self.kind_in(pool)];
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all that is begun must find a place.
@@ -188,14 +189,15 @@ impl PageFtl {
     pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
-        let open = chosen.open[Stream::Copies as usize].map_or(0, |open| slots - open.next);
+        let open = chosen.open[Stream::Copies].map_or(0, |open| slots - open.next);
         let moving: u32 = chosen.gc.victims.iter().map(|victim| self.blocks.valid(victim.superblock)).sum();
         let program = self.program_slots();
         (moving + more).div_ceil(program) * program <= open + free * slots
     }
 
     pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {
-        self.victims[self.kind_in(pool)].remove(pool, superblock);
+        let kind = self.kind_in(pool);
+        self.victims[kind].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
         // The more there is to copy, the more turns the collector needs (Woo and Min, Sec. 4.6); of several victims at
@@ -224,7 +226,7 @@ impl PageFtl {
     /// another, or its own.
     pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
         let room = self.copy_room(to) as usize;
-        let open = self.pools[to as usize].open[Stream::Copies as usize].expect("the caller has opened one");
+        let open = self.pools[to as usize].open[Stream::Copies].expect("the caller has opened one");
         let chosen = &mut self.pools[pool as usize];
         // Taken out while it is looked at, and put back for its memory.
         let mut all = std::mem::take(&mut chosen.gc.gathered);

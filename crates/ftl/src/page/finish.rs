@@ -110,7 +110,7 @@ impl PageFtl {
 
     /// A program of a superblock has ended.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
-        for open in self.pools[pool as usize].open.iter_mut().flatten() {
+        for open in self.pools[pool as usize].open.each_mut().into_iter().flatten() {
             if open.gate == Some(command) {
                 open.gate = None;
             }
@@ -122,7 +122,8 @@ impl PageFtl {
     pub(super) fn close(&mut self, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
         self.blocks.set_state(superblock, State::Closed);
-        self.victims[self.kind_in(pool)].close(pool, superblock, self.blocks.valid(superblock));
+        let kind = self.kind_in(pool);
+        self.victims[kind].close(pool, superblock, self.blocks.valid(superblock));
         if self.blocks.is_failing(superblock) {
             self.pools[pool as usize].gc.failing.push(superblock);
         }
@@ -131,9 +132,8 @@ impl PageFtl {
     /// A program failed: nothing more is written to its superblock, and it is emptied and retired.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.blocks.set_failing(superblock);
-        for stream in 0..2 {
-            if self.pools[pool as usize].open[stream].is_some_and(|open| open.superblock == superblock) {
-                self.pools[pool as usize].open[stream] = None;
+        for open in self.pools[pool as usize].open.each_mut() {
+            if open.take_if(|open| open.superblock == superblock).is_some() {
                 self.blocks.set_state(superblock, State::Full);
             }
         }

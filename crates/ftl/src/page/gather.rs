@@ -5,6 +5,7 @@
 //! only while another program of translation pages is under way: the map unit may have to wait for what is in it.
 
 use super::PageFtl;
+use super::pool::Holds;
 
 /// Where translation pages come together.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +48,7 @@ impl PageFtl {
 
     /// True if a program with so many units has the translation pages that it is to have.
     pub(super) fn is_gathered(&self, pool: u32, count: u32) -> bool {
-        self.kind_in(pool) == 1 && self.gather.is_some_and(|gather| count >= gather.pages)
+        self.kind_in(pool) == Holds::Pages && self.gather.is_some_and(|gather| count >= gather.pages)
     }
 
     /// The next translation page goes elsewhere.
@@ -66,7 +67,7 @@ impl PageFtl {
 
     /// A list of writes to a pool is sent.
     pub(super) fn count_store(&mut self, pool: u32) {
-        let page = self.kind_in(pool) == 1;
+        let page = self.kind_in(pool) == Holds::Pages;
         if let Some(gather) = self.gather.as_mut().filter(|_| page) {
             gather.stores += 1;
         }
@@ -74,7 +75,7 @@ impl PageFtl {
 
     /// A list of writes to a pool is done. True if there may be a program that has waited for that.
     pub(super) fn ends_store(&mut self, pool: u32) -> bool {
-        let page = self.kind_in(pool) == 1;
+        let page = self.kind_in(pool) == Holds::Pages;
         let Some(gather) = self.gather.as_mut().filter(|_| page) else { return false };
         gather.stores -= 1;
         gather.stores == 0

@@ -2,7 +2,7 @@
 
 use base::units::{Lpn, Psn};
 
-use crate::map_unit::NOWHERE as UNMAPPED;
+use crate::map_unit::{decode, encode};
 
 /// The full map in RAM.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(super) struct Map {
 
 impl Map {
     pub(super) fn new(units: u32) -> Self {
-        Self { entries: vec![UNMAPPED; units as usize] }
+        Self { entries: vec![encode(None); units as usize] }
     }
 
     /// Bytes of a map of so many units.
@@ -31,7 +31,7 @@ impl Map {
 
     #[inline]
     pub(super) fn get(&self, lpn: Lpn) -> Option<Psn> {
-        Self::decode(self.entries[lpn.index()])
+        decode(self.entries[lpn.index()])
     }
 
     /// Starts to fetch the entry of a unit that will be looked up soon: the map is far larger than any cache,
@@ -44,15 +44,10 @@ impl Map {
     /// Sets the place of a unit and returns the old one.
     #[inline]
     pub(super) fn set(&mut self, lpn: Lpn, psn: Psn) -> Option<Psn> {
-        Self::decode(std::mem::replace(&mut self.entries[lpn.index()], psn.get()))
+        decode(std::mem::replace(&mut self.entries[lpn.index()], encode(Some(psn))))
     }
 
     pub(super) fn clear(&mut self, lpn: Lpn) -> Option<Psn> {
-        Self::decode(std::mem::replace(&mut self.entries[lpn.index()], UNMAPPED))
-    }
-
-    #[inline]
-    fn decode(entry: u32) -> Option<Psn> {
-        (entry != UNMAPPED).then(|| Psn::new(entry))
+        decode(std::mem::replace(&mut self.entries[lpn.index()], encode(None)))
     }
 }

@@ -168,7 +168,8 @@ impl PageFtl {
         let pool = self.pool_of(superblock);
         self.pools[pool as usize].live -= 1;
         if self.blocks.state(superblock) == State::Closed {
-            self.victims[self.kind_in(pool)].invalidated(pool, superblock);
+            let kind = self.kind_in(pool);
+            self.victims[kind].invalidated(pool, superblock);
         }
     }
 

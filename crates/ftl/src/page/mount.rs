@@ -15,8 +15,7 @@ use super::blocks::State;
 use super::map::Map;
 use super::mapping::Mapping;
 use super::{PageConfig, PageFtl};
-use crate::map_unit::NOWHERE;
-use crate::map_unit::choice::{AnyUnit, Start};
+use crate::map_unit::{AnyMapUnit, decode};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -121,8 +120,8 @@ impl PageFtl {
     /// The map of the device: what was found, or a map unit and what it needs to answer the same.
     fn start_map<S: Sector>(&self, config: &PageConfig, media: &Media<S>, found: Map) -> Mapping {
         let pages = config.map_pages;
-        let start = Start { found: found.entries(0..self.units as usize), entries: pages.entries };
-        let Some(unit) = AnyUnit::new(&config.map, &start) else { return Mapping::Ram(found) };
+        let unit = AnyMapUnit::start(&config.map, found.entries(0..self.units as usize), pages.entries);
+        let Some(unit) = unit else { return Mapping::Ram(found) };
         let mut directory = Map::new(pages.count);
         let mut recovered = Map::new(pages.count * pages.entries);
         for lpn in (0..found.len()).map(Lpn::new) {
@@ -144,7 +143,9 @@ impl PageFtl {
             let current = match image {
                 Some(image) => image == truth,
                 // A version without an image is a stranger's.
-                None => asking.pages[page as usize].durable.is_none() && truth.iter().all(|entry| *entry == NOWHERE),
+                None => {
+                    asking.pages[page as usize].durable.is_none() && truth.iter().all(|entry| decode(*entry).is_none())
+                }
             };
             if !current && !self.planted.is(Sabotage::StaleTrusted) {
                 asking.stale.insert(page);

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::{Index, IndexMut};
 
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
@@ -98,6 +99,80 @@ pub(super) struct Open {
     pub(super) gate: Option<Handle<Command>>,
 }
 
+/// The open superblocks of a pool, one for each stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OpenSuperblocks {
+    host: Option<Open>,
+    copies: Option<Open>,
+}
+
+impl OpenSuperblocks {
+    /// Both of them.
+    pub(super) fn each_mut(&mut self) -> [&mut Option<Open>; 2] {
+        [&mut self.host, &mut self.copies]
+    }
+}
+
+impl Index<Stream> for OpenSuperblocks {
+    type Output = Option<Open>;
+
+    #[inline]
+    fn index(&self, stream: Stream) -> &Option<Open> {
+        match stream {
+            Stream::Host => &self.host,
+            Stream::Copies => &self.copies,
+        }
+    }
+}
+
+impl IndexMut<Stream> for OpenSuperblocks {
+    #[inline]
+    fn index_mut(&mut self, stream: Stream) -> &mut Option<Open> {
+        match stream {
+            Stream::Host => &mut self.host,
+            Stream::Copies => &mut self.copies,
+        }
+    }
+}
+
+/// What a pool holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Holds {
+    /// Data of the host.
+    Data,
+    /// Translation pages.
+    Pages,
+}
+
+/// One for the pools of data, one for those of translation pages.
+#[derive(Clone, Debug)]
+pub(super) struct ByContent<T> {
+    pub(super) data: T,
+    pub(super) pages: T,
+}
+
+impl<T> Index<Holds> for ByContent<T> {
+    type Output = T;
+
+    #[inline]
+    fn index(&self, kind: Holds) -> &T {
+        match kind {
+            Holds::Data => &self.data,
+            Holds::Pages => &self.pages,
+        }
+    }
+}
+
+impl<T> IndexMut<Holds> for ByContent<T> {
+    #[inline]
+    fn index_mut(&mut self, kind: Holds) -> &mut T {
+        match kind {
+            Holds::Data => &mut self.data,
+            Holds::Pages => &mut self.pages,
+        }
+    }
+}
+
 /// A superblock whose valid units are being moved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Victim {
@@ -131,7 +206,7 @@ pub(super) struct Collection {
 pub(super) struct Pool {
     pub(super) die: DieId,
     pub(super) free: FreeList,
-    pub(super) open: [Option<Open>; 2],
+    pub(super) open: OpenSuperblocks,
     /// Superblocks that are not bad.
     pub(super) usable: u32,
     /// Superblocks that it should have: a pool of translation pages gets them from that of data beside it.
@@ -170,7 +245,7 @@ impl Pool {
                 true => FreeList::ByWear(BinaryHeap::with_capacity(blocks)),
                 false => FreeList::Fifo(VecDeque::with_capacity(blocks)),
             },
-            open: [None; 2],
+            open: OpenSuperblocks::default(),
             usable: 0,
             quota,
             live: 0,
@@ -197,7 +272,7 @@ impl Pool {
     }
 
     pub(super) fn open(&mut self, stream: Stream) -> &mut Option<Open> {
-        &mut self.open[stream as usize]
+        &mut self.open[stream]
     }
 
     /// Units that may live here without garbage collection running out of room.

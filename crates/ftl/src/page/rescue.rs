@@ -24,8 +24,7 @@ impl PageFtl {
             self.take_victim(pool, empty, Cause::Gc);
             self.settle(flash, empty);
         }
-        let dry = self.pools[pool as usize].free.len() == 0
-            && self.pools[pool as usize].open[Stream::Copies as usize].is_none();
+        let dry = self.pools[pool as usize].free.len() == 0 && self.pools[pool as usize].open[Stream::Copies].is_none();
         self.is_collecting(pool) || (dry && self.take_refuge(flash, pool, last))
     }
 
@@ -96,7 +95,7 @@ impl PageFtl {
         };
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
-            let open = self.pools[*other as usize].open[Stream::Copies as usize].is_some();
+            let open = self.pools[*other as usize].open[Stream::Copies].is_some();
             // One is for its own collection, and one to be opened.
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();

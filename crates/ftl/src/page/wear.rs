@@ -6,6 +6,7 @@ use flash::nand::{Media, Sector, Stream};
 
 use super::PageFtl;
 use super::blocks::State;
+use super::pool::Holds;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
@@ -26,7 +27,7 @@ impl PageFtl {
             let closed = self.victims[self.kind_in(pool)].closed(pool);
             closed.map(|superblock| (media.erases(superblock), superblock)).min()
         };
-        let with_pages = self.pools_for(1).find(|other| *other == self.groups + pool);
+        let with_pages = self.pools_for(Holds::Pages).find(|other| *other == self.groups + pool);
         let pages = with_pages.and_then(coldest);
         let data = coldest(pool);
         // Translation pages that are never stored again wear nothing: their superblocks go round like the others.
@@ -58,7 +59,7 @@ impl PageFtl {
     /// early. True if there was one.
     fn rouse<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
         let open = [Stream::Host, Stream::Copies].into_iter().find(|stream| {
-            let open = self.pools[pages as usize].open[*stream as usize];
+            let open = self.pools[pages as usize].open[*stream];
             open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
         });
         if self.pools[pages as usize].free.least_worn().is_some_and(&lags) {

@@ -8,7 +8,7 @@ use flash::backend::{Cause, Class, Command, Observer, Slot};
 use flash::nand::{Sector, Stream, Target};
 
 use super::blocks::State;
-use super::pool::{Assembly, Open};
+use super::pool::{Assembly, Holds, Open};
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, Service, Unit, full_mask};
 use crate::sabotage::Sabotage;
@@ -58,7 +58,7 @@ impl PageFtl {
 
     /// The set that a unit belongs to.
     fn set_of<S>(&self, owners: &impl Owners<S>, unit: &Unit) -> u32 {
-        if self.kind_of(unit.lpn) == 0 { owners.set(unit.owner) } else { self.set_of_pages() }
+        if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
     /// True if something is under way that may leave garbage in the pools of a set. Translation pages do not wait for
@@ -89,7 +89,7 @@ impl PageFtl {
         chosen.in_flight += 1;
         if !chosen.waiting.is_empty() || !self.append(flash, owners, pool, &unit) {
             self.pools[pool as usize].waiting.push_back(unit);
-            if self.kind_in(pool) == 1 {
+            if self.kind_in(pool) == Holds::Pages {
                 self.end_gathering(pool);
                 return self.kick(flash, owners, pool);
             }
@@ -186,12 +186,13 @@ impl PageFtl {
     fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &Unit) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
         let stripe = unit.lpn.get() / self.program_slots();
-        let home = if self.kind_of(unit.lpn) == 1 { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
+        let home =
+            if self.kind_of(unit.lpn) == Holds::Pages { self.pool_for_page(unit.lpn.get() - self.units) } else { 0 };
         let pools = &self.pools;
         let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
         let chosen = match self.kind_of(unit.lpn) {
-            0 => self.placer.pool(set, stripe, load),
-            _ => home,
+            Holds::Data => self.placer.pool(set, stripe, load),
+            Holds::Pages => home,
         };
         let room = |pool: u32| {
             let pool = &pools[pool as usize];
@@ -288,12 +289,12 @@ impl PageFtl {
                 list
             }
         };
-        let open = chosen.open[Stream::Host as usize].expect("just opened");
+        let open = chosen.open[Stream::Host].expect("just opened");
         let target = Target { superblock: open.superblock, offset: open.next };
         let cause = match self.kind_in(pool) {
-            0 => Cause::Host,
-            _ if self.is_rewriting() => Cause::Recovery,
-            _ => Cause::Map,
+            Holds::Data => Cause::Host,
+            Holds::Pages if self.is_rewriting() => Cause::Recovery,
+            Holds::Pages => Cause::Map,
         };
         let command = flash.backend.add_program(list, cause, target, Stream::Host);
         self.pass_gate(flash, pool, Stream::Host, command);
@@ -341,7 +342,7 @@ impl PageFtl {
         let next = if self.whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, next - covered);
         let full = self.advance(pool, Stream::Host, next);
-        if self.kind_in(pool) == 0 {
+        if self.kind_in(pool) == Holds::Data {
             self.placer.program_filled(self.pools[pool as usize].set, full);
         }
     }
@@ -362,7 +363,7 @@ impl PageFtl {
 
     fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         self.end_program(flash, pool);
-        if self.kind_in(pool) == 0 {
+        if self.kind_in(pool) == Holds::Data {
             self.placer.take_turns(self.pools[pool as usize].set);
         }
         if let Some(list) = self.pools[pool as usize].list.take() {

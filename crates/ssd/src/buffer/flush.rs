@@ -10,15 +10,7 @@ use base::engine::Handle;
 use base::units::Lpn;
 use flash::nand::Sector;
 
-use super::{Buffer, Entry};
-
-/// What is being written to the log.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Batch {
-    number: u64,
-    /// Flushes of this epoch and later ones wait for it: the oldest that has not come to its end.
-    epoch: u64,
-}
+use super::{Batch, Buffer, Entry};
 
 impl<S: Sector> Buffer<S> {
     /// Something that flushes of an epoch wait for has become durable.
@@ -47,22 +39,17 @@ impl<S: Sector> Buffer<S> {
     /// Units whose content is neither in flash nor in the log, as far as a flush waits for it.
     pub(crate) fn unlogged(&self, epoch: u64) -> impl Iterator<Item = Handle<Entry>> + '_ {
         let all = (1..=self.entries.places() as u32).filter_map(NonZeroU32::new).map(Handle::from_number);
-        all.filter(move |handle| {
-            let entry = &self.entries[*handle];
-            let newer = entry.again && !entry.again_logged && entry.again_epoch <= epoch;
-            entry.is_present() && (newer || (!entry.logged && entry.epoch <= epoch))
-        })
+        all.filter(move |handle| self.entries[*handle].is_awaited(epoch))
     }
 
     /// The version of what is in the buffer of a unit, if it is just as a merge has taken it.
     pub(crate) fn version_under_way(&self, handle: Handle<Entry>) -> Option<u32> {
-        let entry = &self.entries[handle];
-        (entry.flushing && !entry.again).then_some(entry.version)
+        self.entries[handle].version_under_way()
     }
 
     /// A unit is on its way with this version.
     pub(crate) fn set_version(&mut self, handle: Handle<Entry>, version: u32) {
-        self.entries[handle].version = version;
+        self.entries[handle].set_version(version);
     }
 
     /// The log begins to write something, which may be for several flushes.
@@ -76,12 +63,8 @@ impl<S: Sector> Buffer<S> {
 
     /// The log writes this unit as it is now.
     pub(crate) fn log(&mut self, handle: Handle<Entry>) {
-        let entry = &mut self.entries[handle];
-        entry.batch = self.batches;
-        let first = (!std::mem::replace(&mut entry.logged, true)).then_some(entry.epoch);
-        let again = entry.again && !std::mem::replace(&mut entry.again_logged, true);
-        let second = again.then_some(entry.again_epoch);
-        first.into_iter().chain(second).for_each(|epoch| self.written(epoch));
+        let replaced = self.entries[handle].log(self.batches);
+        replaced.into_iter().flatten().for_each(|epoch| self.written(epoch));
     }
 
     /// The log is on flash, or not `well`: then it must be written again.
@@ -90,7 +73,7 @@ impl<S: Sector> Buffer<S> {
         if !well {
             for place in 1..=self.entries.places() as u32 {
                 let handle = Handle::from_number(NonZeroU32::new(place).expect("above zero"));
-                if self.entries[handle].is_present() && self.entries[handle].batch == number {
+                if self.entries[handle].is_in(number) {
                     self.count_again(handle, epoch);
                 }
             }
@@ -100,19 +83,11 @@ impl<S: Sector> Buffer<S> {
 
     /// A flush of this epoch waits for a unit again.
     fn count_again(&mut self, handle: Handle<Entry>, epoch: u64) {
-        let Entry { lpn, again, logged, again_logged, .. } = self.entries[handle];
         let entry = &mut self.entries[handle];
-        let (is_logged, counted) = if again {
-            entry.again_logged = false;
-            (again_logged, std::mem::replace(&mut entry.again_epoch, epoch))
-        } else {
-            entry.logged = false;
-            (logged, std::mem::replace(&mut entry.epoch, epoch))
-        };
-        let waits = !entry.flushing;
+        let (lpn, waits, before) = (entry.lpn, entry.is_dirty(), entry.recount(epoch));
         *self.count(epoch) += 1;
-        if !is_logged {
-            self.written(counted);
+        if let Some(before) = before {
+            self.written(before);
         }
         if let Some(superblocks) = self.superblocks.as_mut().filter(|_| waits) {
             superblocks.urge(lpn.get(), epoch);
@@ -123,8 +98,7 @@ impl<S: Sector> Buffer<S> {
     pub(crate) fn distrust_log(&mut self) {
         for place in 1..=self.entries.places() as u32 {
             let handle = Handle::from_number(NonZeroU32::new(place).expect("above zero"));
-            let Entry { again, logged, again_logged, .. } = self.entries[handle];
-            if self.entries[handle].is_present() && (if again { again_logged } else { logged }) {
+            if self.entries[handle].is_logged() {
                 self.count_again(handle, self.epoch);
             }
         }
@@ -132,11 +106,7 @@ impl<S: Sector> Buffer<S> {
 
     /// At power-on: what the log has of a unit. It is durable, and has to be merged.
     pub(crate) fn restore(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) {
-        let handle = self.insert(lpn, 0);
-        let entry = &mut self.entries[handle];
-        (entry.mask, entry.logged) = (mask, true);
-        let epoch = entry.epoch;
-        self.written(epoch);
+        let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
         if S::PRESENT {
             let data = self.data_mut(handle);

@@ -9,7 +9,8 @@ use std::hash::BuildHasherDefault;
 
 use base::engine::Handle;
 
-use super::{Entry, Multiply};
+use super::Entry;
+use super::multiply::Multiply;
 
 /// The dirty units of one superblock, and how many of its units are on their way to flash.
 #[derive(Clone, Debug, Default)]

@@ -14,9 +14,9 @@ use super::super::dtl::Dtl;
 use super::super::layout::{self, Layout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
 use super::super::{Answer, Ask, Asker, Counters, Output, Ticket};
-use super::Sizes;
 use super::aside::Aside;
-use super::ctp::{Ctp, Kind, Request};
+use super::packet::{Kind, Request};
+use super::sizes::Sizes;
 
 /// What is said at the end of a step.
 #[derive(Clone, Copy, Debug)]
@@ -152,23 +152,23 @@ impl Cmt {
         (!self.cache.block(found).transient).then(|| self.cache.data(found))
     }
 
-    /// Says what the step that is due has to say.
-    pub(super) fn finish(&mut self, ctp: &mut Ctp, counters: &mut Counters, out: &mut Output) {
+    /// Says what the step that is due has to say. If that is a request to the CTP: which, and the entries that go with it.
+    pub(super) fn finish(&mut self, counters: &mut Counters, out: &mut Output) -> Option<(Request, &[u32])> {
         self.until = None;
         let request = |block, kind| {
             let (tvpn, at) = self.layout.page_of(self.cache.key(block));
             Request { tvpn, at, kind }
         };
-        match self.effect {
-            Effect::Nothing => {}
+        match std::mem::replace(&mut self.effect, Effect::Nothing) {
+            Effect::Nothing => None,
             Effect::Answer(ticket, answer) => {
                 counters.questions += 1;
                 out.answers.push((ticket, answer));
+                None
             }
-            Effect::Load(block) => ctp.request(request(block, Kind::Load(block)), &[]),
-            Effect::Flush(block) => ctp.request(request(block, Kind::Flush), self.cache.data(block)),
+            Effect::Load(block) => Some((request(block, Kind::Load(block)), &[])),
+            Effect::Flush(block) => Some((request(block, Kind::Flush), self.cache.data(block))),
         }
-        self.effect = Effect::Nothing;
     }
 
     /// Begins a step if there is something to do. Without `room` in the queue to the CTP only responses are taken;

@@ -10,29 +10,13 @@ use base::units::{Span, Time};
 use super::super::arbiter::Arbiter;
 use super::super::cache::{Among, Cache};
 use super::super::costs::Costs;
+use super::super::entry::encode;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::write_buffers::WriteBuffers;
-use super::super::{Counters, Job, NOWHERE, Output};
-use super::Sizes;
+use super::super::{Counters, Job, Output};
 use super::aside::Aside;
-use super::cmt::Cmt;
-
-/// A request of the CMT.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    pub(super) tvpn: u32,
-    /// Where the block begins in the page.
-    pub(super) at: usize,
-    pub(super) kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Fill this block of the CMT.
-    Load(usize),
-    /// Take a block over; its entries go with the request.
-    Flush,
-}
+use super::packet::{Kind, Request};
+use super::sizes::Sizes;
 
 /// What is said at the end of a step.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +125,7 @@ impl Ctp {
         let block = block.expect("a page that was asked for");
         match image {
             Some(image) => self.cache.data_mut(block).copy_from_slice(image),
-            None => self.cache.data_mut(block).fill(NOWHERE),
+            None => self.cache.data_mut(block).fill(encode(None)),
         }
         self.outstanding -= 1;
         self.loads.push_back(block);
@@ -216,12 +200,12 @@ impl Ctp {
             .or_else(|| self.buffers.get(tvpn).map(|page| page[at]))
     }
 
-    /// Says what the step that is due has to say.
-    pub(super) fn finish(&mut self, cmt: &mut Cmt, counters: &mut Counters, out: &mut Output) {
+    /// Says what the step that is due has to say. If that is a response: for which block of the CMT, and its entries.
+    pub(super) fn finish(&mut self, counters: &mut Counters, out: &mut Output) -> Option<(usize, &[u32])> {
         self.until = None;
         match std::mem::replace(&mut self.effect, Effect::Nothing) {
             Effect::Nothing => {}
-            Effect::Respond { block, at, cmt: to } => cmt.respond(to, &self.cache.data(block)[at..at + self.width]),
+            Effect::Respond { block, at, cmt } => return Some((cmt, &self.cache.data(block)[at..at + self.width])),
             Effect::Job(job) => {
                 match job {
                     Job::Load(_) => {
@@ -234,6 +218,7 @@ impl Ctp {
                 out.jobs.push(job);
             }
         }
+        None
     }
 
     /// Begins a step if there is something to do.

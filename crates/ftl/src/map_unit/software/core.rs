@@ -10,10 +10,11 @@ use std::collections::VecDeque;
 use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
+use super::super::backing::{Backing, Plan, Step};
 use super::super::cache::Cache;
+use super::super::entry::encode;
 use super::super::layout::Layout;
-use super::super::{Answer, Ask, Asker, Costs, Counters, Job, NOWHERE, Output, Parts, Ticket};
-use super::{Backing, Plan, Step};
+use super::super::{Answer, Ask, Asker, Costs, Counters, Job, Output, Parts, Ticket};
 
 /// Something that a core has begun.
 #[derive(Clone, Debug)]
@@ -167,7 +168,7 @@ impl<B: Backing> Core<B> {
             task.page.clear();
             match image {
                 Some(image) => task.page.extend_from_slice(image),
-                None => task.page.resize(size, NOWHERE),
+                None => task.page.resize(size, encode(None)),
             }
             assert_eq!(task.page.len(), size, "an image is a translation page");
             task.has_page = true;

@@ -2,39 +2,39 @@
 
 use base::units::{Bytes, Lpn, Span};
 
-use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, CostSpec, Costs, DftlSpec, FmmuSpec, MapUnitSpec};
+use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, CostSpec, Costs, DftlSpec, FmmuSpec, MapSpec, MapUnit};
 use super::rig::Rig;
 
 const PAGE: u32 = 1024;
 const UNITS: u32 = 2048 * PAGE;
 
-fn rig(spec: MapUnitSpec) -> Rig {
-    Rig::new(AnyMapUnit::new(&spec, UNITS, Bytes::new(4096)), UNITS, PAGE, Span::ZERO, 1)
+fn rig(spec: MapSpec) -> Rig {
+    Rig::new(AnyMapUnit::new(&spec, UNITS, Bytes::new(4096)).expect("a map unit"), UNITS, PAGE, Span::ZERO, 1)
 }
 
-fn dftl(cores: u32) -> MapUnitSpec {
-    MapUnitSpec::Dftl(DftlSpec { cores, ..DftlSpec::PUBLISHED })
+fn dftl(cores: u32) -> MapSpec {
+    MapSpec::Dftl(DftlSpec { cores, ..DftlSpec::PUBLISHED })
 }
 
-fn cdftl(cores: u32) -> MapUnitSpec {
-    MapUnitSpec::Cdftl(CdftlSpec { cores, ..CdftlSpec::PUBLISHED })
+fn cdftl(cores: u32) -> MapSpec {
+    MapSpec::Cdftl(CdftlSpec { cores, ..CdftlSpec::PUBLISHED })
 }
 
-const FMMU: MapUnitSpec = MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED);
+const FMMU: MapSpec = MapSpec::Fmmu(FmmuSpec::PUBLISHED);
 
 /// Busy time of all cores or machines, in nanoseconds.
 fn busy(rig: &Rig) -> f64 {
-    rig.unit.counters().busy.iter().map(|span| span.as_us_f64() * 1_000.0).sum()
+    rig.counters().busy.iter().map(|span| span.as_us_f64() * 1_000.0).sum()
 }
 
 /// Mean busy time of a lookup of `unit(i)`, the later half of `count` of them, in nanoseconds, where nothing is found:
 /// the time of the map alone (T_FTL_map), as no command follows.
-fn mean(spec: MapUnitSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
+fn mean(spec: MapSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     mean_in(rig(spec), count, unit)
 }
 
 /// The same where every unit is found.
-fn mean_found(spec: MapUnitSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
+fn mean_found(spec: MapSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     mean_in(rig(spec).written(|lpn| lpn + 1), count, unit)
 }
 
@@ -89,7 +89,7 @@ fn a_lookup_that_finds_something_takes_a_command_more() {
     close(mean_found(cdftl(1), 8192, pages), 4_700.0 + 200.0);
     close(mean_found(FMMU, 8192, blocks), 160.0);
     let costs = CostSpec::Custom(Costs { command: Span::from_ns(200), ..Costs::FMMU });
-    let slower = MapUnitSpec::Fmmu(FmmuSpec { costs, ..FmmuSpec::PUBLISHED });
+    let slower = MapSpec::Fmmu(FmmuSpec { costs, ..FmmuSpec::PUBLISHED });
     close(mean_found(slower, 8192, blocks), 160.0 + 200.0);
     close(mean(slower, 8192, blocks), 160.0);
 }
@@ -129,17 +129,17 @@ fn four_cores_answer_four_times_as_many() {
 }
 
 /// Busy time of flushing one page with `dirty` blocks, in microseconds.
-fn flush(spec: MapUnitSpec, dirty: u32) -> f64 {
+fn flush(spec: MapSpec, dirty: u32) -> f64 {
     let mut rig = rig(spec);
     for i in 0..dirty {
         rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(i * 16), to: None });
         rig.settle();
     }
-    let (before, asked) = (busy(&rig), rig.unit.counters());
+    let (before, asked) = (busy(&rig), rig.counters());
     assert_eq!((asked.flushes, asked.flush_time), (0, Span::ZERO));
     assert!((asked.question_time.as_us_f64() * 1_000.0 - before).abs() < 0.1, "all of it was for questions");
     rig.flush();
-    let flushed = rig.unit.counters();
+    let flushed = rig.counters();
     let took = (busy(&rig) - before) / 1_000.0;
     assert_eq!((flushed.flushes, flushed.question_time), (1, asked.question_time));
     assert!((flushed.flush_time.as_us_f64() - took).abs() < 1e-3, "all of it was for the flush");
@@ -152,10 +152,10 @@ fn busy_times_are_cut_off_at_the_moment_of_asking() {
         let mut rig = rig(spec);
         rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
         rig.settle();
-        let (start, before) = (rig.now, rig.unit.counters());
+        let (start, before) = (rig.now, rig.counters());
         rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
         let busy = |after: Span| {
-            let since = rig.unit.counters_at(start + after).since(&before);
+            let since = rig.unit.counters(start + after).since(&before);
             since.busy.iter().copied().max()
         };
         for ns in [0, takes / 3, takes, 2 * takes] {
@@ -172,20 +172,20 @@ fn flushes_take_what_figure_10c_says() {
     // Beside the search there is little to do for one block: 17 times, as 1,088 KiB are of 64 KiB.
     assert!((one / two - 17.0).abs() < 2.0, "{one} us and {two} us");
     assert!(one > 400.0 && two > 25.0, "{one} us and {two} us");
-    let larger = MapUnitSpec::Dftl(DftlSpec { block: Bytes::new(128), ..DftlSpec::PUBLISHED });
+    let larger = MapSpec::Dftl(DftlSpec { block: Bytes::new(128), ..DftlSpec::PUBLISHED });
     let ratio = flush(larger, 1) / one;
     assert!((ratio - 0.5).abs() < 0.02, "half as many blocks to be tested: {ratio}");
 }
 
 #[test]
 fn more_ways_cost_more_and_ideal_units_nothing() {
-    let ways = |ways| mean(MapUnitSpec::Dftl(DftlSpec { ways, ..DftlSpec::PUBLISHED }), 100, |_| 5);
+    let ways = |ways| mean(MapSpec::Dftl(DftlSpec { ways, ..DftlSpec::PUBLISHED }), 100, |_| 5);
     close(ways(8) - ways(4), ways(16) / 2.0 - ways(8) / 2.0);
     assert!(ways(8) > 1.7 * ways(4), "tags are most of it");
     for spec in [
-        MapUnitSpec::Dftl(DftlSpec { costs: CostSpec::Ideal, ..DftlSpec::PUBLISHED }),
-        MapUnitSpec::Cdftl(CdftlSpec { costs: CostSpec::Ideal, ..CdftlSpec::PUBLISHED }),
-        MapUnitSpec::Fmmu(FmmuSpec { costs: CostSpec::Ideal, ..FmmuSpec::PUBLISHED }),
+        MapSpec::Dftl(DftlSpec { costs: CostSpec::Ideal, ..DftlSpec::PUBLISHED }),
+        MapSpec::Cdftl(CdftlSpec { costs: CostSpec::Ideal, ..CdftlSpec::PUBLISHED }),
+        MapSpec::Fmmu(FmmuSpec { costs: CostSpec::Ideal, ..FmmuSpec::PUBLISHED }),
     ] {
         assert_eq!(mean(spec, 200, pages).to_bits(), 0);
     }

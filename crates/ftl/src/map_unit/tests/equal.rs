@@ -3,9 +3,10 @@
 use base::units::{Lpn, Psn, Span};
 use proptest::prelude::*;
 
+use super::super::backing::Plan;
 use super::super::fmmu::{Fmmu, Sizes};
 use super::super::layout::Layout;
-use super::super::software::Plan;
+use super::super::uncached::Uncached;
 use super::super::{AnyMapUnit, Ask, Asker, Costs, Table};
 use super::rig::Rig;
 
@@ -79,10 +80,11 @@ impl Small {
     }
 
     /// Every map unit, with its name.
-    fn every(&self) -> [(&'static str, AnyMapUnit); 4] {
+    fn every(&self) -> [(&'static str, AnyMapUnit); 5] {
         let service = Span::from_ns(if self.timed { 70 } else { 0 });
         [
             ("table", Table::new(self.layout(), service).into()),
+            ("uncached", Uncached::new(self.layout(), service).into()),
             ("dftl", self.dftl()),
             ("cdftl", self.cdftl()),
             ("fmmu", self.fmmu().into()),
@@ -150,7 +152,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
     rig.settle();
     rig.check();
     rig.flush();
-    let counters = rig.unit.counters();
+    let counters = rig.counters();
     assert_eq!(counters.questions, raw.len() as u64);
     assert_eq!(counters.cmt_hits + counters.cmt_misses, counters.questions);
 }

@@ -2,12 +2,12 @@
 
 use base::units::{Bytes, Lpn, Psn, Span};
 
-use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapUnitSpec};
+use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapSpec, MapUnit};
 use super::equal::Small;
 use super::rig::Rig;
 
-fn published(spec: MapUnitSpec, units: u32) -> Rig {
-    Rig::new(AnyMapUnit::new(&spec, units, Bytes::new(4096)), units, 1024, Span::from_ms(1), 3)
+fn published(spec: MapSpec, units: u32) -> Rig {
+    Rig::new(AnyMapUnit::new(&spec, units, Bytes::new(4096)).expect("a map unit"), units, 1024, Span::from_ms(1), 3)
 }
 
 fn lookup(lpn: u32) -> Ask {
@@ -15,7 +15,7 @@ fn lookup(lpn: u32) -> Ask {
 }
 
 /// Loads under way at most when 200 questions about as many pages come at once.
-fn loads_at_most(spec: MapUnitSpec) -> u64 {
+fn loads_at_most(spec: MapSpec) -> u64 {
     let mut rig = published(spec, 200 * 1024);
     (0..200).for_each(|page| {
         // Another block of each page, so that not all fall into the same sets of the CMT.
@@ -23,31 +23,31 @@ fn loads_at_most(spec: MapUnitSpec) -> u64 {
     });
     rig.settle();
     rig.check();
-    rig.unit.counters().loads_at_most
+    rig.counters().loads_at_most
 }
 
 #[test]
 fn fmmu_has_as_many_misses_outstanding_as_there_are_chips() {
     // Sec. 6: as many as flash chips, 128 in Sec. 5.1; in software, one for each core that waits.
-    assert_eq!(loads_at_most(MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED)), 200);
+    assert_eq!(loads_at_most(MapSpec::Fmmu(FmmuSpec::PUBLISHED)), 200);
     for cores in [1, 2, 4] {
         let dftl = DftlSpec { cores, ..DftlSpec::PUBLISHED };
         let cdftl = CdftlSpec { cores, ..CdftlSpec::PUBLISHED };
-        assert_eq!(loads_at_most(MapUnitSpec::Dftl(dftl)), u64::from(cores));
-        assert_eq!(loads_at_most(MapUnitSpec::Cdftl(cdftl)), u64::from(cores));
+        assert_eq!(loads_at_most(MapSpec::Dftl(dftl)), u64::from(cores));
+        assert_eq!(loads_at_most(MapSpec::Cdftl(cdftl)), u64::from(cores));
         let many = DftlSpec { outstanding: 128 / cores, ..dftl };
-        assert!(loads_at_most(MapUnitSpec::Dftl(many)) >= 128);
+        assert!(loads_at_most(MapSpec::Dftl(many)) >= 128);
     }
 }
 
 #[test]
 fn one_load_serves_all_who_wait_for_the_page() {
-    let mut rig = published(MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
+    let mut rig = published(MapSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
     (0..300).for_each(|i| {
         rig.ask(Asker::Host, lookup(i * 16 % 1024 + i / 64));
     });
     rig.settle();
-    let counters = rig.unit.counters();
+    let counters = rig.counters();
     assert_eq!((counters.questions, counters.loads), (300, 1));
     assert_eq!((counters.cmt_misses, counters.ctp_misses), (300, 64));
     assert_eq!(counters.mshrs_at_most, [300, 64]);
@@ -85,15 +85,15 @@ fn flushes_begin_at_the_low_watermark_and_end_at_the_high_one() {
         rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(block * 2), to: Some(Psn::new(block)) });
         rig.settle();
     }
-    assert_eq!(rig.unit.counters().flushed_blocks, 0, "five are clean");
+    assert_eq!(rig.counters().flushed_blocks, 0, "five are clean");
     rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(22), to: None });
     rig.settle();
-    assert_eq!(rig.unit.counters().flushed_blocks, 4, "eight are clean");
-    assert_eq!(rig.unit.counters().flushes, 2, "two pages of two blocks");
-    assert_eq!(rig.unit.counters().stores, 0, "at most three pages of the CTP are dirty");
+    assert_eq!(rig.counters().flushed_blocks, 4, "eight are clean");
+    assert_eq!(rig.counters().flushes, 2, "two pages of two blocks");
+    assert_eq!(rig.counters().stores, 0, "at most three pages of the CTP are dirty");
     rig.check();
     rig.flush();
-    assert_eq!(rig.unit.counters().stores, 6, "each page once");
+    assert_eq!(rig.counters().stores, 6, "each page once");
 }
 
 #[test]
@@ -107,17 +107,17 @@ fn dirty_pages_are_stored_first_in_first_out() {
         });
         pages.collect::<Vec<_>>()
     };
-    let (first, flushed) = (stores(&rig), rig.unit.counters().flushed_blocks);
+    let (first, flushed) = (stores(&rig), rig.counters().flushed_blocks);
     assert_eq!(first.len() as u64, flushed - 3, "three dirty pages are kept");
     rig.flush();
     assert_eq!(stores(&rig)[..first.len()], first);
-    assert_eq!(rig.unit.counters().stores, 60);
+    assert_eq!(rig.counters().stores, 60);
 }
 
 #[test]
 fn the_collector_has_its_share_of_the_turns() {
     for (valid, expected) in [(0, 2), (64, 8), (128, 16), (240, 30)] {
-        let mut rig = published(MapUnitSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
+        let mut rig = published(MapSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
         rig.ask(Asker::Host, lookup(0));
         rig.settle();
         rig.unit.set_collector_weight(valid, 256);

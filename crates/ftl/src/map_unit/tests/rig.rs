@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use base::engine::Rng;
 use base::units::{Lpn, Psn, Span, Time};
 
-use super::super::{Answer, AnyMapUnit, Ask, Asker, Job, MapUnit, NOWHERE, Output, Ticket};
+use super::super::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, Ticket, encode};
 
 /// What ends in flash.
 enum Done {
@@ -48,10 +48,15 @@ impl Rig {
         }
     }
 
+    /// What was counted, steps under way as a whole.
+    pub(super) fn counters(&self) -> Counters {
+        self.unit.counters(Time::MAX)
+    }
+
     /// Writes translation pages as if they had always been there.
     pub(super) fn written(mut self, entry: impl Fn(u32) -> u32) -> Self {
         for lpn in 0..self.plain.len() as u32 {
-            let image = self.images[lpn as usize / self.page].get_or_insert_with(|| vec![NOWHERE; self.page]);
+            let image = self.images[lpn as usize / self.page].get_or_insert_with(|| vec![encode(None); self.page]);
             image[lpn as usize % self.page] = entry(lpn);
             self.plain[lpn as usize] = Some(Psn::new(entry(lpn)));
             if let Some(table) = self.unit.table() {
@@ -157,7 +162,7 @@ impl Rig {
     }
 
     pub(super) fn begin_flush(&mut self) {
-        self.unit.flush_all(self.now);
+        self.unit.flush(self.now);
         self.advance();
     }
 
@@ -171,8 +176,8 @@ impl Rig {
             return;
         }
         for (lpn, expected) in self.plain.iter().enumerate() {
-            let entry = self.images[lpn / self.page].as_ref().map_or(NOWHERE, |image| image[lpn % self.page]);
-            assert_eq!(entry, expected.map_or(NOWHERE, Psn::get), "unit {lpn} in flash");
+            let entry = self.images[lpn / self.page].as_ref().map_or(encode(None), |image| image[lpn % self.page]);
+            assert_eq!(entry, encode(*expected), "unit {lpn} in flash");
         }
     }
 }

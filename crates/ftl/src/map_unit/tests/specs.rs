@@ -2,41 +2,50 @@
 
 use base::units::{Bytes, Ratio, Span};
 
-use super::super::{AnyMapUnit, CdftlSpec, CostSpec, DftlSpec, FmmuSpec, MapUnitSpec, TableSpec};
+use super::super::{AnyMapUnit, CdftlSpec, CostSpec, DftlSpec, FmmuSpec, MapSpec};
 
 const PAGE: Bytes = Bytes::new(4096);
 
 #[test]
 fn every_kind_is_registered_and_can_be_built() {
-    // A new variant does not compile here until it has a place, and fails until it is in the registry.
-    let place = |spec: &MapUnitSpec| match spec {
-        MapUnitSpec::Table(_) => 0,
-        MapUnitSpec::Dftl(_) => 1,
-        MapUnitSpec::Cdftl(_) => 2,
-        MapUnitSpec::Fmmu(_) => 3,
+    // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+    let place = |spec: &MapSpec| match spec {
+        MapSpec::Ram => 0,
+        MapSpec::Table { .. } => 1,
+        MapSpec::Uncached { .. } => 2,
+        MapSpec::Dftl(_) => 3,
+        MapSpec::Cdftl(_) => 4,
+        MapSpec::Fmmu(_) => 5,
     };
+    assert!(MapSpec::EVERY.iter().map(place).eq(0..6));
     for page in [512, 4096, 16384].map(Bytes::new) {
-        let every = MapUnitSpec::every(page);
-        assert!(every.iter().map(place).eq(0..4));
-        for spec in every {
-            assert_eq!(spec.faults("map", page), []);
-            assert!(AnyMapUnit::new(&spec, 5_000, page).is_clean());
+        for mut spec in MapSpec::EVERY {
+            // Two pages for each core.
+            if let MapSpec::Cdftl(CdftlSpec { ctp, .. }) | MapSpec::Fmmu(FmmuSpec { ctp, .. }) = &mut spec {
+                *ctp = Bytes::new(4 * page.get());
+            }
+            assert_eq!(spec.faults(page), []);
+            let unit = AnyMapUnit::new(&spec, 5_000, page);
+            assert_eq!(unit.map(|unit| unit.is_clean()), (spec != MapSpec::Ram).then_some(true));
         }
     }
 }
 
 #[test]
 fn the_published_units_are_sound() {
-    let mut specs = vec![MapUnitSpec::default(), MapUnitSpec::Fmmu(FmmuSpec::default())];
+    let mut specs = MapSpec::EVERY.to_vec();
+    specs.push(MapSpec::Fmmu(FmmuSpec::default()));
     for cores in [1, 2, 4] {
-        specs.push(MapUnitSpec::Dftl(DftlSpec { cores, ..DftlSpec::default() }));
-        specs.push(MapUnitSpec::Cdftl(CdftlSpec { cores, ..CdftlSpec::default() }));
+        specs.push(MapSpec::Dftl(DftlSpec { cores, ..DftlSpec::default() }));
+        specs.push(MapSpec::Cdftl(CdftlSpec { cores, ..CdftlSpec::default() }));
     }
     for spec in specs {
-        assert_eq!(spec.faults("map", PAGE), [], "{spec:?}");
+        assert_eq!(spec.faults(PAGE), [], "{spec:?}");
         let text = toml::to_string(&spec).expect("can be written");
-        assert_eq!(toml::from_str::<MapUnitSpec>(&text).expect("and read"), spec, "{text}");
-        let bare = toml::from_str::<MapUnitSpec>(&format!("kind = \"{}\"", spec.name()));
+        assert_eq!(toml::from_str::<MapSpec>(&text).expect("and read"), spec, "{text}");
+    }
+    for kind in ["ram", "table", "uncached", "dftl", "cdftl", "fmmu"] {
+        let bare = toml::from_str::<MapSpec>(&format!("kind = \"{kind}\""));
         assert!(bare.is_ok(), "all else has a default: {bare:?}");
     }
 }
@@ -44,21 +53,20 @@ fn the_published_units_are_sound() {
 #[test]
 fn what_is_unknown_is_refused() {
     for text in ["kind = \"fmmu\"\ncores = 2", "kind = \"btree\"", "kind = \"dftl\"\ncmt = 64", "cmt = \"64KiB\""] {
-        assert!(toml::from_str::<MapUnitSpec>(text).is_err(), "{text}");
+        assert!(toml::from_str::<MapSpec>(text).is_err(), "{text}");
     }
     let text = "kind = \"table\"\nservice = \"1us\"";
-    let table = MapUnitSpec::Table(TableSpec { service: Span::from_us(1) });
-    assert_eq!(toml::from_str::<MapUnitSpec>(text).expect("a table"), table);
+    let table = MapSpec::Table { service: Span::from_us(1) };
+    assert_eq!(toml::from_str::<MapSpec>(text).expect("a table"), table);
 }
 
 #[test]
 fn what_cannot_be_built_is_a_fault() {
-    let paths =
-        |spec: MapUnitSpec| spec.faults("ftl.map", PAGE).into_iter().map(|fault| fault.path).collect::<Vec<_>>();
+    let paths = |spec: MapSpec| spec.faults(PAGE).into_iter().map(|fault| fault.path).collect::<Vec<_>>();
     let dftl = |change: fn(&mut DftlSpec)| {
         let mut spec = DftlSpec::PUBLISHED;
         change(&mut spec);
-        paths(MapUnitSpec::Dftl(spec))
+        paths(MapSpec::Dftl(spec))
     };
     assert_eq!(dftl(|spec| spec.cmt = Bytes::new(0)), ["ftl.map.cmt"]);
     assert_eq!(dftl(|spec| spec.cmt = Bytes::new(128)), ["ftl.map.cmt"], "more ways than blocks");
@@ -70,7 +78,7 @@ fn what_cannot_be_built_is_a_fault() {
     let all = dftl(|spec| (spec.cores, spec.outstanding) = (0, 0));
     assert_eq!(all, ["ftl.map.cores", "ftl.map.outstanding"], "all at once");
     let buffers = CdftlSpec { cores: 4, write_buffers: 3, ctp: Bytes::new(5000), ..CdftlSpec::PUBLISHED };
-    assert_eq!(paths(MapUnitSpec::Cdftl(buffers)), ["ftl.map.write-buffers", "ftl.map.ctp"]);
+    assert_eq!(paths(MapSpec::Cdftl(buffers)), ["ftl.map.write-buffers", "ftl.map.ctp"]);
     let fmmu = FmmuSpec {
         low: Ratio::new(0.9),
         high: Ratio::new(0.5),
@@ -79,5 +87,5 @@ fn what_cannot_be_built_is_a_fault() {
         costs: CostSpec::Ideal,
         ..FmmuSpec::PUBLISHED
     };
-    assert_eq!(paths(MapUnitSpec::Fmmu(fmmu)), ["ftl.map.batch", "ftl.map.low", "ftl.map.dirty"]);
+    assert_eq!(paths(MapSpec::Fmmu(fmmu)), ["ftl.map.batch", "ftl.map.low", "ftl.map.dirty"]);
 }

@@ -2,9 +2,9 @@
 
 use base::units::Span;
 
+use super::super::super::backing::{Access, Backing, Outcome};
 use super::super::super::cache::Among;
 use super::super::super::layout;
-use super::super::{Access, Backing, Outcome};
 use super::{Core, Next, Stage};
 
 /// What a step costs, what it has stored, and what comes next.

@@ -10,8 +10,9 @@ use flash::nand::Sector;
 use ftl::{Owner, Owners, ReadSink, Service, Unit, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
-use crate::host::Extent;
-use crate::{QueueId, Status, Tag};
+
+use super::order::Extent;
+use super::request::{QueueId, Status, Tag};
 
 /// A request that the device works on.
 #[derive(Clone, Debug)]
@@ -47,19 +48,28 @@ pub(crate) struct Clients<S> {
     pub(crate) requests: Slab<Active<S>>,
     pub(crate) buffer: Option<Buffer<S>>,
     /// Requests that flash has nothing more to do for.
-    pub(crate) served: Vec<Handle<Active<S>>>,
+    served: Vec<Handle<Active<S>>>,
     /// Units read that were nowhere.
     pub(crate) unmapped: u64,
     /// Units that were discarded while they were on their way to flash.
-    pub(crate) dropped: Vec<Lpn>,
-    /// Something has left the buffer.
-    pub(crate) drained: bool,
+    dropped: Vec<Lpn>,
+    /// Something has changed for those that wait for the buffer.
+    drained: bool,
     /// The buffer could not write something back: the device is full of bad blocks.
-    pub(crate) buffer_failed: bool,
+    stuck: bool,
     /// Sectors of a mapping unit.
-    pub(crate) sectors: u32,
+    sectors: u32,
     /// Units of preconditioning that are written, and those that are refused.
     pub(crate) before: Before,
+}
+
+/// What the host side goes on with, now that the FTL has said what it had to say.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Due<S> {
+    /// Flash has nothing more to do for a request.
+    Served(Handle<Active<S>>),
+    /// Flushes may be done, and writes may come into the buffer.
+    Buffer,
 }
 
 /// What became of the units that preconditioning has handed over. They are nobody's.
@@ -78,6 +88,54 @@ enum Whose<S> {
 }
 
 impl<S: Sector> Clients<S> {
+    /// Those of a device with this buffer, and with mapping units of so many sectors.
+    pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32) -> Self {
+        Self {
+            requests: Slab::default(),
+            buffer,
+            served: Vec::new(),
+            unmapped: 0,
+            dropped: Vec::new(),
+            drained: false,
+            stuck: false,
+            sectors,
+            before: Before::default(),
+        }
+    }
+
+    /// The power is gone, and with it all requests. There is a new buffer.
+    pub(crate) fn lose_power(&mut self, buffer: Option<Buffer<S>>) {
+        self.requests.clear();
+        self.served.clear();
+        self.dropped.clear();
+        (self.drained, self.stuck) = (false, false);
+        self.buffer = buffer;
+    }
+
+    /// What is to go on next: requests first, then the buffer, once for all that has left it meanwhile.
+    #[inline]
+    pub(crate) fn next_due(&mut self) -> Option<Due<S>> {
+        if let Some(handle) = self.served.pop() {
+            return Some(Due::Served(handle));
+        }
+        std::mem::take(&mut self.drained).then_some(Due::Buffer)
+    }
+
+    /// Something has changed for those that wait for the buffer.
+    pub(crate) const fn stir_buffer(&mut self) {
+        self.drained = true;
+    }
+
+    /// True if the buffer holds what flash has no room for any more.
+    pub(crate) const fn is_stuck(&self) -> bool {
+        self.stuck
+    }
+
+    /// A unit that was discarded while it was on its way to flash, and that flash has to forget now.
+    pub(crate) fn next_dropped(&mut self) -> Option<Lpn> {
+        self.dropped.pop()
+    }
+
     pub(crate) fn request_owner(handle: Handle<Active<S>>) -> Owner {
         debug_assert!(handle.number().get() < ENTRY);
         Some(handle.number())
@@ -110,7 +168,7 @@ impl<S: Sector> Clients<S> {
     fn entry_done(&mut self, handle: Handle<Entry>) {
         let buffer = self.buffer.as_mut().expect("an entry has a buffer");
         self.dropped.extend(buffer.flushed(handle));
-        self.drained = true;
+        self.stir_buffer();
     }
 }
 
@@ -205,20 +263,20 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
             }
             // The unit stays in the buffer, where it can still be read.
             Some(Whose::Entry(_)) => {
-                self.buffer_failed = true;
-                self.drained = true;
+                self.stuck = true;
+                self.stir_buffer();
             }
             None => self.before.refused += 1,
         }
     }
 
     fn room(&mut self) {
-        self.drained = true;
+        self.stir_buffer();
     }
 
     fn logged(&mut self, well: bool) {
         self.buffer.as_mut().expect("only a buffer is flushed").logged(well);
-        self.drained = true;
+        self.stir_buffer();
     }
 }
 

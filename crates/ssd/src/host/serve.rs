@@ -6,14 +6,14 @@ use base::units::{Bytes, Lpn, Span, Time};
 use flash::backend::{CauseSet, Level, Observer, RequestStep};
 use flash::nand::Sector;
 
+use super::clients::{Active, Clients, Due};
+use super::link::Direction;
+use super::order::Extent;
+use super::request::{Completion, Request, Status};
+use crate::Ssd;
 use crate::buffer::Taken;
-use crate::clients::{Active, Clients};
-use crate::host::{Direction, Extent};
-use crate::power::POWER_OFF;
 use crate::spec::FlushPolicy;
-use crate::{Completion, Request, Ssd, Status};
-use ftl::Sabotage;
-use ftl::{Event, Ftl, HostEvent, Rest, Unit, Wanted, full_mask};
+use ftl::{Event, Ftl, HostEvent, Rest, Sabotage, Unit, Wanted, full_mask};
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Does everything that can be done at this moment.
@@ -29,11 +29,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             } else if self.ftl.is_due(self.backend.is_timed()) {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.work(&mut flash, &mut self.clients);
-            } else if let Some(handle) = self.clients.served.pop() {
-                self.served(handle);
-            } else if self.clients.drained {
-                self.clients.drained = false;
-                self.buffer_drained();
+            } else if let Some(due) = self.clients.next_due() {
+                match due {
+                    Due::Served(handle) => self.served(handle),
+                    Due::Buffer => self.buffer_drained(),
+                }
             } else if let Some(token) = self.backend.take_thought() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.thought(&mut flash, token);
@@ -289,7 +289,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Lets waiting writes into the buffer as far as there is room, and writes back what is due.
     fn fill_buffer(&mut self) {
-        if self.clients.buffer_failed {
+        if self.clients.is_stuck() {
             return self.refuse_writes();
         }
         loop {
@@ -314,9 +314,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Writes what a flush waits for to the log, if flushes are done so and it is time. False if not.
     fn log_flush(&mut self) -> bool {
-        let Some((epoch, handle)) = self.flushes.back().copied().filter(|(_, handle)| self.is_logged(*handle)) else {
-            return false;
-        };
+        let Some((epoch, handle)) = self.flushes.back().copied().filter(|_| self.logs_flushes()) else { return false };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         let Some(buffer) = &mut self.clients.buffer else { return false };
         if buffer.is_durable(epoch) || !self.ftl.log_is_ready(&mut flash) {
@@ -344,10 +342,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         true
     }
 
-    /// True if what a flush waits for goes to a log, and not to its place: when the power goes in order, it does.
-    fn is_logged(&self, flush: Handle<Active<S>>) -> bool {
+    /// True if what flushes wait for goes to a log, and not to its place: to its place it goes before the power does.
+    fn logs_flushes(&self) -> bool {
         let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
-        logs && self.clients.requests[flush].tag != POWER_OFF && !self.ftl.log_is_full()
+        logs && !self.powering_off && !self.ftl.log_is_full()
     }
 
     /// The buffer holds what flash has no room for any more: nothing new is taken or promised.
@@ -388,14 +386,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             // What was discarded on its way goes before what has been written since.
             self.discard_dropped();
         }
-        let batch = self.backend.slots_per_command();
-        let flush = self.flushes.back().filter(|(_, handle)| !self.is_logged(*handle)).map(|(epoch, _)| *epoch);
+        let program = self.backend.slots_per_command();
+        let flush = self.flushes.back().filter(|_| !self.logs_flushes()).map(|(epoch, _)| *epoch);
         let Some(buffer) = &mut self.clients.buffer else { return false };
-        let batch = buffer.batch(batch);
-        let Some(due) = buffer.is_due(batch, flush, waits) else { return false };
+        let most = buffer.at_once(program);
+        let Some(due) = buffer.is_due(program, flush, waits) else { return false };
         let mut written = 0;
         let mut version = 0;
-        while written < batch {
+        while most.is_none_or(|most| written < most) {
             let Some(buffer) = &mut self.clients.buffer else { break };
             let Some(entry) = buffer.next_to_write(due) else { break };
             let crate::buffer::Entry { lpn, mask, set, .. } = *buffer.entry(entry);
@@ -420,7 +418,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     fn discard_dropped(&mut self) {
-        while let Some(lpn) = self.clients.dropped.pop() {
+        while let Some(lpn) = self.clients.next_dropped() {
             self.ftl.discard(self.now, None, lpn);
         }
     }
@@ -442,17 +440,16 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
         let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
-        let ignored = ignores && self.clients.requests[handle].tag != POWER_OFF;
-        if ignored || self.resolved.planted.is(Sabotage::FlushLies) {
+        if (ignores && !self.powering_off) || self.resolved.planted.is(Sabotage::FlushLies) {
             return self.served(handle);
         }
-        if self.clients.requests[handle].tag == POWER_OFF {
+        if self.powering_off {
             buffer.distrust_log();
         }
         let epoch = buffer.begin_flush();
         self.flushes.push_back((epoch, handle));
         self.fill_buffer();
-        self.clients.drained = true;
+        self.clients.stir_buffer();
     }
 
     /// Forgets the units that lie wholly inside the extent; parts of units at its ends stay as they are.
@@ -465,7 +462,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             if let Some(buffer) = &mut self.clients.buffer {
                 buffer.discard(Lpn::new(unit));
-                self.clients.drained = true;
+                self.clients.stir_buffer();
             }
             let asked = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
             pending += u32::from(asked);

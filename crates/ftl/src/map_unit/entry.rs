@@ -1,0 +1,38 @@
+//! A map entry as a translation page has it: a word of four bytes. Only this file knows which word stands for what.
+
+use base::units::Psn;
+
+/// Bytes of a map entry.
+pub(super) const ENTRY: u64 = 4;
+
+/// The word of a unit that is nowhere. No drive has so many slots that one has this number.
+const NOWHERE: u32 = u32::MAX;
+
+/// The word that stands for a place, or for none.
+#[must_use]
+#[inline]
+pub const fn encode(place: Option<Psn>) -> u32 {
+    match place {
+        Some(psn) => psn.get(),
+        None => NOWHERE,
+    }
+}
+
+/// The place that a word stands for.
+#[must_use]
+#[inline]
+pub const fn decode(word: u32) -> Option<Psn> {
+    if word == NOWHERE { None } else { Some(Psn::new(word)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_stands_for_one_place_or_for_none() {
+        for place in [None, Some(Psn::new(0)), Some(Psn::new(u32::MAX - 1))] {
+            assert_eq!(decode(encode(place)), place);
+        }
+    }
+}

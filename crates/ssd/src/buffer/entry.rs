@@ -1,0 +1,397 @@
+//! A unit in the buffer: what becomes of it, from the write that brings it until flash has it.
+//!
+//! ```text
+//!            send           arrive
+//!   Dirty ---------> Sent ---------> gone
+//!     ^              |  |
+//!     |      rewrite |  | discard
+//!     |              v  v
+//!     +-------- Rewritten <--> Discarded ---> gone, and to be forgotten on flash
+//!       arrive          discard, rewrite
+//! ```
+//!
+//! A dirty unit that is discarded is gone at once. What is on its way to flash never is: its program cannot be called back.
+
+use base::units::Lpn;
+
+/// A unit in the buffer.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    pub(crate) lpn: Lpn,
+    /// The NVM set that it goes to.
+    pub(crate) set: u32,
+    /// How often it has gone from one set to another: what its old queue still says of it is stale.
+    pub(super) moves: u32,
+    /// The version with which it is on its way.
+    version: u32,
+    /// Sectors that the buffer holds.
+    pub(crate) mask: u64,
+    /// What the log wrote it with last, see [`super::flush`].
+    batch: u64,
+    /// The epoch of what is dirty or on its way: flushes from it on wait for that, unless a log has it.
+    epoch: u64,
+    logged: bool,
+    state: State,
+}
+
+/// Where the content is on its way to flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// It waits to be written back.
+    Dirty,
+    /// It is on its way, just as it is here.
+    Sent,
+    /// It was written again while it was on its way.
+    Rewritten(Newer),
+    /// It was discarded while it was on its way.
+    Discarded,
+    /// It has left the buffer.
+    Gone,
+}
+
+/// The newer data of an entry that was written again: with the older sectors it goes to flash once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Newer {
+    /// The NVM set that it goes to.
+    set: u32,
+    epoch: u64,
+    logged: bool,
+}
+
+/// What taking a unit came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It has a place of its own.
+    New,
+    /// Older data of it in the buffer need not be written any more.
+    Absorbed,
+    /// There is no place.
+    Full,
+}
+
+/// What came of writing an entry again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Rewritten {
+    pub(super) taken: Taken,
+    /// Flushes of the present epoch wait for it, which they did not before.
+    pub(super) counts: bool,
+    /// The entry was discarded: around the new sectors it reads as zeros.
+    pub(super) zeroed: bool,
+}
+
+/// What becomes of an entry that has arrived on flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Arrived {
+    /// It leaves the buffer.
+    Clean,
+    /// It leaves the buffer, and what flash has of it is to be forgotten.
+    Discarded,
+    /// It was written again, and waits to be written back.
+    Dirty,
+}
+
+impl Entry {
+    /// One that is dirty, and that flushes from `epoch` on wait for.
+    pub(super) const fn new(lpn: Lpn, set: u32, epoch: u64) -> Self {
+        Self { lpn, set, moves: 0, version: 0, mask: 0, batch: 0, epoch, logged: false, state: State::Dirty }
+    }
+
+    /// One that is dirty, of which a log has the sectors in `mask`.
+    pub(super) const fn restored(lpn: Lpn, mask: u64, epoch: u64) -> Self {
+        Self { mask, logged: true, ..Self::new(lpn, 0, epoch) }
+    }
+
+    pub(super) const fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// True if it waits to be written back, and is not on its way.
+    pub(super) const fn is_dirty(&self) -> bool {
+        matches!(self.state, State::Dirty)
+    }
+
+    /// True if it was discarded while it was on its way.
+    pub(super) const fn is_discarded(&self) -> bool {
+        matches!(self.state, State::Discarded)
+    }
+
+    /// True if what the queue of a set says of it holds.
+    pub(super) const fn is_queued(&self, set: u32, epoch: u64, moves: u32) -> bool {
+        self.set == set && self.epoch == epoch && self.moves == moves && self.is_dirty()
+    }
+
+    /// The flushes that wait for what is dirty or on its way, if any do.
+    pub(super) fn awaited(&self) -> Option<u64> {
+        (!self.logged).then_some(self.epoch)
+    }
+
+    /// It is written again at epoch `now`, and goes to `set`.
+    pub(super) fn rewrite(&mut self, set: u32, now: u64) -> Rewritten {
+        let newer = Newer { set, epoch: now, logged: false };
+        let (taken, counts, zeroed) = match &mut self.state {
+            State::Dirty => {
+                let counts = std::mem::take(&mut self.logged);
+                self.epoch = if counts { now } else { self.epoch };
+                return Rewritten { taken: Taken::Absorbed, counts, zeroed: false };
+            }
+            State::Rewritten(before) if before.logged => (Taken::Absorbed, true, false),
+            State::Rewritten(before) => {
+                before.set = set;
+                return Rewritten { taken: Taken::Absorbed, counts: false, zeroed: false };
+            }
+            State::Sent => (Taken::New, true, false),
+            State::Discarded => (Taken::New, true, true),
+            State::Gone => unreachable!("{} is not in the buffer", self.lpn),
+        };
+        self.state = State::Rewritten(newer);
+        Rewritten { taken, counts, zeroed }
+    }
+
+    /// It sets out for flash.
+    pub(super) fn send(&mut self) {
+        assert!(self.is_dirty(), "{} is sent to flash but is not dirty", self.lpn);
+        self.state = State::Sent;
+    }
+
+    /// It is on its way with this version.
+    pub(super) const fn set_version(&mut self, version: u32) {
+        self.version = version;
+    }
+
+    /// The version of its content here, if that is just what is on its way.
+    pub(super) const fn version_under_way(&self) -> Option<u32> {
+        match self.state {
+            State::Sent | State::Discarded => Some(self.version),
+            State::Dirty | State::Rewritten(_) | State::Gone => None,
+        }
+    }
+
+    /// It is discarded while it is on its way. Returns the flushes that need not wait for its newer data any more.
+    pub(super) fn discard(&mut self) -> Option<u64> {
+        match std::mem::replace(&mut self.state, State::Discarded) {
+            State::Sent | State::Discarded => None,
+            State::Rewritten(newer) => newer.awaited(),
+            state => unreachable!("{} is discarded on its way in {state:?}", self.lpn),
+        }
+    }
+
+    /// What was on its way is on flash.
+    pub(super) fn arrive(&mut self) -> Arrived {
+        match self.state {
+            State::Sent => Arrived::Clean,
+            State::Discarded => Arrived::Discarded,
+            State::Rewritten(Newer { set, epoch, logged }) => {
+                (self.set, self.epoch, self.logged, self.state) = (set, epoch, logged, State::Dirty);
+                Arrived::Dirty
+            }
+            State::Dirty | State::Gone => panic!("{} comes back from flash but was not on its way", self.lpn),
+        }
+    }
+
+    /// It leaves the buffer.
+    pub(super) const fn leave(&mut self) {
+        self.state = State::Gone;
+    }
+
+    /// True if a flush of an epoch waits for some of its content.
+    pub(super) fn is_awaited(&self, epoch: u64) -> bool {
+        let newer = match self.state {
+            State::Rewritten(newer) => newer.awaited(),
+            State::Gone => return false,
+            State::Dirty | State::Sent | State::Discarded => None,
+        };
+        self.awaited().into_iter().chain(newer).any(|from| from <= epoch)
+    }
+
+    /// A log writes it as it is now, as part of a batch. Returns the flushes that wait for the log instead: for what was
+    /// dirty or on its way, and for its newer data.
+    pub(super) fn log(&mut self, batch: u64) -> [Option<u64>; 2] {
+        self.batch = batch;
+        let first = self.awaited();
+        self.logged = true;
+        let State::Rewritten(newer) = &mut self.state else { return [first, None] };
+        let second = newer.awaited();
+        newer.logged = true;
+        [first, second]
+    }
+
+    /// True if a log wrote it with this batch.
+    pub(super) fn is_in(&self, batch: u64) -> bool {
+        self.batch == batch && self.state != State::Gone
+    }
+
+    /// True if a log has all that is here.
+    pub(super) const fn is_logged(&self) -> bool {
+        match self.state {
+            State::Rewritten(newer) => newer.logged,
+            State::Gone => false,
+            State::Dirty | State::Sent | State::Discarded => self.logged,
+        }
+    }
+
+    /// Its newest data is not in a log any more: flushes from `epoch` on wait for it. Returns those that did before.
+    pub(super) fn recount(&mut self, epoch: u64) -> Option<u64> {
+        let (of, logged) = match &mut self.state {
+            State::Rewritten(newer) => (&mut newer.epoch, &mut newer.logged),
+            _ => (&mut self.epoch, &mut self.logged),
+        };
+        let before = (!*logged).then_some(*of);
+        (*of, *logged) = (epoch, false);
+        before
+    }
+}
+
+impl Newer {
+    /// The flushes that wait for it, if any do.
+    fn awaited(self) -> Option<u64> {
+        (!self.logged).then_some(self.epoch)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dirty() -> Entry {
+        Entry::new(Lpn::new(5), 1, 3)
+    }
+
+    fn sent() -> Entry {
+        let mut entry = dirty();
+        entry.send();
+        entry.set_version(9);
+        entry
+    }
+
+    fn rewritten() -> Entry {
+        let mut entry = sent();
+        let came = entry.rewrite(2, 7);
+        assert_eq!(came, Rewritten { taken: Taken::New, counts: true, zeroed: false });
+        entry
+    }
+
+    fn discarded() -> Entry {
+        let mut entry = sent();
+        assert_eq!(entry.discard(), None, "what is on its way cannot be called back");
+        entry
+    }
+
+    const ABSORBED: Rewritten = Rewritten { taken: Taken::Absorbed, counts: false, zeroed: false };
+
+    #[test]
+    fn it_takes_no_more_memory_than_a_line_of_a_cache() {
+        assert_eq!((size_of::<Entry>(), size_of::<State>()), (64, 16));
+    }
+
+    #[test]
+    fn what_is_dirty_absorbs_newer_data() {
+        let mut entry = dirty();
+        assert_eq!(entry.rewrite(2, 7), ABSORBED);
+        assert_eq!((entry.awaited(), entry.set), (Some(3), 1), "the buffer moves it to another set, and its queue");
+        assert_eq!(entry.log(1), [Some(3), None]);
+        assert_eq!(entry.awaited(), None);
+        assert_eq!(entry.rewrite(1, 8), Rewritten { counts: true, ..ABSORBED }, "the log has not all of it now");
+        assert_eq!((entry.awaited(), entry.rewrite(1, 9)), (Some(8), ABSORBED));
+    }
+
+    #[test]
+    fn what_is_sent_arrives_and_leaves() {
+        let mut entry = sent();
+        assert_eq!((entry.is_dirty(), entry.version_under_way(), entry.awaited()), (false, Some(9), Some(3)));
+        assert_eq!(entry.arrive(), Arrived::Clean);
+        entry.leave();
+        assert!(!entry.is_awaited(u64::MAX) && !entry.is_in(0) && !entry.is_logged() && !entry.is_queued(1, 3, 0));
+    }
+
+    #[test]
+    fn what_is_written_again_on_its_way_is_dirty_when_that_has_arrived() {
+        let mut entry = rewritten();
+        assert_eq!((entry.set, entry.version_under_way()), (1, None), "the program under way stays in its set");
+        assert_eq!(entry.rewrite(4, 8), ABSORBED);
+        assert_eq!((entry.is_awaited(2), entry.is_awaited(3)), (false, true));
+        assert_eq!(entry.arrive(), Arrived::Dirty);
+        assert_eq!((entry.set, entry.awaited(), entry.is_dirty()), (4, Some(7), true), "since the first rewrite");
+        assert_eq!((entry.is_awaited(6), entry.is_awaited(7)), (false, true));
+        entry.send();
+        assert_eq!(entry.arrive(), Arrived::Clean);
+    }
+
+    #[test]
+    fn what_is_discarded_on_its_way_is_forgotten_on_flash() {
+        let mut entry = discarded();
+        assert!(entry.is_discarded());
+        assert_eq!((entry.discard(), entry.version_under_way(), entry.awaited()), (None, Some(9), Some(3)));
+        assert_eq!(entry.arrive(), Arrived::Discarded);
+    }
+
+    #[test]
+    fn a_discard_and_a_rewrite_on_the_way_undo_each_other() {
+        let mut entry = rewritten();
+        assert_eq!(entry.discard(), Some(7), "no flush waits for the newer data any more");
+        assert!(entry.is_discarded());
+        assert_eq!(entry.rewrite(6, 8), Rewritten { taken: Taken::New, counts: true, zeroed: true });
+        assert!(!entry.is_discarded());
+        assert_eq!(entry.log(1), [Some(3), Some(8)]);
+        assert_eq!(entry.discard(), None, "the log stands for it");
+        assert_eq!(entry.arrive(), Arrived::Discarded);
+    }
+
+    #[test]
+    fn a_log_stands_for_all_that_is_there() {
+        let mut entry = rewritten();
+        assert_eq!(entry.log(4), [Some(3), Some(7)]);
+        assert!(entry.is_logged() && entry.is_in(4) && !entry.is_in(3) && !entry.is_awaited(u64::MAX));
+        assert_eq!(entry.log(5), [None, None], "nobody waits for it a second time");
+        assert_eq!(entry.rewrite(6, 9), Rewritten { counts: true, ..ABSORBED });
+        assert!(!entry.is_logged() && entry.is_awaited(9) && !entry.is_awaited(8));
+        assert_eq!(entry.arrive(), Arrived::Dirty);
+        assert_eq!((entry.awaited(), entry.set), (Some(9), 6));
+        for mut entry in [dirty(), sent(), discarded()] {
+            assert_eq!((entry.log(1), entry.is_logged()), ([Some(3), None], true));
+        }
+    }
+
+    #[test]
+    fn a_log_that_fails_is_counted_off() {
+        for mut entry in [dirty(), sent(), discarded()] {
+            assert_eq!(entry.recount(2), Some(3), "it was not logged");
+            entry.log(1);
+            assert_eq!((entry.recount(4), entry.awaited()), (None, Some(4)));
+        }
+        let mut entry = rewritten();
+        entry.log(1);
+        assert_eq!((entry.recount(4), entry.awaited()), (None, None), "what is on its way is still in the log");
+        assert_eq!((entry.recount(5), entry.arrive(), entry.awaited()), (Some(4), Arrived::Dirty, Some(5)));
+    }
+
+    #[test]
+    fn what_recovery_finds_in_a_log_is_dirty_and_nobody_waits_for_it() {
+        let entry = Entry::restored(Lpn::new(5), 0b10, 3);
+        assert!(entry.is_dirty() && entry.is_logged() && !entry.is_awaited(u64::MAX) && entry.is_queued(0, 3, 0));
+    }
+
+    #[test]
+    fn what_cannot_happen_stops_the_run() {
+        type Step = fn(&mut Entry);
+        let cases: [(Entry, Step); 6] = [
+            (sent(), Entry::send),
+            (rewritten(), Entry::send),
+            (discarded(), Entry::send),
+            (dirty(), |entry| _ = entry.arrive()),
+            (dirty(), |entry| _ = entry.discard()),
+            (
+                {
+                    let mut gone = sent();
+                    gone.leave();
+                    gone
+                },
+                |entry| _ = entry.rewrite(1, 1),
+            ),
+        ];
+        for (entry, step) in cases {
+            let mut copy = entry.clone();
+            let stopped = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| step(&mut copy))).is_err();
+            assert!(stopped, "{entry:?}");
+        }
+    }
+}
