@@ -14,6 +14,7 @@ mod execute;
 mod forward;
 mod hold;
 mod in_turn;
+mod meter;
 mod mode;
 mod observe;
 mod power;
@@ -33,9 +34,10 @@ use std::collections::VecDeque;
 
 use crate::nand::{Geometry, Media, Sector, Stream, Target};
 use base::engine::{Handle, Slab};
-use base::units::{DieId, Span, SuperblockId, Time};
+use base::units::{Bytes, DieId, Span, SuperblockId, Time};
 
 use command::Stage;
+use meter::Meter;
 use processor::Processor;
 use queue::Queue;
 
@@ -43,11 +45,24 @@ use queue::Queue;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The array of a die finished what it was doing.
-    Array(u32),
+    Array {
+        /// The die.
+        die: u32,
+        /// Which of its phases ends: the event of one that was broken off is dropped.
+        generation: u16,
+    },
     /// A channel finished a transfer.
-    Bus(u32),
+    Bus {
+        /// The channel.
+        channel: u32,
+        /// Which of its phases ends.
+        generation: u16,
+    },
     /// The processor finished what it was doing.
-    Processor,
+    Processor {
+        /// Which of its phases ends.
+        generation: u16,
+    },
 }
 
 /// The flash array and everything that keeps it busy. `S` is what a sector holds, `O` who watches.
@@ -98,8 +113,8 @@ struct Die {
     queue: Queue<Command>,
     unfinished: u32,
     last: Option<Cause>,
-    busy: Span,
-    until: Time,
+    /// What the array works.
+    meter: Meter,
     /// Lists under way in units that have commands for it, counted where that matters.
     held_by: u32,
 }
@@ -109,8 +124,9 @@ struct Channel {
     current: Option<Handle<Command>>,
     queue: Queue<Command>,
     last: Option<Cause>,
-    busy: Span,
-    until: Time,
+    meter: Meter,
+    /// What crosses in the phase under way.
+    bytes: Bytes,
 }
 
 /// A high-level controller: executes one command list at a time.
@@ -138,12 +154,16 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             queue: Queue::default(),
             unfinished: 0,
             last: None,
-            busy: Span::ZERO,
-            until: Time::ZERO,
+            meter: Meter::default(),
             held_by: 0,
         };
-        let channel =
-            Channel { current: None, queue: Queue::default(), last: None, busy: Span::ZERO, until: Time::ZERO };
+        let channel = Channel {
+            current: None,
+            queue: Queue::default(),
+            last: None,
+            meter: Meter::default(),
+            bytes: Bytes::default(),
+        };
         let unit = Unit { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };
         let units = match config.units {
             Units::None => 0,
@@ -284,22 +304,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.dies[die.index()].unfinished
     }
 
-    /// Everything up to `now`, by operation and cause: commands as they finish, times as they pass.
+    /// Everything up to `now`, by operation and cause: commands as they finish, times as they pass, bytes with the
+    /// transfer that moves them.
     #[must_use]
     pub fn account(&self, now: Time) -> Account {
         let mut account = self.account;
         for die in &self.dies {
-            if let Some(handle) = die.array.filter(|_| die.until > now) {
+            if let Some(handle) = die.array {
                 let command = &self.commands[handle];
-                let array = &mut account.at(command.op, command.cause).array;
-                *array = array.saturating_sub(die.until - now);
+                account.at(command.op, command.cause).array += die.meter.worked(now);
             }
         }
         for channel in &self.channels {
-            if let Some(handle) = channel.current.filter(|_| channel.until > now) {
+            if let Some(handle) = channel.current {
                 let command = &self.commands[handle];
-                let bus = &mut account.at(command.op, command.cause).bus;
-                *bus = bus.saturating_sub(channel.until - now);
+                let tally = account.at(command.op, command.cause);
+                tally.bus += channel.meter.worked(now);
+                tally.bytes += channel.bytes;
             }
         }
         account
@@ -312,20 +333,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub fn reset_account(&mut self) {
         assert!(self.is_at_rest(), "counters are reset while commands are under way");
         self.account = Account::default();
-        self.dies.iter_mut().for_each(|die| die.busy = Span::ZERO);
-        self.channels.iter_mut().for_each(|channel| channel.busy = Span::ZERO);
+        self.dies.iter_mut().for_each(|die| die.meter.reset());
+        self.channels.iter_mut().for_each(|channel| channel.meter.reset());
         self.units.iter_mut().for_each(|unit| unit.busy = Span::ZERO);
         self.processor.reset();
     }
 
     /// Time each die's array worked until `now`.
     pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.dies.iter().map(move |die| die.busy - die.until.saturating_since(now))
+        self.dies.iter().map(move |die| die.meter.busy(now))
     }
 
     /// Time each channel was held until `now`.
     pub fn channel_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.channels.iter().map(move |channel| channel.busy - channel.until.saturating_since(now))
+        self.channels.iter().map(move |channel| channel.meter.busy(now))
     }
 
     /// Time each unit held a list until `now`; the foreground unit, if there is one, is the first.

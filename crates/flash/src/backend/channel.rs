@@ -2,7 +2,7 @@
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
-use base::units::Time;
+use base::units::{Bytes, Time};
 
 use super::queue::CLASSES;
 use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
@@ -96,13 +96,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let until = now + time;
         channel.current = Some(handle);
         channel.last = Some(command.cause);
-        channel.busy += time;
-        channel.until = until;
-        let tally = self.account.at(command.op, command.cause);
-        tally.bus += time;
-        if command.stage != Stage::Command {
-            tally.bytes += bytes;
-        }
+        channel.bytes = if command.stage == Stage::Command { Bytes::default() } else { bytes };
+        let generation = channel.meter.begin(now, until);
         self.observer.phase(Phase {
             resource: Resource::Channel(number),
             die: command.die.get(),
@@ -114,7 +109,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             from: now,
             until,
         });
-        events.push(until, Event::Bus(number).into());
+        events.push(until, Event::Bus { channel: number, generation }.into());
+    }
+
+    /// A phase of a channel ends, and is charged to the command that has it.
+    #[inline]
+    pub(super) fn charge_channel(&mut self, now: Time, number: u32) -> Handle<Command> {
+        let channel = &mut self.channels[number as usize];
+        let handle = channel.current.expect("a channel that works has a command");
+        let command = &self.commands[handle];
+        let tally = self.account.at(command.op, command.cause);
+        tally.bus += channel.meter.end(now);
+        tally.bytes += std::mem::take(&mut channel.bytes);
+        handle
     }
 
     /// The next transfer begins on a channel that nobody needs any more.
@@ -127,15 +134,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The channel of a command is kept while its array works (Seong et al., Fig. 7a).
+    /// The channel of a command is kept while its array works (Seong et al., Fig. 7a), and charged when that ends.
     pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
         let command = &self.commands[handle];
         let number = self.channel_of(handle);
         let channel = &mut self.channels[number as usize];
-        let (from, time) = (channel.until, until - channel.until);
-        channel.busy += time;
-        channel.until = until;
-        self.account.at(command.op, command.cause).bus += time;
+        let from = channel.meter.until();
+        channel.meter.begin(from, until);
         self.observer.phase(Phase {
             resource: Resource::Channel(number),
             die: command.die.get(),

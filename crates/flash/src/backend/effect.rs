@@ -160,7 +160,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Counts a finished command; its times were counted when they began.
+    /// Counts a finished command; its times were charged as its phases ended.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];

@@ -211,24 +211,38 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// The array starts, and the flash is changed.
     #[inline]
     fn work<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        self.work_delayed(now, handle, Span::ZERO, events);
+    }
+
+    /// The same after the time that a page takes from the cache register.
+    #[inline]
+    fn work_delayed<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
         let (time, primitive) = self.array_work(handle);
         self.take_effect(handle);
-        self.start_array(now, handle, time, primitive, events);
+        self.start_array(now, handle, (copy, time), primitive, events);
     }
+
+    /// A phase of an array begins: what it does for `time` is delayed by `copy`.
 
     #[inline]
     fn start_array<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
-        time: Span,
+        (copy, time): (Span, Span),
         primitive: Primitive,
         events: &mut EventQueue<E>,
     ) {
         let command = &self.commands[handle];
         let number = command.die.get();
-        let until = now + time;
-        self.account.at(command.op, command.cause).array += time;
+        let from = now + copy;
+        let until = from + time;
         self.observer.phase(Phase {
             resource: Resource::Array(number),
             die: number,
@@ -236,18 +250,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             op: command.op,
             cause: command.cause,
             command: handle.number().get(),
-            ready: now,
-            from: now,
+            ready: from,
+            from,
             until,
         });
         let die = &mut self.dies[number as usize];
         die.array = Some(handle);
-        die.busy += time;
-        die.until = until;
+        let generation = die.meter.begin(now, until);
         if self.arbitration.hold {
             self.keep_channel(handle, until);
         }
-        events.push(until, Event::Array(number).into());
+        events.push(until, Event::Array { die: number, generation }.into());
     }
 
     /// How long the array of a command works, and on what; of a copy-back with data in, the first phase.
@@ -307,7 +320,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.begin(now, head, events);
     }
 
-    /// Something the backend scheduled is due.
+    /// Something the backend scheduled is due. The end of a phase that was broken off is nothing.
     #[inline]
     pub fn handle<E: From<Event> + Copy>(
         &mut self,
@@ -317,24 +330,46 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         hash: &mut EventHash,
     ) {
         match event {
-            Event::Array(die) => {
+            Event::Array { die, generation } => {
+                if !self.dies[die as usize].meter.awaits(generation) {
+                    return;
+                }
                 hash.add(now, u64::from(die) << 2);
                 self.array_done(now, die, events);
             }
-            Event::Bus(channel) => {
+            Event::Bus { channel, generation } => {
+                if !self.channels[channel as usize].meter.awaits(generation) {
+                    return;
+                }
                 hash.add(now, u64::from(channel) << 2 | 1);
                 self.bus_done(now, channel, events);
             }
-            Event::Processor => {
+            Event::Processor { generation } => {
+                if !self.processor.awaits(generation) {
+                    return;
+                }
                 hash.add(now, PROCESSOR);
                 self.processed(now, events);
             }
         }
     }
 
-    fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+    /// A phase of an array ends, and is charged to the command that has it.
+    #[inline]
+    fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
         let die = &mut self.dies[number as usize];
-        let handle = die.array.expect("an array that finishes was working");
+        let handle = die.array.expect("an array that works has a command");
+        let command = &self.commands[handle];
+        self.account.at(command.op, command.cause).array += die.meter.end(now);
+        handle
+    }
+
+    fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
+        let handle = self.charge_array(now, number);
+        if self.arbitration.hold {
+            self.charge_channel(now, self.channel_of(handle));
+        }
+        let die = &mut self.dies[number as usize];
         match self.commands[handle].op {
             Op::Read if die.register.is_some() => die.held = true,
             Op::Read => self.send(now, number, handle, events),
@@ -389,25 +424,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.pipeline(now, handle, events);
     }
 
-    fn work_delayed<E: From<Event> + Copy>(
-        &mut self,
-        now: Time,
-        handle: Handle<Command>,
-        copy: Span,
-        events: &mut EventQueue<E>,
-    ) {
-        if copy.is_zero() {
-            return self.work(now, handle, events);
-        }
-        let die = self.commands[handle].die.index();
-        self.dies[die].busy += copy;
-        let command = &self.commands[handle];
-        self.account.at(command.op, command.cause).array += copy;
-        self.work(now + copy, handle, events);
-    }
-
     fn bus_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
-        let handle = self.channels[number as usize].current.expect("a channel that finishes was busy");
+        let handle = self.charge_channel(now, number);
         if !self.arbitration.hold {
             self.free_channel(now, number, events);
         }
@@ -425,7 +443,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.register = None;
                 // The flash was changed with the first phase.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
-                self.start_array(now, handle, self.timing.program_time(row), Primitive::Program, events);
+                let time = (Span::ZERO, self.timing.program_time(row));
+                self.start_array(now, handle, time, Primitive::Program, events);
             }
             Stage::DataOut => {
                 die.register = None;

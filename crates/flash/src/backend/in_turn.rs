@@ -244,7 +244,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Counts the time of a command.
+    /// Charges the time of a command: when its list ends, or what has passed of it when the power goes.
     fn spend(&mut self, handle: Handle<Command>, times: Times) {
         let command = &self.commands[handle];
         let bus = times.before + times.after;
@@ -254,7 +254,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         tally.bus += bus;
         tally.bytes += self.timing.slot_bytes * u64::from(slots);
         let die = &mut self.dies[command.die.index()];
-        die.busy += times.array;
-        self.channels[die.channel as usize].busy += bus;
+        die.meter.add(times.array);
+        self.channels[die.channel as usize].meter.add(bus);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::nand::Sector;
 use base::engine::Handle;
-use base::units::Time;
+use base::units::{Bytes, Time};
 
 use super::{Backend, List, Observer, Op};
 
@@ -36,7 +36,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Cuts the power: programs and erases under way are torn, and so are copy-backs in any of their phases;
-    /// everything that waited is gone, the media stays. What was counted stays counted.
+    /// everything that waited is gone, the media stays. What was counted stays counted, and every phase under way is
+    /// charged with what has passed of it: its event, should it still come, is dropped.
     pub fn cut_power(&mut self, now: Time) {
         self.account = self.account(now);
         self.cut_turn(now);
@@ -45,11 +46,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             // An array that has not begun (its time is not running) has touched nothing.
             let working = die.array.filter(|handle| {
                 let between_phases = self.commands[*handle].wants_data();
-                !die.held && die.until > now || between_phases
+                !die.held && die.meter.works(now) || between_phases
             });
             let working = working.filter(|handle| !self.commands[*handle].done);
             let filling = die.register.filter(|handle| self.commands[*handle].op == Op::CopyBack);
-            die.busy -= die.until.saturating_since(now);
+            die.meter.end(now);
             if let Some(handle) = working.or(filling) {
                 let (target, count) = (self.commands[handle].target, self.commands[handle].count);
                 match self.commands[handle].op {
@@ -62,12 +63,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             (die.array, die.register, die.held, die.loaded) = (None, None, false, false);
             die.queue.clear();
             (die.unfinished, die.held_by) = (0, 0);
-            die.until = now;
             die.last = None;
         }
         for channel in &mut self.channels {
-            channel.busy -= channel.until.saturating_since(now);
-            channel.until = now;
+            channel.meter.end(now);
+            channel.bytes = Bytes::default();
             channel.current = None;
             channel.queue.clear();
             channel.last = None;

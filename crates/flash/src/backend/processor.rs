@@ -10,6 +10,7 @@ use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
 use super::command::Preparation;
+use super::meter::{Generation, Meter};
 use super::{Backend, Class, Command, Event, Observer};
 
 /// What the processor works on.
@@ -27,8 +28,7 @@ pub(super) struct Processor {
     current: Option<Job>,
     queue: VecDeque<Job>,
     thoughts: VecDeque<u32>,
-    busy: Span,
-    until: Time,
+    meter: Meter,
 }
 
 impl Processor {
@@ -42,19 +42,19 @@ impl Processor {
     }
 
     pub(super) fn reset(&mut self) {
-        self.busy = Span::ZERO;
+        self.meter.reset();
     }
 
     pub(super) fn cut(&mut self, now: Time) {
-        self.busy = self.busy_until(now);
-        self.until = now;
+        self.meter.end(now);
         self.current = None;
         self.queue.clear();
         self.thoughts.clear();
     }
 
-    fn busy_until(&self, now: Time) -> Span {
-        self.busy - self.until.saturating_since(now)
+    /// True if the end of the phase with this number is still to come.
+    pub(super) const fn awaits(&self, generation: Generation) -> bool {
+        self.meter.awaits(generation)
     }
 
     fn take_on<E: From<Event> + Copy>(&mut self, now: Time, job: Job, events: &mut EventQueue<E>) {
@@ -66,9 +66,8 @@ impl Processor {
             Job::Thought { span, .. } => span,
         };
         self.current = Some(job);
-        self.busy += span;
-        self.until = now + span;
-        events.push(self.until, Event::Processor.into());
+        let generation = self.meter.begin(now, now + span);
+        events.push(now + span, Event::Processor { generation }.into());
     }
 }
 
@@ -91,7 +90,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Time the processor worked until `now`.
     #[must_use]
     pub fn processor_busy(&self, now: Time) -> Span {
-        self.processor.busy_until(now)
+        self.processor.meter.busy(now)
     }
 
     /// True if a die may begin a command: a software unit has issued it, or none has to.
@@ -117,6 +116,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The processor has finished what it worked on.
     pub(super) fn processed<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
+        self.processor.meter.end(now);
         let job = self.processor.current.take().expect("a processor that finishes was busy");
         if let Some(next) = self.processor.queue.pop_front() {
             self.processor.take_on(now, next, events);

@@ -1,0 +1,117 @@
+//! The working time of a die's array, a channel or the processor, phase by phase.
+//!
+//! A phase is charged when it ends, with the time that it has lasted, and a reading in between adds what has passed of
+//! it. So a phase may be broken off at any moment and continued later as another one. Every phase has a number, and
+//! the event of its end carries it: the event of a phase that was broken off finds another number, or no phase, and is
+//! dropped.
+
+use base::units::{Span, Time};
+
+/// The number of a phase. It fits beside a die's number in an event; by the time it comes round again, after 65,536
+/// phases of one resource, no event of its first bearer is left.
+pub(super) type Generation = u16;
+
+/// How long a resource has worked.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Meter {
+    /// Time of the phases that have ended.
+    ended: Span,
+    /// When the latest phase began, and when it is to end.
+    since: Time,
+    until: Time,
+    generation: Generation,
+    /// The latest phase has not ended.
+    open: bool,
+}
+
+impl Meter {
+    /// A phase begins. Its event gets the number that this returns.
+    #[inline]
+    pub(super) fn begin(&mut self, since: Time, until: Time) -> Generation {
+        debug_assert!(!self.open, "two phases at once of one resource");
+        (self.since, self.until, self.open) = (since, until, true);
+        self.generation = self.generation.wrapping_add(1);
+        self.generation
+    }
+
+    /// The phase under way ends, at its time or before. Returns how long it has lasted, to be charged.
+    #[inline]
+    pub(super) fn end(&mut self, now: Time) -> Span {
+        let worked = self.worked(now);
+        self.ended += worked;
+        self.until = self.until.min(now);
+        self.open = false;
+        worked
+    }
+
+    /// True if the end of the phase with this number is still to come.
+    #[inline]
+    pub(super) const fn awaits(&self, generation: Generation) -> bool {
+        self.open && self.generation == generation
+    }
+
+    /// What has passed of the phase under way.
+    #[inline]
+    pub(super) fn worked(&self, now: Time) -> Span {
+        if self.open { now.min(self.until).saturating_since(self.since) } else { Span::ZERO }
+    }
+
+    /// True if the phase under way has time left.
+    pub(super) fn works(&self, now: Time) -> bool {
+        self.open && self.until > now
+    }
+
+    /// When the latest phase was to end, or has ended.
+    pub(super) const fn until(&self) -> Time {
+        self.until
+    }
+
+    /// Time worked until `now`.
+    pub(super) fn busy(&self, now: Time) -> Span {
+        self.ended + self.worked(now)
+    }
+
+    /// Charges time that has passed without being a phase here.
+    pub(super) fn add(&mut self, time: Span) {
+        self.ended += time;
+    }
+
+    /// Forgets what was charged.
+    pub(super) const fn reset(&mut self) {
+        self.ended = Span::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn at(us: u64) -> Time {
+        Time::from_ps(us * 1_000_000)
+    }
+
+    #[test]
+    fn a_phase_is_charged_when_it_ends_and_read_as_it_passes() {
+        let mut meter = Meter::default();
+        meter.begin(at(10), at(40));
+        assert_eq!([5, 10, 25, 40, 90].map(|us| meter.busy(at(us)).as_us_f64() as u64), [0, 0, 15, 30, 30]);
+        assert_eq!(meter.end(at(40)), Span::from_us(30));
+        assert_eq!((meter.busy(at(90)), meter.worked(at(90))), (Span::from_us(30), Span::ZERO));
+        meter.reset();
+        assert_eq!(meter.busy(at(90)), Span::ZERO);
+    }
+
+    #[test]
+    fn a_phase_that_is_broken_off_goes_on_as_another_and_its_event_is_known() {
+        let mut meter = Meter::default();
+        let first = meter.begin(at(0), at(100));
+        assert!(meter.awaits(first));
+        assert_eq!(meter.end(at(30)), Span::from_us(30));
+        assert!(!meter.awaits(first) && !meter.works(at(30)), "it was broken off");
+        assert_eq!(meter.until(), at(30));
+        let second = meter.begin(at(50), at(120));
+        assert!(!meter.awaits(first) && meter.awaits(second), "the event of the first phase is not that of the second");
+        assert_eq!(meter.end(at(120)), Span::from_us(70));
+        assert_eq!(meter.busy(at(200)), Span::from_us(100), "nothing is charged twice");
+    }
+}
