@@ -1,7 +1,6 @@
 //! README.md: every file that it shows is one, every command runs, and prints what is shown.
 
-#[path = "readme/blocks.rs"]
-mod blocks;
+pub(crate) mod blocks;
 
 use std::collections::BTreeSet;
 use std::fs;

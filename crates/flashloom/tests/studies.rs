@@ -1,12 +1,10 @@
 //! Studies from the command line, and what the papers claim.
 
-#[path = "readme/blocks.rs"]
-#[allow(dead_code)] // readme.rs uses all of it.
-mod blocks;
-
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+
+use crate::readme::blocks;
 
 fn flashloom(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).output().expect("it starts")

@@ -1,8 +1,6 @@
 //! No key is accepted that has no effect, and what is written down of a device is what ran.
 
-mod keys {
-    pub(super) mod exceptions;
-}
+mod exceptions;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +16,7 @@ use testkit::keys::{Key, every_key, keys as keys_of};
 use workload::Source;
 use workload::generate::{Generator, GeneratorSpec};
 
-use keys::exceptions::{EXCEPTIONS, Exception};
+use exceptions::{EXCEPTIONS, Exception};
 
 /// What became of a key that was set to other values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

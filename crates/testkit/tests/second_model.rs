@@ -5,7 +5,7 @@
 //! stream go where nothing else goes, because requests that overlap are put in order by the host's side, which the
 //! second model has not; flash is large enough that nothing is collected, and the test looks that nothing was.
 //!
-//! `cargo test -p testkit --test second_model -- --nocapture` shows how closely they agree.
+//! `cargo test --workspace --test it second_model:: -- --nocapture` shows how closely they agree.
 
 use std::collections::BTreeMap;
 

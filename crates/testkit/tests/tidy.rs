@@ -188,8 +188,10 @@ fn reachable(files: &[File]) -> Vec<Violation> {
         }
     }
     let dead = |file: &&File| {
-        let in_source = file.path.starts_with("crates/") && file.path.contains("/src/");
-        let root = ["/src/lib.rs", "/src/main.rs"].iter().any(|root| file.path.ends_with(root));
+        // A test that no `mod` names is not run: `tests/main.rs` is the one program of a crate's tests.
+        let inside = ["/src/", "/tests/"].iter().any(|folder| file.path.contains(folder));
+        let in_source = file.path.starts_with("crates/") && inside;
+        let root = ["/src/lib.rs", "/src/main.rs", "/tests/main.rs"].iter().any(|root| file.path.ends_with(root));
         in_source && !root && !file.path.contains("/src/bin/") && !named.contains(&file.path)
     };
     rust(files).filter(dead).map(|file| at(file, 0, "no `mod` in the file above it names it")).collect()
@@ -385,6 +387,8 @@ const RULES: [Rule; 13] = [
             ("crates/ssd/src/used.rs", "// mod dead;\n", &[]),
             ("crates/ssd/src/used/dead.rs", "", &[0]),
             ("crates/ssd/src/other/mod.rs", "", &[0]),
+            ("crates/ssd/tests/main.rs", "mod power;\n", &[]),
+            ("crates/ssd/tests/forgotten.rs", "", &[0]),
         ],
         innocent: &[
             ("crates/ssd/src/lib.rs", "pub mod used;\n#[cfg(test)]\npub(crate) mod checks;\n"),
@@ -394,6 +398,7 @@ const RULES: [Rule; 13] = [
             ("crates/flashloom/src/main.rs", "mod args;\n"),
             ("crates/flashloom/src/args.rs", ""),
             ("crates/bench/src/bin/floor.rs", ""),
+            ("crates/ssd/tests/main.rs", "mod power;\n"),
             ("crates/ssd/tests/power.rs", ""),
         ],
     },

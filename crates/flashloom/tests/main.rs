@@ -1,0 +1,14 @@
+//! What the command does, from outside: one program of all tests, because each would be linked anew.
+
+mod bad_input;
+mod bad_table;
+mod limits;
+mod outputs;
+mod page;
+mod readme;
+mod rerun;
+mod run;
+mod streams;
+mod studies;
+mod traces;
+mod watch;

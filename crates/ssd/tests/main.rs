@@ -1,0 +1,8 @@
+//! Drives from outside, by family and by subject: one program of all tests, because each would be linked anew.
+
+mod device;
+mod hybrid;
+mod hydra;
+mod map_unit;
+mod queues;
+mod worn;

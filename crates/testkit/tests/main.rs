@@ -1,0 +1,12 @@
+//! The suites over all crates: one program of all tests, because each would be linked anew.
+
+mod allocations;
+mod conformance;
+mod keys;
+mod memory;
+mod priority;
+mod sabotage;
+mod second_model;
+mod swarm;
+mod tidy;
+mod write_amplification;
