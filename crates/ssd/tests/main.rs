@@ -4,5 +4,6 @@ mod device;
 mod hybrid;
 mod hydra;
 mod map_unit;
+mod merges;
 mod queues;
 mod worn;
