@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use base::units::{Bytes, Sectors, Span};
+use base::units::{Bytes, Span};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::Precondition;
@@ -432,8 +432,8 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// The same for the reader, on a disk of this capacity.
-    pub(crate) fn options(&self, capacity: Option<Sectors>) -> TraceOptions {
+    /// The same for the reader.
+    pub(crate) fn options(&self) -> TraceOptions {
         TraceOptions {
             format: self.format,
             columns: self.layout.csv.clone(),
@@ -446,7 +446,6 @@ impl TraceArgs {
             skip: self.skip,
             repeat: self.repeat,
             extent: self.extent,
-            capacity,
             ..TraceOptions::default()
         }
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
-use study::lab::{self, Program};
+use study::lab;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Point, RunSpec};
 use workload::trace::{ExtentRule, files};
@@ -12,6 +12,7 @@ use workload::trace::{ExtentRule, files};
 use crate::args::CompareArgs;
 use crate::exit::{Failure, note, print, say};
 use crate::progress::Bar;
+use crate::run::program;
 use crate::studies::fits;
 
 /// Does what `flashloom compare` is asked.
@@ -40,7 +41,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.force);
     let mut dir = args.lab.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut file = args.lab.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
-    let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
+    let program = program();
     lab::keep_pipes(&mut plan).map_err(|error| Failure::lab(&error))?;
     let doubts = lab::doubts(&plan).map_err(|error| Failure::lab(&error))?;
     doubts.iter().for_each(note);

@@ -7,10 +7,9 @@ use std::process::ExitCode;
 use study::catalogue::WorkloadError;
 use study::config::Faults;
 use study::lab::LabError;
+use study::memory::TooLarge;
 use study::output::{OutputError, sweep, sweep_for_good};
-use study::reconcile::Unreconciled;
-use study::run::RunError;
-use study::snapshot::LoadError;
+use study::session::SessionError;
 use workload::SourceError;
 
 /// Exit code for a study whose expectations do not hold.
@@ -74,8 +73,8 @@ impl From<SourceError> for Failure {
     }
 }
 
-impl From<LoadError> for Failure {
-    fn from(error: LoadError) -> Self {
+impl From<TooLarge> for Failure {
+    fn from(error: TooLarge) -> Self {
         Self::Input(error.to_string())
     }
 }
@@ -87,27 +86,20 @@ impl From<OutputError> for Failure {
 }
 
 impl Failure {
-    /// A run that did not get to its end.
-    pub(crate) fn run(error: &RunError, replay: &str) -> Self {
-        match error {
-            RunError::Mismatch(mismatch) => Self::Bug { message: mismatch.to_string(), replay: replay.to_owned() },
-            error => Self::Input(error.to_string()),
+    /// A session without an outcome. `replay` runs it again.
+    pub(crate) fn session(error: &SessionError, replay: impl FnOnce() -> String) -> Self {
+        match error.is_bug() {
+            true => Self::Bug { message: error.to_string(), replay: replay() },
+            false => Self::Input(error.to_string()),
         }
-    }
-
-    /// A run whose books do not balance.
-    pub(crate) fn books(error: &Unreconciled, replay: &str) -> Self {
-        Self::Bug { message: error.to_string(), replay: replay.to_owned() }
     }
 
     /// A study that did not get to its end.
     pub(crate) fn lab(error: &LabError) -> Self {
-        let replay = || "the study named there".to_owned();
         match error {
-            LabError::Run(inner, _) if matches!(**inner, RunError::Mismatch(_)) => {
-                Self::Bug { message: error.to_string(), replay: replay() }
+            LabError::Session(inner, _) if inner.is_bug() => {
+                Self::Bug { message: error.to_string(), replay: "the study named there".to_owned() }
             }
-            LabError::Books(..) => Self::Bug { message: error.to_string(), replay: replay() },
             error => Self::Input(error.to_string()),
         }
     }

@@ -8,7 +8,7 @@ use study::watch::explain::{OneRequest, table};
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, print};
-use crate::run::watched;
+use crate::run::perform;
 
 /// Does what `flashloom explain` is asked.
 pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Write) -> Result<(), Failure> {
@@ -16,38 +16,36 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
         let remedy = "give --timeline to `flashloom run`";
         return Err(Failure::Input(format!("explain draws no timeline; {remedy}")));
     }
-    let json = args.output.json;
-    let finish = |watch: &Watch| {
-        let one = match request {
-            None => None,
-            Some(number) => {
-                let journey = watch.finished().iter().find(|journey| journey.tag == number);
-                let missing = || {
-                    let count = watch.finished().len();
-                    Failure::Input(format!(
-                        "--request {number}: the run has {count} requests, counted from 0; name one of them"
-                    ))
-                };
-                Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
-            }
-        };
-        let explained = watch.bands();
-        let text = match (json, &one) {
-            (true, one) => {
-                let mut text = serde_json::to_string_pretty(&json!({ "explained": explained, "request": one }))
-                    .map_err(|error| Failure::Input(error.to_string()))?;
-                text.push('\n');
-                text
-            }
-            (false, Some(one)) => one.table(),
-            (false, None) => table(&explained),
-        };
-        print(results, &text)
-    };
     // The results of the run itself are what `flashloom run` prints.
     let watch = match request {
         Some(_) => Watch::default().journeys(request),
         None => Watch::default().explaining(),
     };
-    watched(args, watch, finish, &mut io::sink())
+    let outcome = perform(args, Some(watch), &mut io::sink())?;
+    let watch = outcome.watch.as_ref().expect("somebody watched");
+    let one = match request {
+        None => None,
+        Some(number) => {
+            let journey = watch.finished().iter().find(|journey| journey.tag == number);
+            let missing = || {
+                let count = watch.finished().len();
+                Failure::Input(format!(
+                    "--request {number}: the run has {count} requests, counted from 0; name one of them"
+                ))
+            };
+            Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
+        }
+    };
+    let explained = watch.bands();
+    let text = match (args.output.json, &one) {
+        (true, one) => {
+            let mut text = serde_json::to_string_pretty(&json!({ "explained": explained, "request": one }))
+                .map_err(|error| Failure::Input(error.to_string()))?;
+            text.push('\n');
+            text
+        }
+        (false, Some(one)) => one.table(),
+        (false, None) => table(&explained),
+    };
+    print(results, &text)
 }

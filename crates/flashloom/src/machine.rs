@@ -1,4 +1,4 @@
-//! The memory of this machine, and whether what is asked for fits into it.
+//! The memory of this machine.
 //!
 //! A drive that does not fit would end in the middle of its making, killed or aborted, so it is refused before anything of it
 //! is allocated. How much it takes is said by the description ([`ssd::Memory`]); how much there is, by the machine: its
@@ -9,79 +9,25 @@ use std::path::Path;
 
 use base::units::Bytes;
 use rustix::process::{Resource, getrlimit};
-use ssd::Memory;
+use study::memory::Limit;
 
-use crate::exit::Failure;
-
-/// What Flashloom takes besides drives: itself, its reports and what it reads.
-const BESIDE: u64 = 96 << 20;
-
-/// Something that says how much memory there is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Limit {
-    bytes: u64,
-    name: String,
-}
-
-/// What takes memory at the same time.
-#[derive(Clone, Debug)]
-pub(crate) struct Need {
-    /// Whose it is.
-    pub(crate) name: String,
-    /// How much of what.
-    pub(crate) memory: Memory,
-}
-
-/// Refuses what needs more memory than there is: the largest of the needs, as many as there are runs at once. `given` is
-/// what the user says that there is.
-pub(crate) fn check(mut needs: Vec<Need>, at_once: usize, given: Option<Bytes>) -> Result<(), Failure> {
-    let limit = match given {
-        Some(bytes) => Some(Limit { bytes: bytes.get(), name: "--memory".into() }),
+/// The memory that there is: what the user says, or else what the machine does.
+pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
+    match given {
+        Some(bytes) => Some(Limit { bytes, name: "--memory".into() }),
         None => limits(Path::new("/")).into_iter().min_by_key(|limit| limit.bytes),
-    };
-    let Some(limit) = limit else { return Ok(()) };
-    needs.sort_by_key(|need| std::cmp::Reverse(need.memory.total()));
-    needs.truncate(at_once.max(1));
-    let all = needs.iter().fold(BESIDE, |sum, need| sum.saturating_add(need.memory.total().get()));
-    match needs.first() {
-        Some(first) if all > limit.bytes => Err(Failure::Input(refusal(first, needs.len(), all, &limit))),
-        _ => Ok(()),
     }
-}
-
-fn refusal(first: &Need, count: usize, all: u64, limit: &Limit) -> String {
-    let parts: Vec<String> =
-        first.memory.largest(3).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
-    let several = if count > 1 { format!(" ({count} runs at once)") } else { String::new() };
-    let fewer = if count > 1 { "fewer --jobs, " } else { "" };
-    // Enough to be taken, in whole units.
-    let enough = Bytes::new(all.div_ceil(1 << 20) << 20);
-    format!(
-        "{}: the simulation takes {} of memory{several}, {}, and there are {} ({}); use {fewer}a smaller drive or buffer or a \
-         larger ftl.map-unit, leave --verify out, or say --memory {} if there is more",
-        first.name,
-        Bytes::new(all),
-        parts.join(", "),
-        Bytes::new(limit.bytes),
-        limit.name,
-        exact(enough)
-    )
-}
-
-/// A size that can be given to an option.
-fn exact(bytes: Bytes) -> String {
-    format!("{}MiB", bytes.get() >> 20)
 }
 
 /// Everything that limits the memory of this process, with the files of the system below `root`.
 fn limits(root: &Path) -> Vec<Limit> {
     let physical = fs::read_to_string(root.join("proc/meminfo")).ok().and_then(|text| total(&text));
-    let mut limits: Vec<Limit> =
-        physical.map(|bytes| Limit { bytes, name: "the memory of this machine".into() }).into_iter().collect();
+    let limit = |bytes, name: &str| Limit { bytes: Bytes::new(bytes), name: name.to_owned() };
+    let mut limits: Vec<Limit> = physical.map(|bytes| limit(bytes, "the memory of this machine")).into_iter().collect();
     limits.extend(groups(root));
     for (resource, name) in [(Resource::As, "the limit of the address space"), (Resource::Data, "the limit of data")] {
         if let Some(bytes) = getrlimit(resource).current {
-            limits.push(Limit { bytes, name: format!("{name}, see `ulimit`") });
+            limits.push(limit(bytes, &format!("{name}, see `ulimit`")));
         }
     }
     limits
@@ -113,6 +59,7 @@ fn groups(root: &Path) -> Vec<Limit> {
             let folder = root.join(top).join(group);
             let said = fs::read_to_string(folder.join(file)).ok();
             if let Some(bytes) = said.and_then(|said| said.trim().parse().ok()) {
+                let bytes = Bytes::new(bytes);
                 limits.push(Limit { bytes, name: "the limit of the control group, as of a container".into() });
             }
         }
@@ -135,7 +82,7 @@ mod tests {
     }
 
     fn bytes(root: &tempfile::TempDir) -> Vec<u64> {
-        let mut bytes: Vec<u64> = limits(root.path()).into_iter().map(|limit| limit.bytes).collect();
+        let mut bytes: Vec<u64> = limits(root.path()).into_iter().map(|limit| limit.bytes.get()).collect();
         // What limits this test itself comes last.
         let own = [Resource::As, Resource::Data].iter().filter(|of| getrlimit(**of).current.is_some()).count();
         bytes.truncate(bytes.len() - own);
@@ -161,30 +108,5 @@ mod tests {
         ]);
         assert_eq!(bytes(&first), [4 << 20]);
         assert_eq!(bytes(&machine(&[])), [0; 0]);
-    }
-
-    fn need(name: &str, mib: u64) -> Need {
-        let mut memory = Memory::default();
-        memory.add("the map", (mib << 20) / 4);
-        memory.add("blocks", (mib << 20) / 4 * 3);
-        Need { name: name.into(), memory }
-    }
-
-    #[test]
-    fn what_does_not_fit_is_refused_with_numbers_and_a_remedy() {
-        let given = |mib: u64| Some(Bytes::new(mib << 20));
-        assert!(check(vec![need("a", 100)], 1, given(196)).is_ok());
-        let message = check(vec![need("a", 100)], 1, given(195)).expect_err("too much").to_string();
-        let wanted = "a: the simulation takes 196MiB of memory, 75MiB for blocks, 25MiB for the map, and there are 195MiB \
-                      (--memory); use a smaller drive";
-        assert!(message.contains(wanted) && message.ends_with("say --memory 196MiB if there is more"), "{message}");
-        // The largest count, as many as run at once.
-        let needs = || vec![need("a", 100), need("b", 300), need("c", 200)];
-        assert!(check(needs(), 1, given(396)).is_ok());
-        let message = check(needs(), 2, given(595)).expect_err("too much").to_string();
-        assert!(message.contains("b: the simulation takes 596MiB of memory (2 runs at once)"), "{message}");
-        assert!(message.contains("use fewer --jobs, a smaller"), "{message}");
-        assert!(check(needs(), 2, given(596)).is_ok());
-        assert!(check(Vec::new(), 2, given(1)).is_ok());
     }
 }

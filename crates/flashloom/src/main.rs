@@ -14,7 +14,6 @@ mod explain;
 mod lists;
 mod machine;
 mod options;
-mod prepare;
 mod progress;
 mod run;
 mod studies;

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use study::config::did_you_mean;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
-use workload::{MOST_DEPTH, SourceError};
+use workload::{MOST_DEPTH, Pacing, SourceError};
 
 /// A value that an option does not take, and those that it does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +74,17 @@ pub(crate) struct FlowArg {
     pub(crate) queue: u16,
     pub(crate) depth: Option<u32>,
     pub(crate) open: bool,
+}
+
+impl FlowArg {
+    /// The pacing that it asks for, if any.
+    pub(crate) const fn pacing(&self) -> Option<Pacing> {
+        match (self.depth, self.open) {
+            (Some(depth), _) => Some(Pacing::Closed { depth }),
+            (None, true) => Some(Pacing::Open),
+            (None, false) => None,
+        }
+    }
 }
 
 /// A flow: a workload, and what is special about it behind commas.

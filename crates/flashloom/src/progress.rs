@@ -1,7 +1,9 @@
 //! The progress bar: on a terminal only, and never in the way of results.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use study::run::Progress;
+use ssd::Precondition;
+use study::run;
+use study::session::Progress;
 
 /// A bar on the standard error; nothing in a pipe.
 pub(crate) struct Bar {
@@ -10,7 +12,7 @@ pub(crate) struct Bar {
 
 impl Bar {
     /// A bar up to `requests`, or one without an end if that is not known.
-    pub(crate) fn requests(requests: Option<u64>, quiet: bool) -> Self {
+    fn requests(requests: Option<u64>, quiet: bool) -> Self {
         let template = match requests {
             Some(_) => "{bar:30} {percent:>3}% {human_pos} requests, {per_sec}, {msg}, {eta} left",
             None => "{spinner} {human_pos} requests, {per_sec}, {msg}",
@@ -39,7 +41,7 @@ impl Bar {
     }
 
     /// Shows how far it has got.
-    pub(crate) fn show(&self, progress: Progress) {
+    fn show(&self, progress: run::Progress) {
         if !self.bar.is_hidden() {
             self.bar.set_message(format!("{} simulated", progress.simulated));
             self.bar.set_position(progress.completed);
@@ -50,5 +52,47 @@ impl Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// What a bar is about.
+#[derive(Clone, Copy, PartialEq)]
+enum Part {
+    Step(Precondition),
+    Stage(usize),
+}
+
+/// The bars of a session, one after another.
+pub(crate) struct Bars {
+    quiet: bool,
+    shown: Option<(Part, Bar)>,
+}
+
+impl Bars {
+    pub(crate) const fn new(quiet: bool) -> Self {
+        Self { quiet, shown: None }
+    }
+
+    /// Shows how far a session has got.
+    pub(crate) fn show(&mut self, progress: Progress) {
+        match progress {
+            Progress::Preconditioning { step, done, total } => {
+                let new = |quiet| Bar::steps(&format!("precondition {step}"), quiet);
+                self.bar(Part::Step(step), new).step(done, total);
+            }
+            Progress::Running { stage, run, requests } => {
+                self.bar(Part::Stage(stage), |quiet| Bar::requests(requests, quiet)).show(run);
+            }
+            _ => {}
+        }
+    }
+
+    fn bar(&mut self, of: Part, new: impl FnOnce(bool) -> Bar) -> &Bar {
+        if self.shown.as_ref().is_none_or(|(part, _)| *part != of) {
+            // The one before is cleared away first.
+            self.shown = None;
+            self.shown = Some((of, new(self.quiet)));
+        }
+        &self.shown.as_ref().expect("it was just made").1
     }
 }

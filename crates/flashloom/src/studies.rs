@@ -3,18 +3,19 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use ssd::Purpose;
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::lab::{self, Claim, LabError, Outcome, Program, Verdict};
+use study::lab::{self, Claim, LabError, Outcome, Verdict};
+use study::memory;
 use study::output::{Kind, Outputs, publish};
-use study::plan::{Plan, Point, builtin};
+use study::plan::{Plan, builtin};
 use workload::trace::files;
 
 use crate::args::{LabArgs, ReadingArgs};
 use crate::exit::{Failure, note, print, say};
-use crate::machine::{self, Need};
+use crate::machine;
 use crate::progress::Bar;
+use crate::run::program;
 
 /// Runs some studies, one after another, and prints their points and claims.
 pub(crate) fn study(
@@ -86,7 +87,7 @@ fn perform(
     let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.force);
     let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut page = args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
-    let program = Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() };
+    let program = program();
     let outcomes = plans
         .into_iter()
         .map(|mut plan| {
@@ -121,17 +122,9 @@ fn perform(
 
 /// Refuses studies of which as many points as run at once need more memory than there is.
 pub(crate) fn fits(plans: &[Plan], args: &LabArgs) -> Result<(), Failure> {
+    let Some(limit) = machine::memory(args.memory) else { return Ok(()) };
     for plan in plans {
-        let need = |point: &Point| {
-            let purpose = Purpose { verify: point.run.verify, precondition: !point.run.precondition.is_empty() };
-            let labels: Vec<String> = point.labels.iter().map(ToString::to_string).collect();
-            let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
-            Need { name, memory: study::run::memory(&point.device.resolved, purpose) }
-        };
-        // Each seed is a run of its own.
-        let seeds = plan.spec.seeds.len().max(1);
-        let needs = plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect();
-        machine::check(needs, lab::at_once(args.jobs), args.memory)?;
+        memory::check(lab::needs(plan), lab::at_once(args.jobs), &limit)?;
     }
     Ok(())
 }

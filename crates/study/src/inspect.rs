@@ -1,16 +1,38 @@
-//! What a disk tells about itself after a run, besides its counters.
+//! What a disk tells about itself before and after a run, besides its counters.
 
-use base::units::Energy;
+use base::units::{Energy, Time};
 use flash::backend::{Account, Op};
 use flash::nand::Sector;
-use ssd::{Counters, Ssd};
+use ssd::{Counters, Past, Ssd};
 
-use crate::watch::Watcher;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
+use crate::watch::{Watch, Watcher};
 
 /// A disk that can be looked into.
 pub trait Inspect {
+    /// What preconditioning has written, if that was noted.
+    fn past(&self) -> Option<&Past> {
+        None
+    }
+
+    /// Whoever watches hears that the run begins: what came before, preconditioning for example, is forgotten.
+    fn begin(&mut self, _at: Time) {}
+
+    /// Whoever watches hears that the warm-up is over: what is under way goes on, and what came before is forgotten.
+    fn measure(&mut self, _at: Time) {}
+
+    /// Gives away all that was seen, if somebody watched.
+    fn take_watch(&mut self) -> Option<Watch> {
+        None
+    }
+
+    /// Checks all its invariants.
+    ///
+    /// # Panics
+    /// If one is broken.
+    fn check(&self) {}
+
     /// What happened in a window of the run, if somebody watched.
     fn timeline(&self) -> Option<&Timeline> {
         None
@@ -29,6 +51,26 @@ pub trait Inspect {
 }
 
 impl<S: Sector, O: Watcher> Inspect for Ssd<S, O> {
+    fn past(&self) -> Option<&Past> {
+        self.past()
+    }
+
+    fn begin(&mut self, at: Time) {
+        self.observer_mut().begin(at);
+    }
+
+    fn measure(&mut self, at: Time) {
+        self.observer_mut().measure(at);
+    }
+
+    fn take_watch(&mut self) -> Option<Watch> {
+        self.observer_mut().take()
+    }
+
+    fn check(&self) {
+        self.check();
+    }
+
     fn timeline(&self) -> Option<&Timeline> {
         self.observer().timeline()
     }

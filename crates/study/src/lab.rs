@@ -11,30 +11,21 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use base::units::{Sectors, Span};
-use flash::nand::{Sector, Stamp};
-use ssd::Ssd;
 use workload::Pacing;
 use workload::trace::{TraceFile, TraceOptions};
 
 use crate::catalogue::{WorkloadError, WorkloadFile};
 use crate::expect::Values;
-use crate::inspect::Inspect;
+use crate::memory::Need;
 use crate::metric::Metric;
-use crate::oracle::{Blank, Oracle, Payload, Verified};
 use crate::plan::{Label, Plan, Point};
-use crate::reconcile::{Unreconciled, reconcile};
-use crate::report::{About, Report, Summary};
-use crate::run::{RunError, Runner};
-use crate::watch::{Watch, Watcher};
-use crate::worn::WornOut;
+use crate::report::Summary;
+use crate::session::{Session, SessionError};
 
+pub use crate::session::Program;
 pub use claims::{Claim, Finding, Verdict, claims, natural};
 pub use files::{claims_table, json, names, points_table, write_all, write_points};
 pub use page::page;
-
-/// How long background work may go on after the last request, so that the books can be balanced.
-const SETTLE: Span = Span::from_secs(60);
 
 /// What came of a study.
 #[derive(Clone, Debug)]
@@ -50,14 +41,10 @@ pub struct Outcome {
 pub enum LabError {
     /// A workload cannot be read.
     Workload(WorkloadError),
-    /// A run did not get to its end.
-    Run(Box<RunError>, Place),
-    /// The books of a run do not balance: a fault of Flashloom.
-    Books(Box<Unreconciled>, Place),
-    /// A disk that has lost too many blocks before the run.
-    WornOut(WornOut, Place),
     /// A workload of several stages, which has several results.
     Stages(Place),
+    /// A run has no outcome.
+    Session(SessionError, Place),
 }
 
 /// Which run it was.
@@ -74,31 +61,33 @@ impl fmt::Display for LabError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Workload(error) => error.fmt(f),
-            Self::Run(error, place) => write!(f, "{place}: {error}"),
-            Self::Books(error, place) => write!(f, "{place}: {error}"),
-            Self::WornOut(worn, place) => write!(f, "{place}: {worn}"),
             Self::Stages(place) => {
                 write!(f, "{place}: the workload has several stages; give one of them a file of its own")
             }
+            Self::Session(error, place) => write!(f, "{place}: {error}"),
         }
     }
 }
 
 impl std::error::Error for LabError {}
 
-/// The program that runs a study, for its results.
-#[derive(Clone, Debug, Default)]
-pub struct Program {
-    /// Version of the program.
-    pub version: String,
-    /// Commit of the program.
-    pub commit: String,
-}
-
 /// Runs that are under way at once: on all cores if nothing is said.
 #[must_use]
 pub fn at_once(threads: Option<NonZeroUsize>) -> usize {
     threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+}
+
+/// The memory that each run of a study takes.
+#[must_use]
+pub fn needs(plan: &Plan) -> Vec<Need> {
+    let need = |point: &Point| {
+        let labels: Vec<String> = point.labels.iter().map(ToString::to_string).collect();
+        let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
+        Need { name, memory: Session::new(&point.device).spec(&point.run).memory() }
+    };
+    // Each seed is a run of its own.
+    let seeds = plan.spec.seeds.len().max(1);
+    plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect()
 }
 
 /// Runs a study with at most so many threads; on all cores if `None`. `progress` hears of runs done and
@@ -193,96 +182,22 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, LabError> {
     Ok(notes)
 }
 
-/// One run, with every read checked, and watched, if that is asked for.
+/// One run.
 fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, LabError> {
-    if point.run.explain {
-        seen_by(plan, point, seed, program, Watch::default().explaining())
-    } else {
-        seen_by(plan, point, seed, program, ())
-    }
-}
-
-fn seen_by<O: Watcher>(
-    plan: &Plan,
-    point: &Point,
-    seed: u64,
-    program: &Program,
-    observer: O,
-) -> Result<Summary, LabError> {
-    if point.run.verify {
-        let granularity = Sectors::new(u64::from(point.device.resolved.geometry.sectors));
-        let check = |oracle: &Oracle| Some(oracle.verified());
-        with::<Stamp, _, O>(plan, point, seed, program, (&mut Oracle::blank(granularity), check), observer)
-    } else {
-        with::<(), _, O>(plan, point, seed, program, (&mut Blank, |_| None), observer)
-    }
-}
-
-fn with<S: Sector, P: Payload<S>, O: Watcher>(
-    plan: &Plan,
-    point: &Point,
-    seed: u64,
-    program: &Program,
-    (payload, check): (&mut P, fn(&P) -> Option<Verified>),
-    observer: O,
-) -> Result<Summary, LabError> {
-    let resolved = &point.device.resolved;
     let place = || {
         let labels = crate::plan::describe(&plan.axes, &point.labels);
         Place(format!("study {}, {labels}, seed {seed}", plan.spec.name))
     };
-    let capacity = resolved.capacity();
     let spec = &point.run;
+    let session = Session::new(&point.device).program(program.clone()).seed(seed).spec(spec);
     let options = spec.trace_options().expect("it was checked");
-    let mut workload = point.workload.open(&options, capacity, seed).map_err(LabError::Workload)?;
-    let [stage] = &mut workload.stages[..] else { return Err(LabError::Stages(place())) };
-    let mut drive: Ssd<S, O> = Ssd::observed(resolved, seed, observer);
-    for step in &spec.precondition {
-        let done = drive.precondition(*step, &mut |_, _| {});
-        WornOut::check(*step, &done, resolved).map_err(|worn| LabError::WornOut(worn, place()))?;
+    let flow = session.open(&point.workload, &options).map_err(LabError::Workload)?;
+    if flow.stages() != 1 {
+        return Err(LabError::Stages(place()));
     }
-    payload.begin(drive.past());
-    let start = drive.now();
-    drive.observer_mut().begin(start);
-    let mut runner = Runner::new().settle(SETTLE);
-    if let Some(depth) = spec.depth {
-        runner = runner.pacing(Pacing::Closed { depth });
-    }
-    if let Some(limit) = spec.limit {
-        runner = runner.limit(limit);
-    }
-    if let Some(factor) = spec.time_scale {
-        runner = runner.time_scale(factor);
-    }
-    let result =
-        runner.run(&mut drive, &mut *stage.source, payload).map_err(|error| LabError::Run(Box::new(error), place()))?;
-    reconcile(&result).map_err(|error| LabError::Books(Box::new(error), place()))?;
-    let config = toml::Table::from_iter([
-        ("device".to_owned(), toml::Value::Table(point.device.config())),
-        ("workload".to_owned(), toml::Value::Table(workload.config.clone())),
-    ]);
-    let about = About {
-        version: program.version.clone(),
-        commit: program.commit.clone(),
-        seed,
-        device: point.device.name.clone(),
-        workload: stage.name.clone(),
-        cost: Some(resolved.cost()),
-        config,
-    };
-    let explained = Inspect::explained(&mut drive);
-    let energy = Inspect::energy(&drive, &result.counters());
-    let report = Report {
-        about: &about,
-        result: &result,
-        timeline: None,
-        explained: &explained,
-        erase_counts: &drive.erase_counts(),
-        energy: &energy,
-        verified: check(payload),
-        notes: &stage.source.notes(),
-    };
-    Ok(Summary::new(&report))
+    let flow = flow.pacing(spec.depth.map(|depth| Pacing::Closed { depth }));
+    let outcome = session.flow(flow).run().map_err(|error| LabError::Session(error, place()))?;
+    Ok(outcome.first().summary())
 }
 
 impl Outcome {

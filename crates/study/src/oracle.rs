@@ -26,6 +26,11 @@ pub trait Payload<S> {
     /// # Errors
     /// If a read returned something else than was written.
     fn completed(&mut self, completion: &Completion<S>) -> Result<(), Mismatch>;
+
+    /// What has been compared so far, if anything is.
+    fn verified(&self) -> Option<Verified> {
+        None
+    }
 }
 
 /// No content and no check: the payload of a run that is only about time.
@@ -308,6 +313,10 @@ impl<S: StampSector> Payload<S> for Oracle {
             (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}
         }
         Ok(())
+    }
+
+    fn verified(&self) -> Option<Verified> {
+        Some(self.verified)
     }
 }
 

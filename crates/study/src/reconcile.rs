@@ -80,7 +80,8 @@ pub fn checks(result: &RunResult) -> Vec<Check> {
     book.flows(result);
     book.times(result, &counted);
     if let Some(settled) = &result.settled {
-        book.at_rest(&since(settled, &result.before));
+        // Only from rest to rest: what was under way in between is counted in part.
+        book.at_rest(&since(settled, &result.at_rest));
     }
     book.0
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::sync::atomic::AtomicBool;
 
 use base::io::{Io, IoKind};
 use base::units::{Sectors, Span, Time};
@@ -13,12 +14,14 @@ use crate::oracle::{Mismatch, Oracle, Payload};
 
 mod flight;
 mod flows;
+mod phase;
 mod result;
 
 use flight::Flight;
 use flows::Several;
 
 pub use flows::Flow;
+pub use phase::{Stop, WarmUp};
 pub use result::{Delay, FlowResult, KindResult, RunResult, since};
 pub(crate) use result::{rate, write_amplification, write_amplification_by};
 
@@ -98,6 +101,12 @@ impl RequestLog for Vec<Record> {
     }
 }
 
+impl<L: RequestLog + ?Sized> RequestLog for &mut L {
+    fn record(&mut self, record: &Record) -> io::Result<()> {
+        (**self).record(record)
+    }
+}
+
 /// How far a run has got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
@@ -114,6 +123,13 @@ pub enum RunError {
     Source(SourceError),
     /// The workload yielded no request.
     Empty,
+    /// The workload ended before the warm-up did, so that nothing was measured.
+    OnlyWarmUp {
+        /// Requests of it that completed.
+        requests: u64,
+    },
+    /// Somebody asked the run to stop.
+    Interrupted,
     /// A closed loop without a request outstanding never starts.
     NoDepth,
     /// A flow is submitted to a queue that the device does not have.
@@ -152,6 +168,12 @@ impl fmt::Display for RunError {
         match self {
             Self::Source(error) => error.fmt(f),
             Self::Empty => f.write_str("the workload yields no request; check its file, --skip and --limit"),
+            Self::OnlyWarmUp { requests } => write!(
+                f,
+                "the workload ends after {requests} requests, before the warm-up does, and nothing is measured; make the \
+                 workload longer or the warm-up shorter"
+            ),
+            Self::Interrupted => f.write_str("the run was interrupted; nothing of it is kept"),
             Self::NoDepth => f.write_str("a closed loop of depth 0 never issues a request; use --depth 1 or more"),
             Self::NoQueue { queue, queues } => write!(
                 f,
@@ -199,10 +221,12 @@ impl From<SourceError> for RunError {
 pub struct Runner<'a> {
     pacing: Option<Pacing>,
     queue: QueueId,
-    limit: Option<u64>,
+    warm_up: WarmUp,
+    stop: Stop,
     first_tag: Tag,
     time_scale: Option<f64>,
     settle: Option<Span>,
+    interrupt: Option<&'a AtomicBool>,
     log: Option<&'a mut dyn RequestLog>,
     progress: Option<&'a mut dyn FnMut(Progress)>,
 }
@@ -228,10 +252,31 @@ impl<'a> Runner<'a> {
         self
     }
 
+    /// Runs the workload for a while before anything is measured. Nothing pauses when that is over: requests that are
+    /// under way then are measured, and nothing that came before them is.
+    #[must_use]
+    pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
+        self.warm_up = warm_up;
+        self
+    }
+
+    /// Stops submitting by this rule; with the end of the workload by default.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
     /// Stops submitting after this many requests, those of all flows together.
     #[must_use]
-    pub fn limit(mut self, requests: u64) -> Self {
-        self.limit = Some(requests);
+    pub fn limit(self, requests: u64) -> Self {
+        self.stop(Stop::Requests(requests))
+    }
+
+    /// Ends the run with [`RunError::Interrupted`] soon after this has become true.
+    #[must_use]
+    pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
+        self.interrupt = Some(interrupt);
         self
     }
 
@@ -289,10 +334,26 @@ impl<'a> Runner<'a> {
         W: Source + ?Sized,
         P: Payload<S>,
     {
+        self.run_and_tell(drive, source, payload, |_, _| {})
+    }
+
+    /// The same; `measure` hears when the warm-up is over, if there is one.
+    pub(crate) fn run_and_tell<S, D, W, P>(
+        self,
+        drive: &mut D,
+        source: &mut W,
+        payload: &mut P,
+        measure: fn(&mut D, Time),
+    ) -> Result<RunResult, RunError>
+    where
+        D: Drive<S>,
+        W: Source + ?Sized,
+        P: Payload<S>,
+    {
         let pacing = checked(self.pacing.unwrap_or_else(|| source.pacing()), self.queue, drive.queues())?;
         let until = flight::until(drive.counters().at, source.duration());
         let (queue, settle) = (self.queue, self.settle);
-        let mut flight = Flight::new(self, drive, payload);
+        let mut flight = Flight::new(self, drive, payload, measure);
         match pacing {
             Pacing::Closed { depth } => flight.closed(source, queue, depth, until)?,
             Pacing::Open => flight.open(source, queue)?,
@@ -313,15 +374,31 @@ impl<'a> Runner<'a> {
         D: Drive<S>,
         P: Payload<S>,
     {
+        self.run_flows_and_tell(drive, flows, payload, |_, _| {})
+    }
+
+    /// The same; `measure` hears when the warm-up is over, if there is one.
+    pub(crate) fn run_flows_and_tell<S, D, P>(
+        self,
+        drive: &mut D,
+        flows: Vec<Flow<'_>>,
+        payload: &mut P,
+        measure: fn(&mut D, Time),
+    ) -> Result<RunResult, RunError>
+    where
+        D: Drive<S>,
+        P: Payload<S>,
+    {
         assert!(!flows.is_empty(), "a run of nothing");
         for flow in &flows {
             checked(flow.pacing(), flow.queue, drive.queues())?;
         }
         let (pacing, settle) = (flows[0].pacing(), self.settle);
         let mut several = Several::new(flows, drive.counters().at, self.first_tag, self.time_scale);
-        let mut flight = Flight::new(self, drive, payload);
+        let mut flight = Flight::new(self, drive, payload, measure);
         flight.several(&mut several)?;
-        flight.finish(pacing, settle, several.results())
+        let flows = several.results(flight.measured_from());
+        flight.finish(pacing, settle, flows)
     }
 }
 

@@ -31,6 +31,9 @@ pub trait Watcher: Observer {
     /// The run begins: what came before, preconditioning for example, is forgotten, and times count from here.
     fn begin(&mut self, _at: Time) {}
 
+    /// The warm-up is over: what is under way goes on, what came before is forgotten, and times count from here.
+    fn measure(&mut self, _at: Time) {}
+
     /// Where the time of the requests went since this was last asked; nothing if that was not watched.
     fn explained(&mut self) -> Vec<Explained> {
         Vec::new()
@@ -38,6 +41,11 @@ pub trait Watcher: Observer {
 
     /// What happened in a window, if that was to be kept.
     fn timeline(&self) -> Option<&Timeline> {
+        None
+    }
+
+    /// Gives away all that was seen, if somebody watched.
+    fn take(&mut self) -> Option<Watch> {
         None
     }
 }
@@ -54,12 +62,25 @@ impl Watcher for Watch {
         }
     }
 
+    fn measure(&mut self, at: Time) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.measure(at);
+        }
+        if let Some(journeys) = &mut self.journeys {
+            journeys.measure();
+        }
+    }
+
     fn explained(&mut self) -> Vec<Explained> {
         self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.since()))
     }
 
     fn timeline(&self) -> Option<&Timeline> {
         self.seen()
+    }
+
+    fn take(&mut self) -> Option<Watch> {
+        Some(std::mem::take(self))
     }
 }
 

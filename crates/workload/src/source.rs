@@ -62,6 +62,32 @@ pub trait Source {
     }
 }
 
+impl<W: Source + ?Sized> Source for &mut W {
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+        (**self).next()
+    }
+
+    fn pacing(&self) -> Pacing {
+        (**self).pacing()
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        (**self).len_hint()
+    }
+
+    fn fault(&self, message: String, remedy: String) -> SourceError {
+        (**self).fault(message, remedy)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        (**self).notes()
+    }
+
+    fn duration(&self) -> Option<Span> {
+        (**self).duration()
+    }
+}
+
 /// Why a workload cannot be read. Each names the file, the place in it, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError {

@@ -1,44 +1,33 @@
 //! Options that would have no effect on what is run: they are refused, so that nobody takes them for what ran.
 
-use study::catalogue::Workload;
-use workload::Pacing;
+use study::session::Flow;
 use workload::trace::TraceOptions;
 
-use super::{Tenant, pacing_of};
 use crate::args::{RunArgs, TraceArgs};
 use crate::exit::Failure;
 
 /// Refuses what would have no effect.
-pub(super) fn check(args: &RunArgs, first: &Workload, tenants: &[Tenant]) -> Result<(), Failure> {
+pub(super) fn check(args: &RunArgs, flows: &[Flow<'_>]) -> Result<(), Failure> {
     let mut lines = Vec::new();
-    let recorded = |config: &toml::Table| config.contains_key("trace");
-    if !recorded(&first.config) && !tenants.iter().any(|tenant| recorded(&tenant.config)) {
+    if !flows.iter().any(Flow::is_recorded) {
         let remedy = "leave it out, or run a trace";
         lines.extend(
             given(&args.trace).map(|option| format!("{option}: has no effect here: no workload is a trace; {remedy}")),
         );
     }
-    if args.issue.time_scale.is_some() {
-        let closed = |pacing: Pacing| matches!(pacing, Pacing::Closed { .. });
-        let own = first.stages.iter().all(|stage| closed(args.issue.pacing().unwrap_or_else(|| stage.source.pacing())));
-        if own
-            && tenants
-                .iter()
-                .all(|tenant| closed(pacing_of(&tenant.flow).unwrap_or_else(|| tenant.stage.source.pacing())))
-        {
-            lines.push(
-                "--time-scale: has no effect here: requests are issued as others complete, not at times of arrival; leave \
-                 it out, or give --open"
-                    .into(),
-            );
-        }
+    if args.issue.time_scale.is_some() && flows.iter().all(Flow::is_closed_loop) {
+        lines.push(
+            "--time-scale: has no effect here: requests are issued as others complete, not at times of arrival; leave \
+             it out, or give --open"
+                .into(),
+        );
     }
     if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
 }
 
 /// The options about the reading of traces that say something else than when they are left out.
 fn given(trace: &TraceArgs) -> impl Iterator<Item = &'static str> {
-    let (options, plain) = (trace.options(None), TraceOptions::default());
+    let (options, plain) = (trace.options(), TraceOptions::default());
     [
         ("--format", options.format != plain.format),
         ("--csv", options.columns.is_some()),

@@ -4,10 +4,13 @@ use std::fs;
 use std::path::Path;
 
 use base::io::IoKind;
-use base::units::{Sectors, Time};
+use base::units::{Energy, Sectors, Span, Time};
 use clap::{Args, FromArgMatches};
 use flash::backend::Op;
-use ssd::{Completion, Counters, Request};
+use ssd::{Completion, Counters, Drive, Request};
+use study::catalogue::{Stage, Workload};
+use study::inspect::Inspect;
+use study::oracle::{Blank, Oracle, Payload};
 use testkit::{Bug, FixedDrive, List};
 use workload::Pacing;
 
@@ -64,7 +67,6 @@ fn args(arguments: &[&str]) -> RunArgs {
 fn on<S, P: Payload<S>>(
     mut disk: Disk<S>,
     payload: &mut P,
-    check: fn(&P) -> Option<Verified>,
     arguments: &[&str],
     stages: usize,
 ) -> Result<String, Failure>
@@ -72,21 +74,21 @@ where
     S: Copy + Default,
 {
     let (args, mut results) = (args(arguments), Vec::new());
-    let about = named(&args, "disk".into(), toml::Table::new());
-    let all = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
-    let outputs = Outputs::create(&args, &about, stages)?;
-    let load = Load { stages: all, tenants: Vec::new() };
-    execute(&mut disk, load, payload, check, (&args, &about), outputs, &mut results)?;
+    let device = Device { name: "disk".into(), ..crate::device::device(Path::new("demo"), &[])? };
+    let stages = (1..=stages).map(|n| Stage { name: format!("part {n}"), source: Box::new(mix()) }).collect();
+    let flow = Flow::new(Workload { stages, config: toml::Table::new(), notes: Vec::new() }).named("mix");
+    let session = session(&args, &device).flow(flow.pacing(args.issue.pacing()));
+    report(&args, session, |session| session.run_on(&mut disk, payload), &mut results)?;
     Ok(String::from_utf8(results).expect("text"))
 }
 
 fn run(arguments: &[&str]) -> Result<String, Failure> {
-    on(Disk(disk()), &mut Blank, |_| None, arguments, 1)
+    on(Disk(disk()), &mut Blank, arguments, 1)
 }
 
 fn verified(disk: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
     let granularity = disk.discard_granularity();
-    on(Disk(disk), &mut Oracle::blank(granularity), |oracle| Some(oracle.verified()), arguments, stages)
+    on(Disk(disk), &mut Oracle::blank(granularity), arguments, stages)
 }
 
 fn names(dir: &Path) -> Vec<String> {

@@ -1,14 +1,17 @@
 //! A run under way: requests go in, completions come out, and every one of them is accounted for.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use base::io::Io;
 use base::units::{Sectors, Span, Time};
 use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
-use super::result::{Collected, FlowResult, RunResult};
+use super::result::{Books, Collected, FlowResult, RunResult};
 use super::{
-    LOST_AFTER, PROGRESS_EVERY, Progress, Record, RequestLog, RunError, Runner, SERIES_INTERVAL, SERIES_POINTS,
+    LOST_AFTER, PROGRESS_EVERY, Progress, Record, RequestLog, RunError, Runner, SERIES_INTERVAL, SERIES_POINTS, Stop,
+    WarmUp,
 };
 use crate::oracle::Payload;
 use crate::series::Series;
@@ -20,8 +23,16 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     capacity: Sectors,
     /// Requests that may still be submitted.
     pub(super) left: u64,
+    /// None is submitted from here on.
+    pub(super) stop_at: Time,
+    stop: Stop,
+    /// The warm-up, while it lasts.
+    warm_up: Option<Warm<'l, D>>,
+    /// What the warm-up came to.
+    warmed: u64,
     first_tag: Tag,
     scale: Option<f64>,
+    interrupt: Option<&'l AtomicBool>,
     log: Option<&'l mut dyn RequestLog>,
     progress: Option<&'l mut dyn FnMut(Progress)>,
     completions: Vec<Completion<S>>,
@@ -31,11 +42,25 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     pub(super) now: Time,
     /// When a request was last submitted or completed, and how many events the device had handled then.
     last_sign: (Time, u64),
+    /// The counters at the start, when nothing was under way.
+    at_rest: Counters,
     /// Events without such a sign after which a request counts as lost.
     patience: u64,
     before: Counters,
     series: Series,
     pub(super) result: Collected,
+}
+
+/// A warm-up under way.
+struct Warm<'l, D> {
+    /// It ends when so many requests have completed,
+    requests: u64,
+    /// or at this instant.
+    until: Time,
+    /// Takes the requests that are measured.
+    log: Option<&'l mut dyn RequestLog>,
+    /// Hears that it is over.
+    measure: fn(&mut D, Time),
 }
 
 /// What a tag adds to the ledger: scattered, so that two wrong tags do not cancel.
@@ -65,6 +90,9 @@ fn is_beyond_telling(counters: &Counters) -> bool {
 pub(super) trait Flows {
     /// A request has completed; the number of its flow.
     fn completed<S>(&mut self, completion: &Completion<S>) -> u16;
+
+    /// The warm-up is over: what is under way counts, and nothing before.
+    fn measure(&mut self) {}
 }
 
 /// All requests are of one flow, whose results are those of the run.
@@ -110,16 +138,26 @@ pub(super) fn until(start: Time, span: Option<Span>) -> Time {
 }
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
-    pub(super) fn new(runner: Runner<'l>, drive: &'a mut D, payload: &'a mut P) -> Self {
+    pub(super) fn new(runner: Runner<'l>, drive: &'a mut D, payload: &'a mut P, measure: fn(&mut D, Time)) -> Self {
         let before = drive.counters();
-        Self {
+        let warm = |requests, until| Some(Warm { requests, until, log: None, measure });
+        let mut flight = Self {
             capacity: drive.capacity(),
             patience: patience(drive.capacity(), drive.discard_granularity()),
             drive,
             payload,
-            left: runner.limit.unwrap_or(u64::MAX),
+            left: u64::MAX,
+            stop_at: Time::MAX,
+            stop: runner.stop,
+            warm_up: match runner.warm_up {
+                WarmUp::None | WarmUp::Requests(0) | WarmUp::Time(Span::ZERO) => None,
+                WarmUp::Requests(requests) => warm(requests, Time::MAX),
+                WarmUp::Time(span) => warm(u64::MAX, until(before.at, Some(span))),
+            },
+            warmed: 0,
             first_tag: runner.first_tag,
             scale: runner.time_scale,
+            interrupt: runner.interrupt,
             log: runner.log,
             progress: runner.progress,
             completions: Vec::new(),
@@ -127,10 +165,47 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             outstanding: 0,
             now: before.at,
             last_sign: (before.at, before.events),
+            at_rest: before.clone(),
             series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
             before,
             result: Collected::default(),
+        };
+        match &mut flight.warm_up {
+            Some(warm) => warm.log = flight.log.take(),
+            None => flight.limit(),
         }
+        flight
+    }
+
+    /// The rule by which submitting stops counts from now.
+    fn limit(&mut self) {
+        match self.stop {
+            Stop::AtEnd => {}
+            // Those under way have been submitted already.
+            Stop::Requests(requests) => self.left = requests.saturating_sub(self.outstanding),
+            Stop::Time(span) => self.stop_at = until(self.now, Some(span)),
+        }
+    }
+
+    /// The warm-up is over. What is under way goes on, and is the first that is measured.
+    #[cold]
+    fn measure(&mut self, flows: &mut impl Flows) {
+        let Some(Warm { log, measure, .. }) = self.warm_up.take() else { return };
+        self.warmed = self.result.completed;
+        self.log = log;
+        measure(self.drive, self.now);
+        flows.measure();
+        // Tags go on where they were.
+        self.first_tag += self.result.submitted - self.outstanding;
+        self.result = Collected::with_under_way(self.outstanding);
+        self.before = self.drive.counters();
+        self.series = Series::new(self.before.clone(), SERIES_INTERVAL, SERIES_POINTS);
+        self.limit();
+    }
+
+    /// When measurement began.
+    pub(super) fn measured_from(&self) -> Time {
+        self.before.at
     }
 
     /// As many at once as `depth`, the next at the instant at which one completes, until the time `until`.
@@ -162,8 +237,15 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             let at = arrival(start, next.at, self.scale);
             let at = at.ok_or_else(|| too_late(source, self.first_tag + self.result.submitted))?;
             self.result.inversions += u64::from(at < self.now);
+            if at >= self.stop_at {
+                break;
+            }
             while self.now < at {
                 self.advance(at, &mut Alone)?;
+            }
+            // The warm-up may have ended meanwhile, and submitting with it.
+            if self.left == 0 || at >= self.stop_at {
+                break;
             }
             self.submit(next.io, queue)?;
         }
@@ -181,7 +263,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         queue: QueueId,
         until: Time,
     ) -> Result<bool, RunError> {
-        if self.left == 0 || self.now >= until {
+        if self.left == 0 || self.now >= until.min(self.stop_at) {
             return Ok(false);
         }
         let Some(next) = source.next()? else { return Ok(false) };
@@ -209,7 +291,10 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// whichever comes first; the number of requests that completed.
     #[inline]
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
-        let due = self.series.due();
+        let due = match &self.warm_up {
+            None => self.series.due(),
+            Some(warm) => Some(warm.until),
+        };
         let to = due.map_or(to, |due| due.min(to)).min(Time::END);
         self.now = self.drive.advance(to, &mut self.completions);
         if self.now > END {
@@ -229,8 +314,17 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         } else if self.outstanding > 0 {
             self.look_for_lost();
         }
-        if due.is_some_and(|due| self.now >= due) {
-            self.series.close(self.drive.counters());
+        match &self.warm_up {
+            None if due.is_some_and(|due| self.now >= due) => {
+                self.series.close(self.drive.counters());
+                self.look_for_interruption()?;
+            }
+            None => {}
+            Some(warm) => {
+                if self.now >= warm.until || self.result.completed >= warm.requests {
+                    self.measure(flows);
+                }
+            }
         }
         Ok(finished)
     }
@@ -249,13 +343,27 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             let record = Record { tag, flow, queue, io, status, arrival, start, end, commands, flash_wait, waited_for };
             log.record(&record).map_err(RunError::Log)?;
         }
-        if self.result.completed.is_multiple_of(PROGRESS_EVERY)
-            && let Some(progress) = &mut self.progress
-        {
-            let simulated = self.now.saturating_since(self.result.first_arrival());
-            progress(Progress { completed: self.result.completed, simulated });
+        if self.result.completed.is_multiple_of(PROGRESS_EVERY) {
+            self.tell()?;
         }
         Ok(())
+    }
+
+    /// Tells how far the run has got, and asks whether it shall go on.
+    #[cold]
+    fn tell(&mut self) -> Result<(), RunError> {
+        if let Some(progress) = &mut self.progress {
+            let simulated = self.now.saturating_since(self.at_rest.at);
+            progress(Progress { completed: self.warmed + self.result.completed, simulated });
+        }
+        self.look_for_interruption()
+    }
+
+    fn look_for_interruption(&self) -> Result<(), RunError> {
+        match self.interrupt {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(RunError::Interrupted),
+            _ => Ok(()),
+        }
     }
 
     fn look_for_lost(&self) {
@@ -278,6 +386,11 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         settle: Option<Span>,
         flows: Vec<FlowResult>,
     ) -> Result<RunResult, RunError> {
+        let warming = self.warm_up.is_some();
+        if warming || self.warmed > 0 && self.result.submitted == 0 {
+            let requests = if warming { self.result.completed } else { self.warmed };
+            return Err(if requests == 0 { RunError::Empty } else { RunError::OnlyWarmUp { requests } });
+        }
         if self.result.submitted == 0 {
             return Err(RunError::Empty);
         }
@@ -291,8 +404,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if [Some(&after), settled.as_ref()].into_iter().flatten().any(is_beyond_telling) {
             return Err(RunError::BusyTime);
         }
-        let counters = (self.before, after, settled);
-        Ok(RunResult::new(self.result, pacing, counters, self.series, flows))
+        let books = Books { at_rest: self.at_rest, before: self.before, after, settled };
+        Ok(RunResult::new(self.result, pacing, self.warmed, books, self.series, flows))
     }
 
     /// Lets background work finish; the counters then, or `None` if it does not finish in time.

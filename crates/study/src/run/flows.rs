@@ -43,6 +43,8 @@ struct State<'a> {
     /// The source has no more.
     over: bool,
     outstanding: u64,
+    /// Requests that it has submitted so far, a warm-up included.
+    issued: u64,
     collected: Collected,
 }
 
@@ -84,6 +86,7 @@ impl<'a> Several<'a> {
             next: None,
             over: false,
             outstanding: 0,
+            issued: 0,
             collected: Collected::default(),
         };
         let window = Window { first, flows: VecDeque::new() };
@@ -97,8 +100,7 @@ impl<'a> Several<'a> {
             None => None,
             Some(next) => {
                 let at = arrival(self.start, next.at, self.scale);
-                let number = state.collected.submitted;
-                Some((at.ok_or_else(|| too_late(&*state.flow.source, number))?, next.io))
+                Some((at.ok_or_else(|| too_late(&*state.flow.source, state.issued))?, next.io))
             }
         };
         state.collected.inversions += u64::from(state.next.is_some_and(|(at, _)| at < now));
@@ -111,11 +113,11 @@ impl<'a> Several<'a> {
         self.flows.iter().enumerate().filter_map(next).min()
     }
 
-    /// What became of each flow.
-    pub(super) fn results(self) -> Vec<FlowResult> {
+    /// What became of each flow, measured from `from` on.
+    pub(super) fn results(self, from: Time) -> Vec<FlowResult> {
         let result = |state: State<'a>| {
             let Flow { name, queue, .. } = state.flow;
-            FlowResult::new(name, queue, state.pacing, state.collected)
+            FlowResult::new(name, queue, state.pacing, from, state.collected)
         };
         self.flows.into_iter().map(result).collect()
     }
@@ -123,6 +125,7 @@ impl<'a> Several<'a> {
     fn submitted(&mut self, i: usize) {
         self.window.flows.push_back(Some(i as u16));
         self.flows[i].outstanding += 1;
+        self.flows[i].issued += 1;
         self.flows[i].collected.submitted += 1;
     }
 }
@@ -135,6 +138,12 @@ impl Flows for Several<'_> {
         state.collected.complete(completion);
         self.completed.push(flow);
         flow
+    }
+
+    fn measure(&mut self) {
+        for State { outstanding, collected, .. } in &mut self.flows {
+            *collected = Collected::with_under_way(*outstanding);
+        }
     }
 }
 
@@ -153,7 +162,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
             }
         }
         loop {
-            let due = several.due().filter(|_| self.left > 0);
+            let due = several.due().filter(|(at, _)| self.left > 0 && *at < self.stop_at);
             if let Some((at, i)) = due
                 && at <= self.now
             {

@@ -70,6 +70,11 @@ impl Default for Collected {
 }
 
 impl Collected {
+    /// Measurement begins with so many requests under way.
+    pub(super) fn with_under_way(submitted: u64) -> Self {
+        Self { submitted, ..Self::default() }
+    }
+
     #[inline]
     pub(super) fn complete<S>(&mut self, completion: &Completion<S>) {
         self.completed += 1;
@@ -94,10 +99,6 @@ impl Collected {
             delay.requests += 1;
             delay.latency_ps += u128::from(latency.as_ps());
         }
-    }
-
-    pub(super) fn first_arrival(&self) -> Time {
-        self.first_arrival
     }
 
     /// The requests by kind, each in all histograms it belongs to.
@@ -136,7 +137,8 @@ pub struct FlowResult {
 }
 
 impl FlowResult {
-    pub(super) fn new(name: String, queue: QueueId, pacing: Pacing, mut collected: Collected) -> Self {
+    /// That of a flow of a run that is measured from `from` on.
+    pub(super) fn new(name: String, queue: QueueId, pacing: Pacing, from: Time, mut collected: Collected) -> Self {
         let kinds = collected.kinds();
         let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
         Self {
@@ -146,7 +148,7 @@ impl FlowResult {
             submitted,
             completed,
             inversions,
-            started: first_arrival,
+            started: first_arrival.max(from),
             ended: last_end,
             statuses,
             kinds,
@@ -178,6 +180,14 @@ impl FlowResult {
     }
 }
 
+/// The counters of a device at the turning points of a run.
+pub(super) struct Books {
+    pub(super) at_rest: Counters,
+    pub(super) before: Counters,
+    pub(super) after: Counters,
+    pub(super) settled: Option<Counters>,
+}
+
 /// The outcome of a run.
 #[derive(Clone, Debug)]
 pub struct RunResult {
@@ -193,7 +203,11 @@ pub struct RunResult {
     pub started: Time,
     /// When the last request ended.
     pub ended: Time,
-    /// The counters before the first request.
+    /// Requests of a warm-up that completed before anything was measured; nothing else here is about them.
+    pub warmed_up: u64,
+    /// The counters when the run began and nothing was under way.
+    pub at_rest: Counters,
+    /// The counters when measurement began: before the first request, or at the end of the warm-up.
     pub before: Counters,
     /// The counters at the end of the last request.
     pub after: Counters,
@@ -211,7 +225,8 @@ impl RunResult {
     pub(super) fn new(
         mut collected: Collected,
         pacing: Pacing,
-        (before, after, settled): (Counters, Counters, Option<Counters>),
+        warmed_up: u64,
+        Books { at_rest, before, after, settled }: Books,
         series: Series,
         flows: Vec<FlowResult>,
     ) -> Self {
@@ -222,8 +237,11 @@ impl RunResult {
             submitted,
             completed,
             inversions,
-            started: first_arrival,
+            // Some that were under way when the warm-up ended had arrived in it.
+            started: first_arrival.max(before.at),
             ended: last_end,
+            warmed_up,
+            at_rest,
             before,
             after,
             settled,

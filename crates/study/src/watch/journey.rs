@@ -244,6 +244,13 @@ impl Journeys {
         *self = Self { finished, wanted, ..Self::default() };
     }
 
+    /// Forgets the requests that have ended. What is under way goes on.
+    pub(super) fn measure(&mut self) {
+        self.finished = self.finished.is_some().then(Vec::new);
+        (self.told, self.sums) = Default::default();
+        self.legs.clear();
+    }
+
     pub(super) fn finished(&self) -> &[Journey] {
         self.finished.as_deref().unwrap_or_default()
     }

@@ -137,6 +137,17 @@ impl Timeline {
         *self = Self { window: self.window, start: at, ..Self::default() };
     }
 
+    /// Counts times from `at` on. What is under way goes on.
+    pub(super) fn measure(&mut self, at: Time) {
+        let (commands, units) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.units));
+        let latest = self.latest;
+        *self = Self { window: self.window, start: at, commands, units, latest, ..Self::default() };
+        let first = self.first();
+        let all = [Level::Waiting, Level::Active, Level::Buffered, Level::FreeBlocks];
+        let known = all.into_iter().filter_map(|level| Some((first, level, latest[level as usize]?)));
+        self.levels = known.collect();
+    }
+
     /// The moment that times count from.
     #[must_use]
     pub const fn start(&self) -> Time {

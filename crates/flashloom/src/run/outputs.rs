@@ -1,0 +1,65 @@
+//! Where the results of a run go besides the terminal.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use study::output::{self, Kind, OutFile, OutFolder, publish};
+use study::report::{self, About, Report, RequestFile, Summary, page};
+use study::session::Outcome;
+use workload::trace::files;
+
+use crate::args::RunArgs;
+use crate::exit::{Failure, note};
+
+/// Where results go besides the terminal.
+pub(super) struct Outputs {
+    dir: Option<OutFolder>,
+    page: Option<OutFile>,
+    pub(super) log: Option<RequestFile>,
+    timeline: Option<OutFile>,
+    pub(super) snapshot: Option<OutFile>,
+}
+
+impl Outputs {
+    /// Prepares them for a run of so many stages.
+    pub(super) fn create(args: &RunArgs, about: &About, stages: usize) -> Result<Self, Failure> {
+        let RunArgs { output, state, .. } = args;
+        let flows = args.issue.flow.iter().map(|flow| &flow.workload);
+        let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));
+        let inputs = workloads.chain([args.device.clone()]).chain(state.load_snapshot.clone());
+        let mut all = output::Outputs::new(inputs, output.force);
+        let names = report::names(stages, args.issue.flow.len());
+        let dir = output.out.as_deref().map(|path| all.folder("--out", path, &names)).transpose()?;
+        let mut file = |option: &str, path: &Option<PathBuf>, kind: Kind| {
+            path.as_deref().map(|path| all.file(option, path, kind)).transpose()
+        };
+        let page = file("--report", &output.report, Kind::Page)?;
+        let timeline = file("--timeline", &output.timeline, Kind::Timeline)?;
+        let snapshot = file("--save-snapshot", &state.save_snapshot, Kind::Snapshot)?;
+        let log = file("--requests", &output.requests, Kind::Requests)?;
+        let log = log.map(|log| RequestFile::create(log, about)).transpose()?;
+        Ok(Self { dir, page, log, timeline, snapshot })
+    }
+
+    /// Writes everything, and then gives all of it its name. Returns the pages to look at.
+    pub(super) fn finish(self, outcome: &Outcome, summaries: &[Summary]) -> Result<Vec<PathBuf>, Failure> {
+        let reports: Vec<(Report<'_>, &Summary)> = outcome.reports().into_iter().zip(summaries).collect();
+        let Self { mut dir, page: alone, log, timeline: file, snapshot } = self;
+        let (mut whole, mut pages) = (Vec::from_iter(snapshot), Vec::new());
+        whole.extend(log.map(RequestFile::finish).transpose()?);
+        if let Some(dir) = &mut dir {
+            pages.push(report::fill(dir, &reports)?);
+        }
+        if let Some(mut file) = alone {
+            file.fill(|out| out.write_all(page(&reports).html().as_bytes()))?;
+            pages.push(file.path().to_owned());
+            whole.push(file);
+        }
+        if let (Some(mut file), Some(timeline)) = (file, outcome.timeline()) {
+            file.fill(|out| timeline.write_perfetto(out))?;
+            whole.push(file);
+        }
+        publish(whole, dir)?.iter().for_each(note);
+        Ok(pages)
+    }
+}

@@ -1,0 +1,111 @@
+//! Whether what is to be run fits into the memory that there is.
+//!
+//! A drive that does not fit would end in the middle of its making, killed or aborted, so it is refused before anything of it
+//! is allocated. How much it takes is said by its description ([`ssd::Memory`]).
+
+use std::fmt;
+
+use base::units::Bytes;
+use ssd::Memory;
+
+/// What Flashloom takes besides drives: itself, its reports and what it reads.
+const BESIDE: u64 = 96 << 20;
+
+/// How much memory there is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// So much.
+    pub bytes: Bytes,
+    /// What says so.
+    pub name: String,
+}
+
+/// What takes memory.
+#[derive(Clone, Debug)]
+pub struct Need {
+    /// Whose it is.
+    pub name: String,
+    /// How much of what.
+    pub memory: Memory,
+}
+
+/// Runs that need more memory than there is.
+#[derive(Clone, Debug)]
+pub struct TooLarge {
+    /// The run that needs the most.
+    first: Need,
+    /// Runs at once.
+    count: usize,
+    /// Bytes of all of them.
+    all: u64,
+    limit: Limit,
+}
+
+/// Checks that so many runs at once fit, whichever of these they are: those that need the most are counted.
+///
+/// # Errors
+/// If they do not.
+pub fn check(mut needs: Vec<Need>, at_once: usize, limit: &Limit) -> Result<(), TooLarge> {
+    needs.sort_by_key(|need| std::cmp::Reverse(need.memory.total()));
+    needs.truncate(at_once.max(1));
+    let all = needs.iter().fold(BESIDE, |sum, need| sum.saturating_add(need.memory.total().get()));
+    let count = needs.len();
+    match needs.into_iter().next() {
+        Some(first) if all > limit.bytes.get() => Err(TooLarge { first, count, all, limit: limit.clone() }),
+        _ => Ok(()),
+    }
+}
+
+impl fmt::Display for TooLarge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, count, all, limit } = self;
+        let parts: Vec<String> =
+            first.memory.largest(3).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
+        let several = if *count > 1 { format!(" ({count} runs at once)") } else { String::new() };
+        let fewer = if *count > 1 { "fewer --jobs, " } else { "" };
+        // Enough to be taken, in whole units, and a size that can be given to an option.
+        let enough = all.div_ceil(1 << 20);
+        write!(
+            f,
+            "{}: the simulation takes {} of memory{several}, {}, and there are {} ({}); use {fewer}a smaller drive or \
+             buffer or a larger ftl.map-unit, leave --verify out, or say --memory {enough}MiB if there is more",
+            first.name,
+            Bytes::new(*all),
+            parts.join(", "),
+            limit.bytes,
+            limit.name,
+        )
+    }
+}
+
+impl std::error::Error for TooLarge {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(name: &str, mib: u64) -> Need {
+        let mut memory = Memory::default();
+        memory.add("the map", (mib << 20) / 4);
+        memory.add("blocks", (mib << 20) / 4 * 3);
+        Need { name: name.into(), memory }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused_with_numbers_and_a_remedy() {
+        let given = |mib: u64| Limit { bytes: Bytes::new(mib << 20), name: "--memory".into() };
+        assert!(check(vec![need("a", 100)], 1, &given(196)).is_ok());
+        let message = check(vec![need("a", 100)], 1, &given(195)).expect_err("too much").to_string();
+        let wanted = "a: the simulation takes 196MiB of memory, 75MiB for blocks, 25MiB for the map, and there are 195MiB \
+                      (--memory); use a smaller drive";
+        assert!(message.contains(wanted) && message.ends_with("say --memory 196MiB if there is more"), "{message}");
+        // The largest count, as many as run at once.
+        let needs = || vec![need("a", 100), need("b", 300), need("c", 200)];
+        assert!(check(needs(), 1, &given(396)).is_ok());
+        let message = check(needs(), 2, &given(595)).expect_err("too much").to_string();
+        assert!(message.contains("b: the simulation takes 596MiB of memory (2 runs at once)"), "{message}");
+        assert!(message.contains("use fewer --jobs, a smaller"), "{message}");
+        assert!(check(needs(), 2, &given(596)).is_ok());
+        assert!(check(Vec::new(), 2, &given(1)).is_ok());
+    }
+}

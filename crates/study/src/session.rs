@@ -1,0 +1,571 @@
+//! The one way to run a drive.
+//!
+//! A [`Session`] is a device, the state it is in, the workloads that run on it, when measurement begins and ends, who
+//! watches, and what is checked. It ends with an [`Outcome`], from which tables, JSON, Parquet and pages are made without
+//! running anything again. Every face of Flashloom builds a session; nobody else preconditions a drive, warms it up,
+//! verifies what it returns or reconciles its counters.
+//!
+//! ```
+//! use std::path::Path;
+//!
+//! use ssd::Precondition;
+//! use study::catalogue;
+//! use study::session::{Session, Stop, WarmUp};
+//! use workload::trace::TraceOptions;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // The device that comes with Flashloom as `demo`, and smaller: any key of its file can be set.
+//! let mut document = catalogue::device(Path::new("demo"))?;
+//! document.set("flash.blocks=26")?;
+//! document.set("ftl.capacity=100MiB")?;
+//! let device = catalogue::device_from(&document)?;
+//!
+//! let mut session = Session::new(&device)
+//!     .seed(7)
+//!     .precondition(vec![Precondition::Fill])
+//!     .warm_up(WarmUp::Requests(500))
+//!     .stop(Stop::Requests(2_000))
+//!     .verify(true);
+//! let oltp = session.open(&catalogue::workload(Path::new("oltp"))?, &TraceOptions::default())?;
+//! let outcome = session.flow(oltp).run()?;
+//!
+//! let measured = outcome.first();
+//! assert_eq!(measured.result.completed, 2_000);
+//! assert!(measured.verified.is_some_and(|verified| verified.reads > 0));
+//! println!("{}", measured.summary().event_hash);
+//! # Ok(())
+//! # }
+//! ```
+
+mod about;
+mod error;
+mod flow;
+mod outcome;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::units::{Sectors, Span};
+use flash::nand::{Sector, Stamp};
+use ssd::{Drive, Memory, Precondition, Purpose, Ssd};
+use workload::trace::TraceOptions;
+
+use crate::catalogue::{Device, WorkloadError, WorkloadFile};
+use crate::inspect::Inspect;
+use crate::memory::{self, Limit, Need};
+use crate::oracle::{Blank, Oracle, Payload};
+use crate::plan::RunSpec;
+use crate::reconcile::reconcile;
+use crate::report::About;
+use crate::run::{self, RequestLog, RunResult, Runner};
+use crate::snapshot;
+use crate::watch::{Watch, Watcher};
+use crate::worn::WornOut;
+
+pub use crate::run::{Stop, WarmUp};
+pub use about::Program;
+pub use error::SessionError;
+pub use flow::Flow;
+pub use outcome::{Measurement, Outcome};
+
+use flow::Part;
+
+/// How long background work may go on after the last request, so that the books can be balanced.
+const SETTLE: Span = Span::from_secs(60);
+
+/// How far a session has got.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Progress {
+    /// The drive is preconditioned.
+    Preconditioning {
+        /// The step.
+        step: Precondition,
+        /// Mapping units written.
+        done: u64,
+        /// Mapping units to be written, as far as that is known.
+        total: u64,
+    },
+    /// The workload runs.
+    Running {
+        /// The number of its stage, counted from zero.
+        stage: usize,
+        /// How far it has got; the warm-up is included.
+        run: run::Progress,
+        /// Requests of the stage, if that is known.
+        requests: Option<u64>,
+    },
+}
+
+/// The state of a drive that has been preconditioned, to be kept in a file.
+pub struct Snapshot<'a> {
+    save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
+}
+
+impl Snapshot<'_> {
+    /// Writes it, so that [`Session::load_snapshot`] can read it.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn write(&self, mut to: impl Write) -> io::Result<()> {
+        (self.save)(&mut to)
+    }
+}
+
+/// Keeps a snapshot.
+type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
+
+/// A device, the state it is in, the workloads that run on it, and what is to be known of that.
+pub struct Session<'a> {
+    device: &'a Device,
+    program: Program,
+    seed: u64,
+    verify: bool,
+    check_drive: bool,
+    steps: Vec<Precondition>,
+    load: Option<PathBuf>,
+    save: Option<Keep<'a>>,
+    flows: Vec<Flow<'a>>,
+    time_scale: Option<f64>,
+    warm_up: WarmUp,
+    stop: Stop,
+    settle: Span,
+    watch: Option<Watch>,
+    // In boxes, so that a session with short-lived helpers can be made of one that lives longer.
+    log: Option<Box<dyn RequestLog + 'a>>,
+    progress: Option<Box<dyn FnMut(Progress) + 'a>>,
+    memory: Option<Limit>,
+    interrupt: Option<&'a AtomicBool>,
+}
+
+impl<'a> Session<'a> {
+    /// A session on a new drive, without a workload yet: seed 0, nothing verified, measured from the first request to the
+    /// last.
+    #[must_use]
+    pub fn new(device: &'a Device) -> Self {
+        Self {
+            device,
+            program: Program::default(),
+            seed: 0,
+            verify: false,
+            check_drive: false,
+            steps: Vec::new(),
+            load: None,
+            save: None,
+            flows: Vec::new(),
+            time_scale: None,
+            warm_up: WarmUp::None,
+            stop: Stop::AtEnd,
+            settle: SETTLE,
+            watch: None,
+            log: None,
+            progress: None,
+            memory: None,
+            interrupt: None,
+        }
+    }
+
+    /// Takes over what the table `run` of a study says, but for the pacing and how traces are read: these are matters of
+    /// a [`Flow`].
+    #[must_use]
+    pub fn spec(mut self, spec: &RunSpec) -> Self {
+        self.steps.clone_from(&spec.precondition);
+        self.verify = spec.verify;
+        self.time_scale = spec.time_scale;
+        self.stop = spec.limit.map_or(Stop::AtEnd, Stop::Requests);
+        self.watch = spec.explain.then(|| Watch::default().explaining());
+        self
+    }
+
+    /// Says which program runs it; results name it.
+    #[must_use]
+    pub fn program(mut self, program: Program) -> Self {
+        self.program = program;
+        self
+    }
+
+    /// The seed of all random streams. Sessions that are equal, seed included, have equal outcomes.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Brings the drive into a used state first, in these steps. No simulated time passes.
+    #[must_use]
+    pub fn precondition(mut self, steps: Vec<Precondition>) -> Self {
+        self.steps = steps;
+        self
+    }
+
+    /// Begins with a drive in the state that a file keeps, and not with a new one. Preconditioning comes after that.
+    #[must_use]
+    pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
+        self.load = Some(path.into());
+        self
+    }
+
+    /// Hands the state of the drive to `keep` after preconditioning, before any request. It is a whole snapshot,
+    /// whatever becomes of the run.
+    #[must_use]
+    pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
+        self.save = Some(Box::new(keep));
+        self
+    }
+
+    /// Adds a workload. The first one is what the session is about; others run at the same time, each with a pacing, a
+    /// queue and results of its own. If two have one name, the later one gets a number.
+    #[must_use]
+    pub fn flow(mut self, mut flow: Flow<'a>) -> Self {
+        let taken = |name: &str| self.flows.iter().any(|other| other.name == name);
+        if taken(&flow.name) {
+            let numbered = (2..).map(|n: u32| format!("{}-{n}", flow.name)).find(|name| !taken(name));
+            flow.name = numbered.unwrap_or_default();
+        }
+        self.flows.push(flow);
+        self
+    }
+
+    /// Multiplies all times of arrival: 0.5 plays a trace twice as fast.
+    ///
+    /// # Panics
+    /// If the factor is not a positive number.
+    #[must_use]
+    pub fn time_scale(mut self, factor: f64) -> Self {
+        assert!(factor > 0.0 && factor.is_finite(), "{factor} does not scale time");
+        self.time_scale = Some(factor);
+        self
+    }
+
+    /// Runs the workload for a while before anything is measured: latencies, counters, series and the request log begin
+    /// when that is over. Nothing pauses then. Requests under way at that moment are measured; the oracle checks all.
+    #[must_use]
+    pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
+        self.warm_up = warm_up;
+        self
+    }
+
+    /// Ends the session by this rule, if the workload does not end before.
+    #[must_use]
+    pub fn stop(mut self, stop: Stop) -> Self {
+        self.stop = stop;
+        self
+    }
+
+    /// After the last completion, lets the device finish what it does in the background for at most this long: 60 s by
+    /// default. Only if that is enough, the time of each die and channel can be reconciled. None of it is measured.
+    #[must_use]
+    pub fn settle(mut self, at_most: Span) -> Self {
+        self.settle = at_most;
+        self
+    }
+
+    /// Checks that every read returns the newest completed write of each sector.
+    #[must_use]
+    pub fn verify(mut self, verify: bool) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Checks the invariants of the whole drive at the end, which looks at every mapping unit.
+    #[must_use]
+    pub fn check_drive(mut self, check: bool) -> Self {
+        self.check_drive = check;
+        self
+    }
+
+    /// Has the flash watched, for a timeline or to know where the time of the requests went. Results stay the same.
+    #[must_use]
+    pub fn watch(mut self, watch: Watch) -> Self {
+        self.watch = Some(watch);
+        self
+    }
+
+    /// Keeps a record of every request that is measured, in their order of completion.
+    #[must_use]
+    pub fn log(mut self, log: impl RequestLog + 'a) -> Self {
+        self.log = Some(Box::new(log));
+        self
+    }
+
+    /// Is told now and then how far the session has got.
+    #[must_use]
+    pub fn progress(mut self, progress: impl FnMut(Progress) + 'a) -> Self {
+        self.progress = Some(Box::new(progress));
+        self
+    }
+
+    /// Refuses to run if the simulation takes more memory than there is.
+    #[must_use]
+    pub fn memory_limit(mut self, limit: Limit) -> Self {
+        self.memory = Some(limit);
+        self
+    }
+
+    /// Ends the session with [`RunError::Interrupted`](run::RunError::Interrupted) soon after this has become true: at the
+    /// next of some thousand requests, or at the end of a step of preconditioning. A handler of Ctrl-C may set it.
+    #[must_use]
+    pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
+        self.interrupt = Some(interrupt);
+        self
+    }
+
+    /// Opens a workload for this device and the next flow. Two flows that read alike do not draw alike.
+    ///
+    /// # Errors
+    /// All faults of a description, or what is wrong with a trace.
+    pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
+        let seed = self.seed.wrapping_add((self.flows.len() as u64) << 32);
+        Ok(Flow::new(file.open(options, self.device.capacity(), seed)?))
+    }
+
+    /// The workloads so far.
+    #[must_use]
+    pub fn flows(&self) -> &[Flow<'a>] {
+        &self.flows
+    }
+
+    /// The memory that the simulation takes.
+    #[must_use]
+    pub fn memory(&self) -> Memory {
+        let purpose = Purpose { verify: self.verify, precondition: !self.steps.is_empty() };
+        run::memory(&self.device.resolved, purpose)
+    }
+
+    /// What results say about where they come from: the device, the workloads and the session itself.
+    #[must_use]
+    pub fn about(&self) -> About {
+        about::about(self)
+    }
+
+    /// Looks for what would keep the session from running, as far as that can be known before: memory, and steps of
+    /// preconditioning that the device does not allow. [`Session::run`] does so first.
+    ///
+    /// # Errors
+    /// The first of them.
+    pub fn check(&self) -> Result<(), SessionError> {
+        let (device, memory) = (self.device, self.memory());
+        if let Some(limit) = &self.memory {
+            memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
+                .map_err(SessionError::TooLarge)?;
+        }
+        let faults = |step: &Precondition| Some((*step, step.fault(&device.resolved)?));
+        match self.steps.iter().find_map(faults) {
+            Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes the drive, and brings it into its state, for those who go on with it in a way of their own.
+    ///
+    /// # Errors
+    /// If it takes too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
+    pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
+        self.check()?;
+        self.prepared(())
+    }
+
+    /// Makes the drive, brings it into its state, and runs the workloads to their end.
+    ///
+    /// # Errors
+    /// See [`SessionError`].
+    ///
+    /// # Panics
+    /// If the drive breaks one of its invariants: loses a request, for example.
+    pub fn run(mut self) -> Result<Outcome, SessionError> {
+        self.check()?;
+        let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
+        match (self.verify, self.watch.take()) {
+            (false, None) => self.on_new::<(), _, _>((), &mut Blank),
+            (false, Some(watch)) => self.on_new::<(), _, _>(watch, &mut Blank),
+            (true, None) => self.on_new::<Stamp, _, _>((), &mut Oracle::blank(granularity)),
+            (true, Some(watch)) => self.on_new::<Stamp, _, _>(watch, &mut Oracle::blank(granularity)),
+        }
+    }
+
+    /// Runs the workloads on a drive of the device that has been made and prepared elsewhere, and was perhaps used before.
+    /// What the session says of its state and of who watches counts for nothing.
+    ///
+    /// # Errors
+    /// See [`SessionError`].
+    ///
+    /// # Panics
+    /// If the drive breaks one of its invariants: loses a request, for example.
+    pub fn run_on<S, D, P>(mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
+    where
+        D: Drive<S> + Inspect,
+        P: Payload<S>,
+    {
+        if self.flows.is_empty() {
+            return Err(SessionError::NoFlow);
+        }
+        let about = self.about();
+        let mut flows = std::mem::take(&mut self.flows);
+        let first = flows.remove(0);
+        if let Some(name) = flow::of_several_stages(&first, &flows) {
+            return Err(SessionError::SeveralStages { workload: name.to_owned() });
+        }
+        payload.begin(drive.past());
+        drive.begin(drive.counters().at);
+        let several = first.parts.len() > 1;
+        let mut measurements: Vec<Measurement> = Vec::new();
+        let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
+        for mut part in first.parts {
+            if !measurements.is_empty() && self.is_over() {
+                break;
+            }
+            let mut about = about.clone();
+            if several {
+                about.workload.clone_from(&part.name);
+            }
+            let stage = measurements.len();
+            let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
+            next_tag += result.warmed_up + result.submitted;
+            self.use_up(&result);
+            let notes = part.source.notes().into_iter().chain(load.others.iter().flat_map(Flow::notes)).collect();
+            measurements.push(Measurement {
+                energy: drive.energy(&result.counters()),
+                explained: drive.explained(),
+                erase_counts: drive.erase_counts(),
+                verified: payload.verified(),
+                about,
+                result,
+                notes,
+            });
+        }
+        if self.check_drive {
+            drive.check();
+        }
+        Ok(Outcome { measurements, watch: drive.take_watch() })
+    }
+
+    fn on_new<S: Sector, O: Watcher, P: Payload<S>>(
+        mut self,
+        observer: O,
+        payload: &mut P,
+    ) -> Result<Outcome, SessionError> {
+        let mut drive: Ssd<S, O> = self.prepared(observer)?;
+        self.run_on(&mut drive, payload)
+    }
+
+    /// A drive in the state that the session begins with.
+    fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
+        let resolved = &self.device.resolved;
+        let mut drive = match &self.load {
+            Some(path) => snapshot::load(path, resolved, self.seed, observer).map_err(SessionError::Load)?,
+            None => Ssd::observed(resolved, self.seed, observer),
+        };
+        if self.save.is_some() {
+            drive = drive.noting(None);
+        }
+        for step in self.steps.iter().copied() {
+            let progress = &mut self.progress;
+            let done = drive.precondition(step, &mut |done, total| {
+                if let Some(progress) = progress {
+                    progress(Progress::Preconditioning { step, done, total });
+                }
+            });
+            WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
+            if self.interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
+                return Err(SessionError::interrupted());
+            }
+        }
+        if let Some(keep) = self.save.take() {
+            let save = |to: &mut dyn Write| snapshot::save(&drive, to);
+            keep(&Snapshot { save: &save }).map_err(SessionError::Save)?;
+        }
+        Ok(drive)
+    }
+
+    /// True if the stop rule lets no other stage begin.
+    fn is_over(&self) -> bool {
+        matches!(self.stop, Stop::Requests(0) | Stop::Time(Span::ZERO))
+    }
+
+    /// What the stop rule leaves for the stages after this one, which need no warm-up.
+    fn use_up(&mut self, result: &RunResult) {
+        self.warm_up = WarmUp::None;
+        self.stop = match self.stop {
+            Stop::AtEnd => Stop::AtEnd,
+            Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
+            Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
+        };
+    }
+
+    /// Runs one stage, and everything that runs beside it.
+    fn measure<S, D, P>(
+        &mut self,
+        drive: &mut D,
+        part: &mut Part<'a>,
+        load: &mut Load<'a>,
+        payload: &mut P,
+        at: At<'_>,
+    ) -> Result<RunResult, SessionError>
+    where
+        D: Drive<S> + Inspect,
+        P: Payload<S>,
+    {
+        let At { stage, next_tag, about } = at;
+        let others = load.others.iter().flat_map(|flow| &flow.parts);
+        let hint: Option<u64> = std::iter::once(&*part).chain(others).map(|part| part.source.len_hint()).sum();
+        let requests = match (hint, self.stop) {
+            (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
+            (None, Stop::Requests(limit)) => Some(limit),
+            (hint, _) => hint,
+        };
+        let progress = &mut self.progress;
+        let mut tell = |run| {
+            if let Some(progress) = progress {
+                progress(Progress::Running { stage, run, requests });
+            }
+        };
+        let mut runner = Runner::new().settle(self.settle).first_tag(next_tag).progress(&mut tell);
+        runner = runner.warm_up(self.warm_up).stop(self.stop);
+        if let Some(interrupt) = self.interrupt {
+            runner = runner.interrupt(interrupt);
+        }
+        if let Some(log) = &mut self.log {
+            runner = runner.log(&mut **log);
+        }
+        if let Some(factor) = self.time_scale {
+            runner = runner.time_scale(factor);
+        }
+        let measure = |drive: &mut D, at| Inspect::measure(drive, at);
+        let result = if load.others.is_empty() {
+            if let Some(pacing) = load.pacing {
+                runner = runner.pacing(pacing);
+            }
+            runner.queue(load.queue).run_and_tell(drive, &mut *part.source, payload, measure)
+        } else {
+            let (pacing, queue) = (load.pacing, load.queue);
+            let mut flows = vec![run::Flow { name: about.workload.clone(), source: &mut *part.source, pacing, queue }];
+            flows.extend(load.others.iter_mut().flat_map(Flow::running));
+            runner.run_flows_and_tell(drive, flows, payload, measure)
+        };
+        let workload = || about.workload.clone();
+        let result = result.map_err(|error| SessionError::Run { error: Box::new(error), workload: workload() })?;
+        match reconcile(&result) {
+            Ok(()) => Ok(result),
+            Err(error) => Err(SessionError::Books { error, workload: workload() }),
+        }
+    }
+}
+
+/// How the stages of the first workload are issued, and what runs beside them.
+struct Load<'a> {
+    pacing: Option<workload::Pacing>,
+    queue: ssd::QueueId,
+    others: Vec<Flow<'a>>,
+}
+
+/// The place of a stage in a session.
+#[derive(Clone, Copy)]
+struct At<'b> {
+    stage: usize,
+    next_tag: ssd::Tag,
+    about: &'b About,
+}
+
+#[cfg(test)]
+mod tests;

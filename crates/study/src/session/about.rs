@@ -1,0 +1,97 @@
+//! What results say about where they come from.
+
+use base::units::Exact;
+use toml::{Table, Value};
+use workload::Pacing;
+
+use super::{Flow, Session, Stop, WarmUp};
+use crate::report::About;
+
+/// The program that runs something, for its results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+    /// Its commit.
+    pub commit: String,
+}
+
+/// The resolved device and workloads, and how they are run.
+pub(super) fn about(session: &Session<'_>) -> About {
+    let device = session.device;
+    let mut config = Table::from_iter([
+        ("device".to_owned(), Value::Table(device.config())),
+        ("run".to_owned(), Value::Table(run(session))),
+    ]);
+    if let Some(first) = session.flows.first() {
+        config.insert("workload".into(), Value::Table(first.config.clone()));
+    }
+    let others = session.flows.get(1..).unwrap_or_default();
+    if !others.is_empty() {
+        config.insert("flow".into(), Value::Array(others.iter().map(beside).collect()));
+    }
+    About {
+        version: session.program.version.clone(),
+        commit: session.program.commit.clone(),
+        seed: session.seed,
+        device: device.name.clone(),
+        workload: session.flows.first().map(|flow| flow.name.clone()).unwrap_or_default(),
+        cost: Some(device.resolved.cost()),
+        config,
+    }
+}
+
+fn run(session: &Session<'_>) -> Table {
+    let mut run = Table::new();
+    let mut note = |key: &str, value: Value| run.insert(key.into(), value);
+    // TOML has no integers of that size.
+    let seed = i64::try_from(session.seed).map_or_else(|_| session.seed.to_string().into(), Value::Integer);
+    note("seed", seed);
+    note("verify", session.verify.into());
+    if let Some(first) = session.flows.first() {
+        match first.pacing {
+            Some(Pacing::Closed { depth }) => drop(note("depth", i64::from(depth).into())),
+            Some(Pacing::Open) => drop(note("open", true.into())),
+            None => {}
+        }
+        if first.queue.get() > 0 {
+            note("queue", i64::from(first.queue.get()).into());
+        }
+    }
+    if let Some(factor) = session.time_scale {
+        note("time-scale", factor.into());
+    }
+    match session.warm_up {
+        WarmUp::None => {}
+        WarmUp::Requests(requests) => drop(note("warm-up", requests.cast_signed().into())),
+        WarmUp::Time(span) => drop(note("warm-up", span.exact().into())),
+    }
+    match session.stop {
+        Stop::AtEnd => {}
+        Stop::Requests(limit) => drop(note("limit", limit.cast_signed().into())),
+        Stop::Time(span) => drop(note("duration", span.exact().into())),
+    }
+    if !session.steps.is_empty() {
+        let steps: Vec<Value> = session.steps.iter().map(|step| step.to_string().into()).collect();
+        note("precondition", steps.into());
+    }
+    if let Some(path) = &session.load {
+        note("snapshot", path.display().to_string().into());
+    }
+    run
+}
+
+/// A workload that runs beside the first.
+fn beside(flow: &Flow<'_>) -> Value {
+    let mut table = Table::from_iter([
+        ("name".to_owned(), flow.name.clone().into()),
+        ("queue".to_owned(), i64::from(flow.queue.get()).into()),
+        ("workload".to_owned(), Value::Table(flow.config.clone())),
+    ]);
+    match flow.pacing {
+        Some(Pacing::Closed { depth }) => drop(table.insert("depth".into(), i64::from(depth).into())),
+        Some(Pacing::Open) => drop(table.insert("open".into(), true.into())),
+        None => {}
+    }
+    table.into()
+}

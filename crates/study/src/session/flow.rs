@@ -1,0 +1,118 @@
+//! A workload in a session.
+
+use ssd::QueueId;
+use workload::{Pacing, Source};
+
+use crate::catalogue::Workload;
+use crate::run;
+
+/// A workload that runs on a drive, alone or beside others.
+pub struct Flow<'a> {
+    pub(super) name: String,
+    pub(super) parts: Vec<Part<'a>>,
+    /// The resolved description, for the result.
+    pub(super) config: toml::Table,
+    /// What a reader of the results should know before it runs.
+    doubts: Vec<String>,
+    pub(super) pacing: Option<Pacing>,
+    pub(super) queue: QueueId,
+}
+
+/// A part of a workload that begins when all requests of the one before it have completed.
+pub(super) struct Part<'a> {
+    pub(super) name: String,
+    pub(super) source: Box<dyn Source + 'a>,
+}
+
+impl<'a> Flow<'a> {
+    /// A workload that has been opened, under the name of its first stage.
+    #[must_use]
+    pub fn new(workload: Workload) -> Self {
+        let Workload { stages, config, notes } = workload;
+        let name = stages.first().map(|stage| stage.name.clone()).unwrap_or_default();
+        let parts = stages.into_iter().map(|stage| Part { name: stage.name, source: stage.source }).collect();
+        Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default() }
+    }
+
+    /// Requests of any kind of source. Results have no description of it.
+    #[must_use]
+    pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
+        let name = name.into();
+        let parts = vec![Part { name: name.clone(), source: Box::new(source) }];
+        let (config, doubts) = (toml::Table::new(), Vec::new());
+        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default() }
+    }
+
+    /// Calls it this in results.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = name.into();
+        self
+    }
+
+    /// Issues its requests like this, whatever the workload says.
+    #[must_use]
+    pub fn pacing(mut self, pacing: impl Into<Option<Pacing>>) -> Self {
+        self.pacing = pacing.into();
+        self
+    }
+
+    /// Submits its requests to this queue; to the first by default.
+    #[must_use]
+    pub fn queue(mut self, queue: QueueId) -> Self {
+        self.queue = queue;
+        self
+    }
+
+    /// What it is called in results.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// How many stages it has, which run one after another.
+    #[must_use]
+    pub fn stages(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// What a reader of the results should know before it runs, one sentence each.
+    #[must_use]
+    pub fn doubts(&self) -> &[String] {
+        &self.doubts
+    }
+
+    /// True if it plays a trace.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.config.contains_key("trace")
+    }
+
+    /// True if requests are issued as others complete, and not at times of arrival.
+    #[must_use]
+    pub fn is_closed_loop(&self) -> bool {
+        let pacing = |part: &Part<'_>| self.pacing.unwrap_or_else(|| part.source.pacing());
+        self.parts.iter().all(|part| matches!(pacing(part), Pacing::Closed { .. }))
+    }
+
+    /// What a reader of the results should know of it, if it ran beside another.
+    pub(super) fn notes(&self) -> impl Iterator<Item = String> + '_ {
+        let notes = self.parts.iter().flat_map(|part| part.source.notes());
+        notes.map(|note| format!("{}: {note}", self.name))
+    }
+
+    /// The same for the runner, if it has a stage.
+    pub(super) fn running(&mut self) -> Option<run::Flow<'_>> {
+        let Self { name, pacing, queue, .. } = self;
+        let source = &mut *self.parts.first_mut()?.source;
+        Some(run::Flow { name: name.clone(), source, pacing: *pacing, queue: *queue })
+    }
+}
+
+/// The first workload of several that has more than one stage.
+pub(super) fn of_several_stages<'b>(first: &'b Flow<'_>, others: &'b [Flow<'_>]) -> Option<&'b str> {
+    if others.is_empty() {
+        return None;
+    }
+    std::iter::once(first).chain(others).find(|flow| flow.parts.len() != 1).map(Flow::name)
+}

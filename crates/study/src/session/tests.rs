@@ -1,0 +1,333 @@
+//! A session comes to what its parts come to, and a warm-up, a stop rule and an interruption do what they say.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::io::{Io, IoKind};
+use base::units::{Bytes, Lba, Sectors, Time};
+use ssd::{QueueId, Request};
+use testkit::{Bug, FixedDrive, List};
+use workload::{Arrival, Pacing};
+
+use super::*;
+use crate::catalogue;
+use crate::config::Document;
+use crate::run::{Record, RunError};
+use crate::testing::drive;
+use crate::watch::timeline::{Timeline, Window};
+
+/// A small device of each family, and some with more than an FTL.
+const DEVICES: [(&str, &str); 7] = [
+    ("page", "map-unit = \"2KiB\""),
+    ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
+    ("bast", "kind = \"bast\""),
+    ("fast", "kind = \"fast\""),
+    ("hydra", "kind = \"hydra\"\nhydra = { chips = 1 }"),
+    ("chang", "kind = \"chang\""),
+    ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
+];
+
+fn device((name, ftl): (&str, &str)) -> Device {
+    let text = format!(
+        "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\
+         pages = 8\n[ftl]\nover-provisioning = \"60%\"\n{ftl}\n"
+    );
+    let document = Document::parse(Path::new("device.toml"), text).expect("TOML");
+    catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))
+}
+
+/// Writes and reads all over the device, as fast as it can.
+fn mixture(device: &Device, count: u64, pacing: Pacing) -> List {
+    let units = device.capacity().get() / 8;
+    let arrival = |i: u64| {
+        let kind = if i.is_multiple_of(3) { IoKind::Read } else { IoKind::Write };
+        let io = Io { kind, start: Lba::new(i * 37 % units * 8), sectors: Sectors::new(8) };
+        Arrival { at: Time::from_ps(i * 300_000_000), io }
+    };
+    List::new((0..count).map(arrival).collect(), pacing)
+}
+
+const EIGHT: Pacing = Pacing::Closed { depth: 8 };
+const FILL: Precondition = Precondition::Fill;
+
+fn session<'a>(device: &'a Device, count: u64, pacing: Pacing) -> Session<'a> {
+    let flow = Flow::of("mixture", mixture(device, count, pacing));
+    Session::new(device).seed(3).precondition(vec![FILL]).flow(flow)
+}
+
+/// The event hash of the same, step by step and without any of the code of sessions and runners.
+fn by_hand(device: &Device, count: u64) -> u64 {
+    let mut drive = Ssd::<()>::new(&device.resolved, 3);
+    drive.precondition(FILL, &mut |_, _| {});
+    let mut source = mixture(device, count, EIGHT);
+    let (mut tag, mut outstanding, mut completions) = (0, 0, Vec::new());
+    loop {
+        while outstanding < 8
+            && let Some(next) = workload::Source::next(&mut source).expect("a list")
+        {
+            let data = vec![(); if next.io.kind == IoKind::Write { 8 } else { 0 }];
+            drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io: next.io, data });
+            (tag, outstanding) = (tag + 1, outstanding + 1);
+        }
+        if outstanding == 0 {
+            return drive.counters().event_hash;
+        }
+        drive.advance(Time::MAX, &mut completions);
+        outstanding -= completions.drain(..).len();
+    }
+}
+
+#[test]
+fn a_session_comes_to_the_events_of_a_loop_written_out_in_every_family() {
+    for of in DEVICES {
+        let device = device(of);
+        let plain = session(&device, 300, EIGHT).check_drive(true).run().unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(plain.first().event_hash(), by_hand(&device, 300), "{}", of.0);
+        let watch = Watch::default().explaining().timeline(Timeline::new(Window::default()));
+        let checked = session(&device, 300, EIGHT).verify(true).watch(watch).run().expect("sound");
+        assert_eq!(checked.first().event_hash(), plain.first().event_hash(), "{}: who looks changes nothing", of.0);
+        assert!(checked.first().verified.is_some_and(|verified| verified.reads == 100), "{}", of.0);
+        assert!(!checked.first().explained.is_empty() && plain.first().explained.is_empty() && plain.watch.is_none());
+    }
+}
+
+#[test]
+fn a_warm_up_is_not_measured_and_changes_no_event() {
+    for of in DEVICES {
+        let device = device(of);
+        let mut records: Vec<Record> = Vec::new();
+        let watch = Watch::default().journeys(None).timeline(Timeline::new(Window::default()));
+        let warmed = session(&device, 1_000, EIGHT).warm_up(WarmUp::Requests(100)).stop(Stop::Requests(200));
+        let warmed = warmed.verify(true).watch(watch).log(&mut records).run().unwrap_or_else(|error| panic!("{error}"));
+        let result = &warmed.first().result;
+        assert_eq!((result.submitted, result.completed, records.len()), (200, 200, 200), "{}", of.0);
+        assert!((100..108).contains(&result.warmed_up), "{}: {}", of.0, result.warmed_up);
+
+        // The same requests without a warm-up: what was measured of the warmed one is the end of it.
+        let mut all: Vec<Record> = Vec::new();
+        let whole = session(&device, 1_000, EIGHT).stop(Stop::Requests(200 + result.warmed_up));
+        let whole = whole.log(&mut all).run().expect("sound");
+        assert_eq!(warmed.first().event_hash(), whole.first().event_hash(), "{}", of.0);
+        let measured = &all[result.warmed_up as usize..];
+        assert_eq!(records, measured, "{}", of.0);
+        let latency = |records: &[Record], kind| -> u128 {
+            let of_kind = records.iter().filter(|record| record.io.kind == kind);
+            of_kind.map(|record| u128::from((record.end - record.arrival).as_ps())).sum()
+        };
+        for kind in [IoKind::Read, IoKind::Write] {
+            assert_eq!(result.kind(kind).latency.sum_ps(), latency(measured, kind), "{}", of.0);
+        }
+        let last = all[result.warmed_up as usize - 1].end;
+        assert_eq!((result.started, result.before.at), (last, last), "{}", of.0);
+        assert_eq!(result.series.intervals().map(|interval| interval.span()).sum::<Span>(), result.after.at - last);
+        let watch = warmed.watch.as_ref().expect("somebody watched");
+        assert_eq!(watch.finished().len(), 200, "{}", of.0);
+        for (journey, record) in watch.finished().iter().zip(&records) {
+            assert_eq!((journey.tag, journey.latency()), (record.tag, record.end - record.arrival), "{}", of.0);
+            assert_eq!(journey.parts.iter().copied().sum::<Span>(), journey.latency(), "{}", of.0);
+        }
+        assert_eq!(warmed.timeline().map(Timeline::start), Some(last));
+        assert!(warmed.first().verified.is_some_and(|verified| verified.reads > 67), "all are checked");
+    }
+}
+
+#[test]
+fn a_warm_up_and_a_stop_by_time_end_at_their_instants() {
+    let device = device(DEVICES[0]);
+    let (warm, measured) = (Span::from_ms(7), Span::from_ms(11));
+    for pacing in [EIGHT, Pacing::Open] {
+        let session = session(&device, 1_000, pacing).warm_up(WarmUp::Time(warm)).stop(Stop::Time(measured));
+        let mut records: Vec<Record> = Vec::new();
+        let outcome = session.log(&mut records).run().unwrap_or_else(|error| panic!("{error}"));
+        let result = &outcome.first().result;
+        assert_eq!(result.before.at - result.at_rest.at, warm, "{pacing:?}");
+        let end = result.before.at + measured;
+        assert!(records.iter().all(|record| record.arrival < end && record.end > result.before.at), "{pacing:?}");
+        assert!(records.iter().any(|record| record.arrival + Span::from_ms(2) > end), "{pacing:?}");
+        assert!(result.warmed_up > 5 && result.completed == records.len() as u64, "{pacing:?}: {result:?}");
+    }
+}
+
+#[test]
+fn the_flows_of_a_session_are_warmed_up_together() {
+    let device = device(DEVICES[0]);
+    let open = Flow::of("mixture", mixture(&device, 400, Pacing::Open));
+    let session = session(&device, 400, EIGHT).flow(open).warm_up(WarmUp::Requests(50)).stop(Stop::Requests(150));
+    let names: Vec<_> = session.flows().iter().map(Flow::name).collect();
+    assert_eq!(names, ["mixture", "mixture-2"]);
+    let mut records: Vec<Record> = Vec::new();
+    let outcome = session.log(&mut records).run().unwrap_or_else(|error| panic!("{error}"));
+    let result = &outcome.first().result;
+    assert_eq!((result.submitted, records.len()), (150, 150));
+    for (flow, number) in result.flows.iter().zip(0..) {
+        let own = records.iter().filter(|record| record.flow == number).count() as u64;
+        assert!(own > 0 && (flow.submitted, flow.completed) == (own, own), "{flow:?}");
+        assert!(flow.started >= result.before.at);
+    }
+}
+
+#[test]
+fn a_workload_that_ends_in_its_warm_up_has_no_result() {
+    let device = device(DEVICES[0]);
+    for warm_up in [WarmUp::Requests(100), WarmUp::Requests(5_000), WarmUp::Time(Span::from_secs(9))] {
+        let error = session(&device, 100, EIGHT).warm_up(warm_up).run().expect_err("nothing is left").to_string();
+        assert!(error.starts_with("the workload ends after 100 requests, before the warm-up does"), "{error}");
+    }
+    let error = session(&device, 0, EIGHT).warm_up(WarmUp::Requests(5)).run().expect_err("nothing at all").to_string();
+    assert!(error.contains("yields no request"), "{error}");
+    assert!(matches!(Session::new(&device).run(), Err(SessionError::NoFlow)));
+}
+
+/// The simplest drive, for sessions.
+struct Disk(FixedDrive<u64>);
+
+impl Drive<u64> for Disk {
+    fn capacity(&self) -> Sectors {
+        self.0.capacity()
+    }
+    fn discard_granularity(&self) -> Sectors {
+        self.0.discard_granularity()
+    }
+    fn submit(&mut self, now: Time, request: Request<u64>) {
+        self.0.submit(now, request);
+    }
+    fn next_event(&self) -> Option<Time> {
+        self.0.next_event()
+    }
+    fn advance(&mut self, to: Time, completions: &mut Vec<ssd::Completion<u64>>) -> Time {
+        self.0.advance(to, completions)
+    }
+    fn counters(&self) -> ssd::Counters {
+        self.0.counters()
+    }
+}
+
+impl Inspect for Disk {
+    fn erase_counts(&self) -> Vec<u32> {
+        Vec::new()
+    }
+    fn energy(&self, _: &ssd::Counters) -> Vec<(String, base::units::Energy)> {
+        Vec::new()
+    }
+}
+
+#[test]
+fn a_lie_in_the_warm_up_and_one_after_it_are_found() {
+    let device = device(DEVICES[0]);
+    for (bug, wanted) in
+        [(None, None), (Some(Bug::Forgets(50)), Some("of write 50")), (Some(Bug::Forgets(800)), Some("800"))]
+    {
+        let kinds = [IoKind::Write, IoKind::Read];
+        let source = List::cycle(&kinds, 2_000, 8, 248, 0, EIGHT);
+        let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(400));
+        let mut disk = Disk(bug.map_or_else(drive, |bug| drive().with(bug)));
+        let outcome = session.run_on(&mut disk, &mut Oracle::blank(Sectors::new(1)));
+        match (outcome, wanted) {
+            (Ok(outcome), None) => assert_eq!(outcome.first().verified.expect("it was checked").reads, 1_000),
+            (Err(error), Some(wanted)) => {
+                assert!(error.is_bug() && error.workload() == Some("w"), "{error:?}");
+                assert!(error.to_string().contains(wanted), "{error}");
+            }
+            (outcome, _) => panic!("{bug:?}: {outcome:?}"),
+        }
+    }
+}
+
+#[test]
+fn books_that_do_not_balance_are_a_bug() {
+    let device = device(DEVICES[0]);
+    let source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, EIGHT);
+    let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(40));
+    let error = session.run_on(&mut Disk(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
+    let error = error.expect_err("it miscounts");
+    assert!(error.is_bug() && error.to_string().contains("do not reconcile"), "{error}");
+}
+
+#[test]
+fn an_interrupted_session_ends_with_an_error_and_at_once() {
+    let device = device(DEVICES[0]);
+    let interrupt = AtomicBool::new(false);
+    let count = 1 << 20;
+    let seen = Cell::new(0);
+    let mut log: Vec<Record> = Vec::new();
+    let session = session(&device, count, EIGHT).interrupt(&interrupt).log(&mut log).progress(|progress| {
+        if let Progress::Running { run, requests, .. } = progress {
+            assert_eq!(requests, Some(count));
+            seen.set(run.completed);
+            interrupt.store(true, Ordering::Relaxed);
+        }
+    });
+    let error = session.run().expect_err("it was interrupted");
+    assert!(
+        !error.is_bug()
+            && matches!(&error, SessionError::Run { error, .. } if matches!(**error, RunError::Interrupted))
+    );
+    assert!(seen.get() > 0 && log.len() as u64 == seen.get(), "{} of {}", log.len(), seen.get());
+    // Between two steps of preconditioning, too.
+    let both = Session::new(&device).precondition(vec![FILL, FILL]).interrupt(&interrupt);
+    assert!(both.prepare::<()>().is_err_and(|error| error.to_string().contains("interrupted")));
+}
+
+#[test]
+fn a_snapshot_is_kept_and_a_session_goes_on_from_it() {
+    let dir = tempfile::tempdir().expect("a directory");
+    for of in DEVICES {
+        let (device, path) = (device(of), dir.path().join(of.0));
+        let steps = vec![FILL, Precondition::RandomOverwrite(0.3)];
+        let first = Session::new(&device).seed(3).precondition(steps).verify(true);
+        let first = first.save_snapshot(|state| state.write(File::create(&path)?));
+        let first = first.flow(Flow::of("w", mixture(&device, 200, EIGHT))).run().expect("sound");
+        let again = Session::new(&device).seed(3).load_snapshot(&path).verify(true);
+        let again = again.flow(Flow::of("w", mixture(&device, 200, EIGHT))).run().expect("sound");
+        assert_eq!(first.first().event_hash(), again.first().event_hash(), "{}", of.0);
+        assert_eq!(first.first().erase_counts, again.first().erase_counts, "{}", of.0);
+        let about = &again.first().about.config["run"];
+        assert_eq!(about["snapshot"].as_str(), path.to_str());
+    }
+    let device = device(DEVICES[0]);
+    let full = |_: &Snapshot<'_>| Err(io::Error::other("no room"));
+    let error = session(&device, 10, EIGHT).save_snapshot(full).run().expect_err("it cannot be kept");
+    assert_eq!(error.to_string(), "no room");
+    let error = session(&device, 10, EIGHT).load_snapshot("no/such").run().expect_err("it is not there");
+    assert!(error.to_string().starts_with("no/such: "), "{error}");
+}
+
+#[test]
+fn what_cannot_run_is_known_before() {
+    let device = device(DEVICES[0]);
+    let limit = |bytes| Limit { bytes: Bytes::new(bytes), name: "--memory".into() };
+    let error = session(&device, 10, EIGHT).memory_limit(limit(1 << 20)).check().expect_err("too large").to_string();
+    assert!(error.starts_with("page: the simulation takes ") && error.contains("1MiB (--memory)"), "{error}");
+    assert!(session(&device, 10, EIGHT).memory_limit(limit(1 << 40)).check().is_ok());
+    let wrong = vec![FILL, Precondition::RandomOverwrite(-1.0)];
+    let error = Session::new(&device).precondition(wrong).check().expect_err("no such share").to_string();
+    assert!(error.starts_with("--precondition random:x-1: -1 capacities are to be overwritten"), "{error}");
+}
+
+#[test]
+fn stages_follow_each_other_and_stop_together() {
+    let device = device(DEVICES[0]);
+    let stages = |stop| {
+        let stage = |name: &str| catalogue::Stage { name: name.into(), source: Box::new(mixture(&device, 100, EIGHT)) };
+        let stages = vec![stage("one"), stage("two")];
+        let workload = catalogue::Workload { stages, config: toml::Table::new(), notes: Vec::new() };
+        let mut records: Vec<Record> = Vec::new();
+        let session = Session::new(&device).flow(Flow::new(workload)).warm_up(WarmUp::Requests(20)).stop(stop);
+        let outcome = session.verify(true).log(&mut records).run().unwrap_or_else(|error| panic!("{error}"));
+        let tags: Vec<u64> = records.iter().map(|record| record.tag).collect();
+        let counts: Vec<_> =
+            outcome.measurements.iter().map(|stage| (stage.about.workload.clone(), stage.result.completed)).collect();
+        (counts, tags)
+    };
+    let (counts, mut tags) = stages(Stop::AtEnd);
+    assert_eq!(counts[1], ("two".to_owned(), 100));
+    let first = 200 - tags.len() as u64;
+    tags.sort_unstable();
+    assert_eq!(tags.last(), Some(&199), "numbers go on: {first}");
+    assert!((20..28).contains(&first) && counts[0].1 == 100 - first, "{counts:?}");
+    assert_eq!(stages(Stop::Requests(50)).0, [("one".to_owned(), 50)]);
+    assert_eq!(stages(Stop::Requests(90)).0[1], ("two".to_owned(), 90 - (100 - first)));
+}
