@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 
 use base::units::{Energy, Sectors, Span};
 use flash::nand::{Sector, Stamp};
+use report::run::{page, table};
+use report::{RequestFile, write_timeline};
 use ssd::{Drive, Purpose, QueueId, Ssd};
 use study::catalogue::{self, Device, Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload, Verified};
 use study::output::{self, Kind, OutFile, OutFolder, publish};
 use study::reconcile::reconcile;
-use study::report::{self, About, Report, RequestFile, Summary, page, table};
 use study::run::{Flow, RunResult, Runner};
 use study::snapshot::save;
+use study::summary::{About, Report, Summary};
 use study::watch::explain::Explained;
 use study::watch::timeline::Timeline;
 use study::watch::{Watch, Watcher};
@@ -136,7 +138,7 @@ impl Outputs {
         let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));
         let inputs = workloads.chain([args.device.clone()]).chain(state.load_snapshot.clone());
         let mut all = output::Outputs::new(inputs, output.force);
-        let names = report::names(stages, args.issue.flow.len());
+        let names = report::run::names(stages, args.issue.flow.len());
         let dir = output.out.as_deref().map(|path| all.folder("--out", path, &names)).transpose()?;
         let mut file = |option: &str, path: &Option<PathBuf>, kind: Kind| {
             path.as_deref().map(|path| all.file(option, path, kind)).transpose()
@@ -155,7 +157,7 @@ impl Outputs {
         let (mut whole, mut pages) = (Vec::from_iter(snapshot), Vec::new());
         whole.extend(log.map(RequestFile::finish).transpose()?);
         if let Some(dir) = &mut dir {
-            pages.push(report::fill(dir, reports)?);
+            pages.push(report::run::fill(dir, reports)?);
         }
         if let Some(mut file) = alone {
             file.fill(|out| out.write_all(page(reports).html().as_bytes()))?;
@@ -163,7 +165,7 @@ impl Outputs {
             whole.push(file);
         }
         if let (Some(mut file), Some(timeline)) = (file, timeline) {
-            file.fill(|out| timeline.write_perfetto(out))?;
+            file.fill(|out| write_timeline(timeline, out))?;
             whole.push(file);
         }
         publish(whole, dir)?.iter().for_each(note);
