@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use study::compare::{Comparison, NORMALISED, PUBLISHED, page, plan};
+use report::compare::{page, table};
+use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::lab;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Point, RunSpec};
@@ -37,7 +38,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     }
     fits(std::slice::from_ref(&plan), &args.lab)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    let names = lab::names(std::slice::from_ref(&plan));
+    let names = report::lab::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.force);
     let mut dir = args.lab.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut file = args.lab.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
@@ -51,13 +52,13 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);
     if let Some(dir) = &mut dir {
-        lab::write_all(dir, &program, &outcomes, &[], &shown)?;
+        report::lab::write_all(dir, &program, &outcomes, &[], &shown)?;
     }
     if let Some(file) = &mut file {
         file.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     publish(file.into_iter().collect(), dir)?.iter().for_each(note);
-    print(results, &if args.lab.json { comparison.json() } else { comparison.table() })?;
+    print(results, &if args.lab.json { comparison.json() } else { table(&comparison) })?;
     let in_dir = args.lab.out.as_ref().map(|dir| dir.join("report.html"));
     for report in in_dir.iter().chain(&args.lab.report) {
         say(format_args!("report: {}", report.display()));

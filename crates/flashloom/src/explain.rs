@@ -2,9 +2,10 @@
 
 use std::io::{self, Write};
 
+use report::{explained_table, request_table};
 use serde_json::json;
 use study::watch::Watch;
-use study::watch::explain::{OneRequest, table};
+use study::watch::explain::OneRequest;
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, print};
@@ -44,8 +45,8 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
             text.push('\n');
             text
         }
-        (false, Some(one)) => one.table(),
-        (false, None) => table(&explained),
+        (false, Some(one)) => request_table(one),
+        (false, None) => explained_table(&explained),
     };
     print(results, &text)
 }

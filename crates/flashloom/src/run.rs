@@ -6,12 +6,13 @@ mod outputs;
 use std::io::{self, Write};
 use std::path::Path;
 
+use report::run::table;
 use ssd::QueueId;
 use study::catalogue::{self, Device};
 use study::output::publish;
 use study::plan::RunSpec;
-use study::report::{About, Summary, table};
 use study::session::{Flow, Outcome, Program, Session, SessionError};
+use study::summary::{About, Summary};
 use study::watch::Watch;
 use study::watch::timeline::Timeline;
 

@@ -82,7 +82,7 @@ fn perform(
     }
     fits(&plans, args)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    let names = lab::names(&plans);
+    let names = report::lab::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
     let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.force);
     let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
@@ -99,9 +99,9 @@ fn perform(
         .collect::<Result<Vec<Outcome>, LabError>>()
         .map_err(|error| Failure::lab(&error))?;
     let claims = lab::claims(&outcomes);
-    let shown = lab::page(&program, &outcomes, &claims);
+    let shown = report::lab::page(&program, &outcomes, &claims);
     if let Some(dir) = &mut dir {
-        lab::write_all(dir, &program, &outcomes, &claims, &shown)?;
+        report::lab::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }
     if let Some(page) = &mut page {
         page.fill(|out| out.write_all(shown.html().as_bytes()))?;
@@ -134,10 +134,10 @@ fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {
     for outcome in outcomes.iter().filter(|outcome| points && !outcome.plan.spec.metrics.is_empty()) {
         let spec = &outcome.plan.spec;
         let about = if spec.description.is_empty() { String::new() } else { format!(": {}", spec.description) };
-        text.push_str(&format!("{}{about}\n\n{}", spec.name, lab::points_table(outcome)));
+        text.push_str(&format!("{}{about}\n\n{}", spec.name, report::lab::points_table(outcome)));
     }
     if !claims.is_empty() {
-        text.push_str(&lab::claims_table(claims));
+        text.push_str(&report::lab::claims_table(claims));
     }
     text
 }

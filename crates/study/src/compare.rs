@@ -1,7 +1,6 @@
 //! Several disks under one workload, side by side.
 
 mod explained;
-mod page;
 
 use std::path::{Path, PathBuf};
 
@@ -13,10 +12,11 @@ use crate::config::{Document, Fault, Faults};
 use crate::lab::Outcome;
 use crate::metric::Metric;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
-use crate::report::{Summary, count, duration, grid, memory, rate};
+use crate::summary::Summary;
+use crate::text::{count, duration, memory, rate};
 use crate::watch::explain::Explained;
 
-pub use page::page;
+pub use explained::SLOWEST;
 
 /// The disks of the five papers on one array: as many chips of one kind on as many buses, one capacity, one link. The SLC
 /// flash of Chang's comes on top.
@@ -26,7 +26,7 @@ pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-ch
 pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
 
 /// The axis of a comparison.
-const AXIS: &str = "device";
+pub const AXIS: &str = "device";
 
 /// Everything to be run: the workload on each disk.
 ///
@@ -109,12 +109,14 @@ const METRICS: [&str; 10] = [
 ];
 
 /// A column of the comparison.
-struct Column {
+pub struct Column {
     /// Its key in JSON, with the unit.
-    key: &'static str,
-    heading: &'static str,
+    pub key: &'static str,
+    /// What stands above it.
+    pub heading: &'static str,
     of: fn(&Summary, &Device) -> Option<f64>,
-    show: fn(f64) -> String,
+    /// A value of it as text.
+    pub show: fn(f64) -> String,
     /// Whether more is better.
     more: bool,
 }
@@ -128,7 +130,8 @@ fn metric(summary: &Summary, name: &str) -> Option<f64> {
     name.parse::<Metric>().expect("a constant, valid name").of(summary)
 }
 
-const LATENCIES: [Column; 8] = [
+/// How fast the disks are.
+pub const LATENCIES: [Column; 8] = [
     Column {
         key: "read_mean_us",
         heading: "read mean",
@@ -170,9 +173,10 @@ const LATENCIES: [Column; 8] = [
 ];
 
 /// What the last column is.
-const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
+pub const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
 
-const FLASH: [Column; 8] = [
+/// What that takes of their flash, energy and RAM.
+pub const FLASH: [Column; 8] = [
     Column {
         key: "write_amplification",
         heading: "WAF",
@@ -295,39 +299,12 @@ impl Comparison {
         Self { schema: "flashloom-compare-1", workload: workload.unwrap_or_default(), rows }
     }
 
-    /// As text: two tables with a row for each disk, the best of a column with a star.
-    #[must_use]
-    pub fn table(&self) -> String {
-        let count = self.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
-        let head =
-            format!("{} disks under {}, {count} requests each; * is the best\n\n", self.rows.len(), self.workload);
-        let verified = self.verified().map_or_else(String::new, |[reads, sectors]| {
-            format!("verified: {sectors} sectors of {reads} reads returned what was written\n")
-        });
-        let seen = explained::text(&self.rows);
-        format!("{head}{}{}{COST}.\n{verified}\n{seen}", self.part(&LATENCIES), self.part(&FLASH))
-    }
-
     /// Reads and sectors that were compared with what was written, on all disks, if every run was checked.
-    fn verified(&self) -> Option<[u64; 2]> {
+    #[must_use]
+    pub fn verified(&self) -> Option<[u64; 2]> {
         let runs = self.rows.iter().flat_map(|row| &row.runs);
         runs.map(|run| run.verified.as_ref().map(|of| [of["reads"], of["sectors"]]))
             .try_fold([0, 0], |sum, of| of.map(|of| [sum[0] + of[0], sum[1] + of[1]]))
-    }
-
-    fn part(&self, columns: &'static [Column]) -> String {
-        // A column in which nobody has anything is left out.
-        let shown: Vec<_> =
-            columns.iter().filter(|column| self.rows.iter().any(|row| row.values.contains_key(column.key))).collect();
-        let header: Vec<&str> = [AXIS].into_iter().chain(shown.iter().map(|column| column.heading)).collect();
-        let rows = self.rows.iter().map(|row| {
-            let cell = |column: &&Column| {
-                let mark = if row.best.contains(&column.key) { "*" } else { "" };
-                row.values.get(column.key).map_or_else(|| "-".into(), |value| (column.show)(*value) + mark)
-            };
-            [row.device.clone()].into_iter().chain(shown.iter().map(cell)).collect()
-        });
-        grid(&header, rows, 1)
     }
 
     /// As JSON, indented, with a newline at its end.
@@ -414,12 +391,9 @@ mod tests {
         let row = &comparison.rows[0];
         let means: Vec<f64> = row.runs.iter().map(|run| run.kinds["read"].latency_us["mean"]).collect();
         assert_eq!(row.values["read_mean_us"], (means[0] + means[1]) / 2.0);
-        let text = comparison.table();
-        assert!(text.contains("3 disks under oltp, 300 requests each") && text.contains('*'), "{text}");
-        assert!(!text.contains("-0"), "{text}");
         let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
         assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
-        assert!(json["rows"][1].get("explained").is_none() && !text.contains("die-wait"), "nobody watched");
+        assert!(json["rows"][1].get("explained").is_none(), "nobody watched");
     }
 
     #[test]
@@ -442,18 +416,6 @@ mod tests {
                     assert!((sum - band.latency_us).abs() <= 1e-6 * band.latency_us, "{band:?}");
                 }
             }
-        }
-        let text = comparison.table();
-        for wanted in ["read beyond p99", "transfer", "verified: ", "Cost is that of the flash alone"] {
-            assert!(text.contains(wanted), "{text}");
-        }
-        let page = page(&lab::Program::default(), &comparison);
-        let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
-        assert_eq!(bars.count(), 5, "all, the slowest, and flushes, which wait for their turn on Chang's");
-        let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
-        let html = page.html();
-        for at in html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
-            assert!(json.pointer(at).is_some_and(serde_json::Value::is_number), "{at}");
         }
     }
 

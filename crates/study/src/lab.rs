@@ -1,8 +1,7 @@
 //! Runs the points of a study on all cores.
 
 mod claims;
-mod files;
-mod page;
+mod document;
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -19,13 +18,12 @@ use crate::expect::Values;
 use crate::memory::Need;
 use crate::metric::Metric;
 use crate::plan::{Label, Plan, Point};
-use crate::report::Summary;
 use crate::session::{Session, SessionError};
+use crate::summary::Summary;
 
 pub use crate::session::Program;
 pub use claims::{Claim, Finding, Verdict, claims, natural};
-pub use files::{claims_table, json, names, points_table, write_all, write_points};
-pub use page::page;
+pub use document::{SCHEMA, json};
 
 /// What came of a study.
 #[derive(Clone, Debug)]
@@ -268,36 +266,10 @@ mod tests {
         assert_eq!(verdicts, [("B1", Verdict::Fails), ("B2", Verdict::Holds)]);
         let each: Vec<_> = claims[0].findings.iter().map(|finding| finding.verdict).collect();
         assert_eq!(each, [Verdict::Fails, Verdict::Differs]);
-        let text = claims_table(&claims);
-        for wanted in ["2 claims: 1 hold, 1 FAIL", "they do not", "B1 "] {
-            assert!(text.contains(wanted), "{text}");
-        }
-        assert!(text.lines().all(|line| line.chars().count() <= crate::report::WIDTH), "{text}");
-
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("out");
-        let plans = [outcomes[0].plan.clone()];
-        let mut outputs = crate::output::Outputs::new([""; 0], false);
-        let mut out = outputs.folder("--out", &path, &names(&plans)).expect("writable");
-        let page = page(&Program::default(), &outcomes, &claims);
-        write_all(&mut out, &Program::default(), &outcomes, &claims, &page).expect("written");
-        crate::output::publish(Vec::new(), Some(out)).expect("named");
-        let mut there: Vec<_> =
-            std::fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
-        there.sort();
-        assert_eq!(there, ["claims.txt", "report.html", "s.parquet", "s.toml", "study.json"]);
-        let text = std::fs::read_to_string(path.join("study.json")).expect("there");
+        let text = json(&Program::default(), &outcomes, &claims);
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(json["studies"][0]["points"][2]["labels"][0], "4");
         assert_eq!(json["claims"][1]["findings"][0]["verdict"], "holds");
-        use parquet::file::reader::{FileReader, SerializedFileReader};
-        let file = std::fs::File::open(path.join("s.parquet")).expect("there");
-        let reader = SerializedFileReader::new(file).expect("Parquet");
-        assert_eq!(reader.metadata().file_metadata().num_rows(), 6);
-        assert!(reader.get_row_iter(None).expect("rows").all(|row| row.is_ok()));
-        // The study that was written is the study that was run.
-        let written = Document::read(&path.join("s.toml")).expect("TOML").decode::<crate::plan::StudySpec>();
-        assert_eq!(written.expect("sound"), outcomes[0].plan.spec);
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Runs workloads against disks and reports what came of it.
+//! Runs workloads against disks and says what came of it.
 //!
 //! [`run::Runner`] drives anything that is an [`ssd::Drive`] with anything that is a
 //! [`workload::Source`]; [`oracle`] checks the data and [`reconcile`] the counters on the way;
-//! [`report`] turns the result into a table, JSON, Parquet and a page to look at. [`config`] reads
+//! [`summary`] has the numbers of a run, for programs too; what people look at is made of them elsewhere. [`config`] reads
 //! the files that describe devices and workloads and reports all of their faults at once.
 
 pub mod catalogue;
@@ -18,11 +18,12 @@ pub mod oracle;
 pub mod output;
 pub mod plan;
 pub mod reconcile;
-pub mod report;
 pub mod run;
 pub mod series;
 pub mod session;
 pub mod snapshot;
+pub mod summary;
+pub mod text;
 pub mod watch;
 pub mod worn;
 

@@ -12,7 +12,7 @@ use base::units::{Energy, Rate, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use workload::generate::RequestRate;
 
-use crate::report::{FlashRow, KindSummary, Latencies, Summary};
+use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
@@ -443,22 +443,15 @@ impl schemars::JsonSchema for Metric {
 mod tests {
     use std::collections::BTreeMap;
 
+    use testkit::small;
+
     use super::*;
-    use crate::report::{About, Report};
-    use crate::testing::a_result;
+    use crate::summary::{About, Energies, Report};
+    use crate::testing::settled;
 
     fn summary() -> Summary {
-        let (about, result) = (About::default(), a_result());
-        Summary::new(&Report {
-            about: &about,
-            result: &result,
-            timeline: None,
-            explained: &[],
-            erase_counts: &[1, 3],
-            energy: &[],
-            verified: None,
-            notes: &[],
-        })
+        let (about, result) = (About::default(), settled(small::mixed()));
+        Summary::new(&Report { erase_counts: &[1, 3], ..Report::new(&about, &result) })
     }
 
     fn of(text: &str) -> Option<f64> {
@@ -488,7 +481,7 @@ mod tests {
         assert_eq!(of("merges.merges"), None, "a drive without them");
         let bytes = reads.bytes + writes.bytes;
         let mut spent = summary;
-        spent.energy = Some(crate::report::Energies { total_j: bytes as f64 * 3e-9, by_name_j: BTreeMap::default() });
+        spent.energy = Some(Energies { total_j: bytes as f64 * 3e-9, by_name_j: BTreeMap::default() });
         let energy = "energy-per-sector".parse::<Metric>().expect("a metric").of(&spent);
         assert!((energy.expect("there") / (512.0 * 3e-9) - 1.0).abs() < 1e-9);
     }

@@ -22,10 +22,8 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-pub use folder::OutFolder;
-pub(crate) use folder::{MARK, STUDY_MARK};
-pub use kind::Kind;
-pub(crate) use kind::{COLUMNS, PAGE, REQUESTS, TEXT, TIMELINE};
+pub use folder::{MARK, OutFolder, STUDY_MARK};
+pub use kind::{COLUMNS, Kind, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
 use staged::Staged;
 pub use staged::{sweep, sweep_for_good};

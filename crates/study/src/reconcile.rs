@@ -228,20 +228,20 @@ mod tests {
     use super::*;
     use crate::oracle::Blank;
     use crate::run::Runner;
-    use crate::testing::{a_result, drive};
-    use testkit::{Bug, List};
+    use crate::testing::{settled, two_flows};
+    use testkit::{Bug, List, small};
     use workload::Pacing;
 
     #[test]
     fn the_books_of_a_sound_disk_balance() {
-        let result = a_result();
+        let result = settled(small::mixed());
         assert_eq!(reconcile(&result), Ok(()));
         assert!(checks(&result).len() > 15);
     }
 
     #[test]
     fn flows_that_do_not_add_up_have_no_result() {
-        let mut result = crate::testing::two_flows();
+        let mut result = two_flows();
         assert_eq!(reconcile(&result), Ok(()));
         result.flows.pop();
         let text = reconcile(&result).expect_err("one is missing").to_string();
@@ -252,7 +252,7 @@ mod tests {
     fn a_disk_that_counts_wrongly_has_no_result() {
         let mut source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, Pacing::Closed { depth: 1 });
         let runner = Runner::new().settle(Span::from_secs(1));
-        let mut disk = drive().with(Bug::Miscounts);
+        let mut disk = small::four_servers().with(Bug::Miscounts);
         let result = runner.run(&mut disk, &mut source, &mut Blank).expect("it runs");
         let text = reconcile(&result).expect_err("it miscounts").to_string();
         assert!(text.contains("time of all dies and array time of all commands, in ps: 5000000000 is not"), "{text}");

@@ -22,8 +22,8 @@ use flows::Several;
 
 pub use flows::Flow;
 pub use phase::{Stop, WarmUp};
-pub use result::{Delay, FlowResult, KindResult, RunResult, since};
-pub(crate) use result::{rate, write_amplification, write_amplification_by};
+pub(crate) use result::write_amplification_by;
+pub use result::{Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
 
 /// Points of the time series that are kept at most; at least half as many of a long run are.
 const SERIES_POINTS: usize = 400;

@@ -57,9 +57,9 @@ use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
-use crate::report::About;
 use crate::run::{self, RequestLog, RunResult, Runner};
 use crate::snapshot;
+use crate::summary::About;
 use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 

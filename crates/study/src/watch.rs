@@ -6,8 +6,7 @@
 
 pub mod explain;
 pub mod journey;
-mod lanes;
-mod perfetto;
+mod journeys;
 mod sums;
 pub mod timeline;
 mod track;
@@ -18,11 +17,11 @@ use base::units::Time;
 use flash::backend::{Cause, Level, Moment, Observer, Phase, RequestStep, Stop};
 use ssd::Tag;
 
-pub use lanes::lanes;
 pub use sums::Sums;
 
 use explain::{Explained, explain};
-use journey::{Journey, Journeys, Leg};
+use journey::{Journey, Leg};
+use journeys::Journeys;
 use timeline::Timeline;
 use track::Requests;
 

@@ -11,6 +11,7 @@ mod list;
 pub mod oracle;
 pub mod requests;
 pub mod second;
+pub mod small;
 pub mod swarm;
 
 pub use fixed::{Bug, FixedDrive};

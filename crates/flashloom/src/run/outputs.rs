@@ -3,9 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use report::run::page;
+use report::{RequestFile, write_timeline};
 use study::output::{self, Kind, OutFile, OutFolder, publish};
-use study::report::{self, About, Report, RequestFile, Summary, page};
 use study::session::Outcome;
+use study::summary::{About, Report, Summary};
 use workload::trace::files;
 
 use crate::args::RunArgs;
@@ -28,7 +30,7 @@ impl Outputs {
         let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));
         let inputs = workloads.chain([args.device.clone()]).chain(state.load_snapshot.clone());
         let mut all = output::Outputs::new(inputs, output.force);
-        let names = report::names(stages, args.issue.flow.len());
+        let names = report::run::names(stages, args.issue.flow.len());
         let dir = output.out.as_deref().map(|path| all.folder("--out", path, &names)).transpose()?;
         let mut file = |option: &str, path: &Option<PathBuf>, kind: Kind| {
             path.as_deref().map(|path| all.file(option, path, kind)).transpose()
@@ -48,7 +50,7 @@ impl Outputs {
         let (mut whole, mut pages) = (Vec::from_iter(snapshot), Vec::new());
         whole.extend(log.map(RequestFile::finish).transpose()?);
         if let Some(dir) = &mut dir {
-            pages.push(report::fill(dir, &reports)?);
+            pages.push(report::run::fill(dir, &reports)?);
         }
         if let Some(mut file) = alone {
             file.fill(|out| out.write_all(page(&reports).html().as_bytes()))?;
@@ -56,7 +58,7 @@ impl Outputs {
             whole.push(file);
         }
         if let (Some(mut file), Some(timeline)) = (file, outcome.timeline()) {
-            file.fill(|out| timeline.write_perfetto(out))?;
+            file.fill(|out| write_timeline(timeline, out))?;
             whole.push(file);
         }
         publish(whole, dir)?.iter().for_each(note);

@@ -1,12 +1,10 @@
-//! Where the time of requests went on each disk, if that was watched.
+//! Where the time of requests went on each disk, if that was watched: all runs of a disk together.
 
-use super::{AXIS, Row};
-use crate::report::{Cell, Figure, Row as Cells, Summary, Table, duration, grid, parts_of_time, stack_of_parts};
+use crate::summary::Summary;
 use crate::watch::explain::{ALL, Band, Explained};
-use crate::watch::journey::Part;
 
 /// The slowest in a hundred: together, because of few requests there are hardly any beyond p99.9.
-const SLOWEST: &str = "beyond p99";
+pub const SLOWEST: &str = "beyond p99";
 
 /// For each kind of request, all of a disk's runs together, and the slowest of them.
 pub(super) fn explained(runs: &[Summary]) -> Vec<Explained> {
@@ -27,96 +25,4 @@ pub(super) fn explained(runs: &[Summary]) -> Vec<Explained> {
         Explained { kind, bands: both.into_iter().flatten().collect() }
     };
     kinds.into_iter().map(of_kind).collect()
-}
-
-/// A kind of requests and a band of them on all disks.
-struct Side<'a> {
-    kind: &'static str,
-    band: &'static str,
-    /// The disk, its band, and where that is in the result.
-    disks: Vec<(&'a str, &'a Band, String)>,
-}
-
-impl Side<'_> {
-    fn heading(&self) -> String {
-        if self.band == ALL { self.kind.into() } else { format!("{} {}", self.kind, self.band) }
-    }
-
-    /// The parts that any of the disks has.
-    fn parts(&self) -> Vec<Part> {
-        let any = |part: &Part| self.disks.iter().any(|(_, band, _)| band.part_us(*part) > 0.0);
-        Part::ALL.into_iter().filter(any).collect()
-    }
-}
-
-/// Reads and writes, all and the slowest of each, and flushes. Their slowest, and discards, are in the result only.
-fn sides(rows: &[Row]) -> Vec<Side<'_>> {
-    let side = |kind: &'static str, band: &'static str| {
-        let of = |(i, row): (usize, &'_ Row)| {
-            let (k, of) = row.explained.iter().enumerate().find(|(_, of)| of.kind == kind)?;
-            let b = of.bands.iter().position(|of| of.band == band)?;
-            Some((i, k, b))
-        };
-        let disk = |(i, k, b): (usize, usize, usize)| {
-            let at = format!("/rows/{i}/explained/{k}/bands/{b}");
-            (rows[i].device.as_str(), &rows[i].explained[k].bands[b], at)
-        };
-        Side { kind, band, disks: rows.iter().enumerate().filter_map(of).map(disk).collect() }
-    };
-    // A flush of a disk that has nothing to keep takes none.
-    let takes_time = |side: &Side<'_>| side.disks.iter().any(|(_, band, _)| band.latency_us > 0.0);
-    let shown = [("read", ALL), ("read", SLOWEST), ("write", ALL), ("write", SLOWEST), ("flush", ALL)];
-    shown.into_iter().map(|(kind, band)| side(kind, band)).filter(takes_time).collect()
-}
-
-/// As text, a table for each; nothing if nobody watched.
-pub(super) fn text(rows: &[Row]) -> String {
-    let table = |side: Side<'_>| {
-        let (heading, parts) = (side.heading(), side.parts());
-        let header: Vec<&str> =
-            [heading.as_str(), "mean"].into_iter().chain(parts.iter().map(|part| part.name())).collect();
-        let row = |(device, band, _): &(&str, &Band, String)| {
-            let times = std::iter::once(band.latency_us).chain(parts.iter().map(|part| band.part_us(*part)));
-            let cell = |us: f64| if us > 0.0 { duration(us) } else { "-".into() };
-            std::iter::once((*device).to_owned()).chain(times.map(cell)).collect()
-        };
-        grid(&header, side.disks.iter().map(row), 1)
-    };
-    sides(rows).into_iter().map(table).collect()
-}
-
-/// As tables of a page.
-pub(super) fn tables(rows: &[Row]) -> Vec<Table> {
-    let table = |side: Side<'_>| {
-        let parts = side.parts();
-        let row = |(device, band, at): &(&str, &Band, String)| {
-            let part = |part: &Part| match band.part_us(*part) {
-                us if us > 0.0 => Cell::of(duration(us), format!("{at}/parts_us/{}", part.name())),
-                _ => "-".into(),
-            };
-            let first = [Cell::from(*device), Cell::of(duration(band.latency_us), format!("{at}/latency_us"))];
-            Cells { cells: first.into_iter().chain(parts.iter().map(part)).collect(), notes: Vec::new() }
-        };
-        Table {
-            heading: format!("Where the time went: {}", side.heading()),
-            header: [AXIS, "mean"]
-                .into_iter()
-                .chain(parts.iter().map(|part| part.name()))
-                .map(ToOwned::to_owned)
-                .collect(),
-            texts: 1,
-            rows: side.disks.iter().map(row).collect(),
-            ..Table::default()
-        }
-    };
-    sides(rows).into_iter().map(table).collect()
-}
-
-/// As bars, one for each disk.
-pub(super) fn figures(rows: &[Row]) -> Vec<Figure> {
-    let figure = |side: Side<'_>| {
-        let stacks = side.disks.iter().map(|(device, band, _)| stack_of_parts((*device).to_owned(), band)).collect();
-        parts_of_time(&side.heading(), stacks)
-    };
-    sides(rows).into_iter().map(figure).collect()
 }

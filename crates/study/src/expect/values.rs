@@ -84,7 +84,8 @@ impl<'a> Values<'a> {
     }
 
     /// The value at a point, and that at the same point with the labels of `to`.
-    pub(crate) fn beside(&self, labels: &[Label], to: &Assignment) -> Option<(f64, f64)> {
+    #[must_use]
+    pub fn beside(&self, labels: &[Label], to: &Assignment) -> Option<(f64, f64)> {
         let pairs = self.axes.iter().zip(labels);
         let place: Option<Vec<usize>> =
             pairs.map(|((_, all), label)| all.iter().position(|other| other == label)).collect();

@@ -1,7 +1,7 @@
 //! The merges of log blocks by name.
 
 use super::Unit;
-use crate::report::LogSummary;
+use crate::summary::LogSummary;
 
 /// A number of the merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

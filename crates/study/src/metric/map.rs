@@ -1,7 +1,7 @@
 //! The numbers of the map unit by name.
 
 use super::Unit;
-use crate::report::MapSummary;
+use crate::summary::MapSummary;
 
 /// A number of the map unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! The numbers of a block-mapped FTL by name.
 
-use crate::report::MergeSummary;
+use crate::summary::MergeSummary;
 
 /// A number of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

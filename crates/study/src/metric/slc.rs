@@ -1,7 +1,7 @@
 //! A hybrid SLC/MLC disk by name.
 
 use super::Unit;
-use crate::report::HybridSummary;
+use crate::summary::HybridSummary;
 
 /// A number of it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,9 +12,10 @@ use super::place::{Before, permit, unwritable};
 use super::staged::Staged;
 use super::{Inputs, OutputError};
 
-/// The files by which a folder is known to hold the result of a run or of studies.
-pub(crate) const MARK: &str = "summary.json";
-pub(crate) const STUDY_MARK: &str = "study.json";
+/// The file by which a folder is known to hold the result of a run.
+pub const MARK: &str = "summary.json";
+/// The file by which a folder is known to hold the result of studies.
+pub const STUDY_MARK: &str = "study.json";
 
 /// How the folders of several stages begin.
 const STAGE: &str = "stage-";

@@ -28,22 +28,22 @@ pub enum Kind {
 }
 
 /// How every text begins.
-pub(crate) const TEXT: &str = "# Written by Flashloom\n";
+pub const TEXT: &str = "# Written by Flashloom\n";
 
 /// What the head of every page has.
-pub(crate) const PAGE: &str = "<meta name=\"generator\" content=\"Flashloom\">";
+pub const PAGE: &str = "<meta name=\"generator\" content=\"Flashloom\">";
 
 /// How every timeline begins.
-pub(crate) const TIMELINE: &str = "{\"otherData\":{\"generator\":\"Flashloom\"},";
+pub const TIMELINE: &str = "{\"otherData\":{\"generator\":\"Flashloom\"},";
 
 /// How results in JSON begin, without white space and opening brackets.
 const RESULTS: &str = "\"schema\": \"flashloom-";
 
 /// Who created a Parquet file of results.
-pub(crate) const COLUMNS: &str = "flashloom results";
+pub const COLUMNS: &str = "flashloom results";
 
 /// Who created a Parquet file of requests.
-pub(crate) const REQUESTS: &str = "flashloom request log";
+pub const REQUESTS: &str = "flashloom request log";
 
 /// A page says within this what made it.
 const HEAD: u64 = 1024;

@@ -297,7 +297,8 @@ impl RunResult {
 }
 
 /// `bytes` over `span`; `None` if either is nothing.
-pub(crate) fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
+#[must_use]
+pub fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
     if span.is_zero() {
         return None;
     }
@@ -307,7 +308,8 @@ pub(crate) fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
 
 /// Units programmed, on both arrays of a hybrid disk, per unit the host wrote and no buffer absorbed, between two
 /// snapshots. A write may be absorbed later than it was accepted, so that a short interval can have nothing to divide by.
-pub(crate) fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
+#[must_use]
+pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     let flash = to.flash.since(&from.flash);
     let written = (flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots) as f64 + slc_units(from, to);
     host_slots(from, to).map(|host| written / host as f64)

@@ -2,13 +2,12 @@
 
 use base::io::IoKind;
 use base::units::Lba;
-use testkit::{Bug, FixedDrive, List};
+use testkit::{Bug, FixedDrive, List, small};
 use workload::Arrival;
 use workload::generate::{Generator, GeneratorSpec};
 
 use super::*;
 use crate::oracle::{Blank, Oracle};
-use crate::testing::drive;
 
 const READ: &[IoKind] = &[IoKind::Read];
 const MIXED: &[IoKind] = &[IoKind::Write, IoKind::Read, IoKind::Discard, IoKind::Flush, IoKind::Write, IoKind::Read];
@@ -22,7 +21,8 @@ fn closed(kinds: &[IoKind], count: u64, depth: u32) -> List {
 fn a_closed_loop_keeps_its_depth_outstanding() {
     // Four servers of 100 us: one request waits for nothing, sixteen wait for three rounds.
     for (depth, queue_wait_us, span_us) in [(1, 0, 40_000), (4, 0, 10_000), (16, 300, 10_000)] {
-        let result = Runner::new().run(&mut drive(), &mut closed(READ, 400, depth), &mut Blank).expect("it runs");
+        let result =
+            Runner::new().run(&mut small::four_servers(), &mut closed(READ, 400, depth), &mut Blank).expect("it runs");
         let reads = result.kind(IoKind::Read);
         assert_eq!(result.span(), Span::from_us(span_us), "depth {depth}");
         assert_eq!(reads.queue_wait.max(), Some(Span::from_us(queue_wait_us)), "depth {depth}");
@@ -34,7 +34,7 @@ fn a_closed_loop_keeps_its_depth_outstanding() {
 
 #[test]
 fn throughput_of_less_than_a_second_is_finite() {
-    let result = Runner::new().run(&mut drive(), &mut closed(READ, 400, 4), &mut Blank).expect("it runs");
+    let result = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 400, 4), &mut Blank).expect("it runs");
     assert_eq!(result.requests_per_second(), Some(40_000.0));
     assert_eq!(result.throughput(IoKind::Read).map(|rate| rate.get()), Some(40_000 * 4096));
     assert_eq!(result.throughput(IoKind::Write), None);
@@ -44,13 +44,14 @@ fn throughput_of_less_than_a_second_is_finite() {
 fn an_open_loop_submits_at_the_times_of_arrival() {
     // One request per 10 us against 25 us per request: the last waits longest.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
-    let result = Runner::new().run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!(result.span(), Span::from_us(2_530));
     assert_eq!(result.kind(IoKind::Read).latency.min(), Some(Span::from_us(100)));
     assert_eq!(result.kind(IoKind::Read).latency.max(), Some(Span::from_us(2_530 - 990)));
     // Three times slower, nothing ever waits.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
-    let result = Runner::new().time_scale(3.0).run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    let result =
+        Runner::new().time_scale(3.0).run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!(result.kind(IoKind::Read).queue_wait.max(), Some(Span::ZERO));
     assert_eq!(result.span(), Span::from_us(99 * 30 + 100));
 }
@@ -62,7 +63,7 @@ fn arrivals_out_of_order_are_counted_and_served() {
         io: Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) },
     };
     let mut source = List::new(vec![at(0), at(500), at(400), at(600)], Pacing::Open);
-    let result = Runner::new().run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!((result.inversions, result.completed), (1, 4));
 }
 
@@ -70,7 +71,7 @@ fn arrivals_out_of_order_are_counted_and_served() {
 fn the_limit_and_the_pacing_of_the_user_win() {
     let mut source = List::cycle(READ, 100, 8, 256, 1_000_000_000, Pacing::Open);
     let runner = Runner::new().limit(40).pacing(Pacing::Closed { depth: 4 });
-    let result = runner.run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+    let result = runner.run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!((result.completed, result.span()), (40, Span::from_us(1_000)));
 }
 
@@ -79,7 +80,7 @@ fn a_closed_loop_ends_after_the_duration_of_its_source() {
     let spec = "name = 'w'\nduration = '1ms'\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
                 reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n";
     let spec = GeneratorSpec::from_toml(spec).expect("a description");
-    let mut disk = drive();
+    let mut disk = small::four_servers();
     let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&disk), 1).expect("a workload");
     let result = Runner::new().first_tag(7).run(&mut disk, &mut source, &mut Blank).expect("it runs");
     // Ten rounds of 100 us begin within the millisecond.
@@ -88,9 +89,9 @@ fn a_closed_loop_ends_after_the_duration_of_its_source() {
 
 #[test]
 fn two_runs_share_their_hash_and_a_second_run_starts_where_the_first_ended() {
-    let mut one = drive();
+    let mut one = small::four_servers();
     let first = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
-    let other = Runner::new().run(&mut drive(), &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
+    let other = Runner::new().run(&mut small::four_servers(), &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
     assert_eq!(first.after.event_hash, other.after.event_hash);
     let second = Runner::new().run(&mut one, &mut closed(MIXED, 600, 8), &mut Blank).expect("it runs");
     assert_eq!(second.started, first.ended);
@@ -100,7 +101,8 @@ fn two_runs_share_their_hash_and_a_second_run_starts_where_the_first_ended() {
 
 #[test]
 fn the_series_adds_up_to_the_run() {
-    let result = Runner::new().run(&mut drive(), &mut closed(MIXED, 6_000, 8), &mut Blank).expect("it runs");
+    let result =
+        Runner::new().run(&mut small::four_servers(), &mut closed(MIXED, 6_000, 8), &mut Blank).expect("it runs");
     let intervals: Vec<_> = result.series.intervals().collect();
     assert!((SERIES_POINTS / 2 - 1..=SERIES_POINTS).contains(&intervals.len()), "{}", intervals.len());
     assert_eq!(intervals.iter().map(|i| i.span()).sum::<Span>(), result.span());
@@ -114,7 +116,10 @@ fn the_series_adds_up_to_the_run() {
 #[test]
 fn the_log_holds_every_request_once() {
     let mut log: Vec<Record> = Vec::new();
-    let result = Runner::new().log(&mut log).run(&mut drive(), &mut closed(MIXED, 600, 8), &mut Blank).expect("runs");
+    let result = Runner::new()
+        .log(&mut log)
+        .run(&mut small::four_servers(), &mut closed(MIXED, 600, 8), &mut Blank)
+        .expect("runs");
     let mut tags: Vec<_> = log.iter().map(|record| record.tag).collect();
     tags.sort_unstable();
     assert_eq!(tags, (0..600).collect::<Vec<_>>());
@@ -129,9 +134,9 @@ fn the_log_holds_every_request_once() {
 #[test]
 fn a_sound_disk_is_verified_and_one_that_forgets_is_found_out() {
     let mut oracle = Oracle::blank(Sectors::new(1));
-    Runner::new().run(&mut drive::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
+    Runner::new().run(&mut small::four_servers::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
     assert_eq!(oracle.verified().sectors, 2_000 * 8);
-    let mut disk = drive::<u64>().with(Bug::Forgets(1_200));
+    let mut disk = small::four_servers::<u64>().with(Bug::Forgets(1_200));
     let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
     let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
     assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
@@ -140,7 +145,7 @@ fn a_sound_disk_is_verified_and_one_that_forgets_is_found_out() {
 #[test]
 #[should_panic(expected = "1 requests are under way, but nothing is")]
 fn a_lost_request_ends_the_run() {
-    let _ = Runner::new().run(&mut drive().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
+    let _ = Runner::new().run(&mut small::four_servers().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
 /// A drive that is always busy and completes nothing: `step` from one event to the next.
@@ -245,20 +250,21 @@ fn a_drive_that_is_too_slow_for_simulated_time_says_so() {
 #[test]
 #[should_panic(expected = "the tags that came back")]
 fn a_mistaken_tag_ends_the_run() {
-    let _ = Runner::new().run(&mut drive().with(Bug::Mistakes(7)), &mut closed(READ, 20, 2), &mut Blank);
+    let _ = Runner::new().run(&mut small::four_servers().with(Bug::Mistakes(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
 #[test]
 fn what_cannot_run_says_so() {
-    let empty = Runner::new().run(&mut drive(), &mut closed(READ, 0, 1), &mut Blank);
+    let empty = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 0, 1), &mut Blank);
     assert!(matches!(empty, Err(RunError::Empty)));
-    let no_depth = Runner::new().run(&mut drive(), &mut closed(READ, 10, 0), &mut Blank);
+    let no_depth = Runner::new().run(&mut small::four_servers(), &mut closed(READ, 10, 0), &mut Blank);
     assert!(matches!(no_depth, Err(RunError::NoDepth)));
     let mut small = FixedDrive::new(Sectors::new(100), 1, Span::from_us(1));
     let beyond = Runner::new().run(&mut small, &mut closed(READ, 20, 1), &mut Blank).expect_err("too small");
     assert!(beyond.to_string().contains("request 12 (read of 8 sectors from sector 96) ends beyond"), "{beyond}");
     let broken = SourceError { path: None, line: Some(3), message: "short line".into(), remedy: "fix it".into() };
-    let result = Runner::new().run(&mut drive(), &mut closed(READ, 20, 1).then(broken.clone()), &mut Blank);
+    let result =
+        Runner::new().run(&mut small::four_servers(), &mut closed(READ, 20, 1).then(broken.clone()), &mut Blank);
     assert!(matches!(result, Err(RunError::Source(error)) if error == broken));
 }
 
@@ -267,7 +273,7 @@ fn progress_is_told() {
     let mut told = Vec::new();
     let mut progress = |progress: Progress| told.push(progress.completed);
     let runner = Runner::new().progress(&mut progress);
-    runner.run(&mut drive(), &mut closed(READ, 40_000, 4), &mut Blank).expect("it runs");
+    runner.run(&mut small::four_servers(), &mut closed(READ, 40_000, 4), &mut Blank).expect("it runs");
     assert_eq!(told, [1 << 14, 2 << 14]);
 }
 
@@ -292,13 +298,14 @@ fn no_request_arrives_after_the_end_of_time() {
     ] {
         // With and without a factor, alone and beside another flow.
         let runner = || scale.map_or_else(Runner::new, |scale| Runner::new().time_scale(scale)).settle(Span::MAX);
-        let alone = runner().run(&mut drive(), &mut at_times(times), &mut Blank).map(|result| result.completed);
+        let alone =
+            runner().run(&mut small::four_servers(), &mut at_times(times), &mut Blank).map(|result| result.completed);
         let (mut first, mut second) = (closed(READ, 3, 1), at_times(times));
         let flows = vec![
             Flow { name: "a".into(), source: &mut first, pacing: None, queue: QueueId::new(0) },
             Flow { name: "b".into(), source: &mut second, pacing: None, queue: QueueId::new(0) },
         ];
-        let both = runner().run_flows(&mut drive(), flows, &mut Blank).map(|result| result.completed);
+        let both = runner().run_flows(&mut small::four_servers(), flows, &mut Blank).map(|result| result.completed);
         for (outcome, more) in [(alone, 0), (both, 3)] {
             match (outcome, ends) {
                 (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale:?}"),
@@ -314,7 +321,7 @@ fn no_request_arrives_after_the_end_of_time() {
 
 #[test]
 fn a_run_that_begins_at_the_end_of_time_is_refused() {
-    let mut drive = drive();
+    let mut drive = small::four_servers();
     let late = Time::from_ps(flight::END.as_ps() + 1);
     Drive::<()>::advance(&mut drive, late, &mut Vec::new());
     let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
@@ -328,7 +335,7 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
             .replace("200days", "17280000s");
     let spec = GeneratorSpec::from_toml(&spec).expect("sound");
     let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
-    let mut drive = crate::testing::drive();
+    let mut drive = small::four_servers();
     Drive::<()>::advance(&mut drive, Time::from_ps(flight::LAST.as_ps() / 2), &mut Vec::new());
     assert_eq!(Runner::new().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
 }

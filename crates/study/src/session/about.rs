@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use workload::Pacing;
 
 use super::{Flow, Session, Stop, WarmUp};
-use crate::report::About;
+use crate::summary::About;
 
 /// The program that runs something, for its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

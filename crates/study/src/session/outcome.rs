@@ -3,8 +3,8 @@
 use base::units::Energy;
 
 use crate::oracle::Verified;
-use crate::report::{About, Report, Summary};
 use crate::run::RunResult;
+use crate::summary::{About, Report, Summary};
 use crate::watch::Watch;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;

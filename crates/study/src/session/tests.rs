@@ -16,8 +16,8 @@ use super::*;
 use crate::catalogue;
 use crate::config::Document;
 use crate::run::{Record, RunError};
-use crate::testing::drive;
 use crate::watch::timeline::{Timeline, Window};
+use testkit::small::four_servers as drive;
 
 /// A small device of each family, and some with more than an FTL.
 const DEVICES: [(&str, &str); 7] = [

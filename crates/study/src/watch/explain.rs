@@ -1,7 +1,5 @@
 //! Why requests took as long as they did: their time by part, for those in the middle and for the slowest.
 
-use std::fmt::Write as _;
-
 use base::io::IoKind;
 use base::units::{Span, Time};
 use flash::backend::{Cause, Resource};
@@ -10,7 +8,6 @@ use ssd::Tag;
 
 use super::journey::{Journey, Leg, Part};
 use super::sums::{Sum, Sums};
-use crate::report::{duration, grid, percent};
 
 /// The bands of a run: from which share of the requests, the fastest first, to which.
 const BANDS: [(&str, f64, f64); 6] = [
@@ -26,7 +23,7 @@ const BANDS: [(&str, f64, f64); 6] = [
 pub const ALL: &str = "all";
 
 /// Microseconds by name; nothing that is zero.
-type Times = Vec<(&'static str, f64)>;
+pub type Times = Vec<(&'static str, f64)>;
 
 /// The requests of a kind between two percentiles.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,43 +113,6 @@ pub fn explain(sums: &Sums) -> Vec<Explained> {
     IoKind::ALL.into_iter().map(of_kind).filter(|explained| !explained.bands.is_empty()).collect()
 }
 
-/// The bands as text: what there is of every part, and behind what it was waited.
-#[must_use]
-pub fn table(explained: &[Explained]) -> String {
-    let mut text = String::new();
-    for Explained { kind, bands } in explained {
-        let named = |of: fn(&Band) -> &Times| {
-            let mut names: Vec<&str> = Vec::new();
-            bands.iter().flat_map(of).for_each(|(name, _)| {
-                if !names.contains(name) {
-                    names.push(name);
-                }
-            });
-            names
-        };
-        let parts: Vec<&str> =
-            Part::ALL.into_iter().map(Part::name).filter(|name| named(|band| &band.parts_us).contains(name)).collect();
-        let header: Vec<&str> = [*kind, "requests", "mean"].into_iter().chain(parts.iter().copied()).collect();
-        let rows = bands.iter().map(|band| {
-            let part = |name: &&str| band.parts_us.iter().find(|(other, _)| other == name).map(|(_, us)| *us);
-            let first = [band.band.to_owned(), band.requests.to_string(), duration(band.latency_us)];
-            first.into_iter().chain(parts.iter().map(|name| part(name).map_or_else(|| "-".into(), duration))).collect()
-        });
-        text.push_str(&grid(&header, rows, 1));
-        for band in bands.iter().filter(|band| !band.behind_us.is_empty()) {
-            let waited: f64 = [Part::Unit, Part::Die, Part::Channel]
-                .into_iter()
-                .filter_map(|part| band.parts_us.iter().find(|(other, _)| *other == part.name()).map(|(_, us)| us))
-                .sum();
-            let shares: Vec<String> =
-                band.behind_us.iter().map(|(name, us)| format!("{name} {}", percent(us / waited.max(*us)))).collect();
-            let _ = writeln!(text, "{:<13} waited in flash behind {}", band.band, shares.join(", "));
-        }
-        text.push('\n');
-    }
-    text
-}
-
 /// One request: every leg of its way.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OneRequest {
@@ -206,24 +166,5 @@ impl OneRequest {
             latency_us: us(journey.latency()),
             legs: legs.iter().map(leg).collect(),
         }
-    }
-
-    /// The way as text.
-    #[must_use]
-    pub fn table(&self) -> String {
-        let Self { request, kind, start_sector, sectors, latency_us, legs } = self;
-        let took = duration(*latency_us);
-        let head = format!("request {request}: {kind} of {sectors} sectors from {start_sector}, {took}\n\n");
-        let rows = legs.iter().map(|leg| {
-            let share = percent(leg.took_us / latency_us.max(leg.took_us));
-            vec![
-                leg.part.to_owned(),
-                leg.at.clone().unwrap_or_default(),
-                duration(leg.from_us),
-                duration(leg.took_us),
-                share,
-            ]
-        });
-        head + &grid(&["part", "at", "after", "took", "share"], rows, 2)
     }
 }

@@ -10,7 +10,7 @@ use ssd::{Precondition, Resolved, Spec, Ssd};
 use testkit::{List, conformance, requests};
 use workload::{Arrival, Pacing};
 
-use super::explain::{self, Band};
+use super::explain::Band;
 use super::journey::{Journey, Part};
 use super::timeline::{Timeline, Window};
 use super::{Watch, Watcher};
@@ -167,8 +167,6 @@ fn bands_are_the_fastest_to_the_slowest() {
     }
     let together = Band::together("the same", bands.iter()).expect("bands");
     assert!((together.latency_us / all.latency_us - 1.0).abs() < 1e-9 && together.requests == all.requests);
-    let text = explain::table(&explained);
-    assert!(text.contains("beyond p99.9") && text.contains("waited in flash behind"), "{text}");
 }
 
 #[test]
@@ -182,27 +180,10 @@ fn a_window_keeps_what_touches_it() {
     let (from, until) = (timeline.start() + window.from, timeline.start() + window.until);
     assert!(timeline.slices().len() > 10 && timeline.dropped() == 0);
     assert!(timeline.slices().iter().all(|slice| slice.from < until && slice.until > from));
-    // The file is one JSON object whose requests begin and end, and whose names are all there.
-    let mut text = Vec::new();
-    timeline.write_perfetto(&mut text).expect("written");
-    let trace: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
-    let events = trace["traceEvents"].as_array().expect("events");
-    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
-    let works: Vec<_> = of("X").into_iter().filter(|event| event["args"].is_object()).collect();
-    assert_eq!(works.len(), timeline.slices().len());
-    assert!(of("X").len() > works.len(), "units hold lists");
-    assert_eq!(of("b").len(), of("e").len());
-    assert!(!of("b").is_empty() && !of("C").is_empty());
-    let threads: Vec<_> =
-        of("M").iter().filter(|event| event["name"] == "thread_name").map(|e| e["tid"].clone()).collect();
-    assert!(of("X").iter().all(|event| threads.contains(&event["tid"])));
-    let in_us = |event: &serde_json::Value| event["ts"].as_f64().expect("a time");
-    let (start, stop) = (2000.0, 4000.0);
-    for event in works {
-        let took = event["dur"].as_f64().expect("a time");
-        assert!(in_us(event) < stop && in_us(event) + took > start, "{event}");
-        assert!(event["args"]["cause"].is_string() && event["args"]["superblock"].is_number(), "{event}");
-    }
+    assert!(timeline.requests().iter().all(|of| of.arrival <= of.begun && of.begun < of.end && of.end > from));
+    assert!(timeline.held().iter().all(|held| held.from < until && held.until > from));
+    assert!(timeline.levels().iter().all(|reading| (from..until).contains(&reading.at)));
+    assert!(!timeline.requests().is_empty() && !timeline.held().is_empty() && !timeline.levels().is_empty());
 }
 
 #[test]

@@ -1,13 +1,12 @@
 //! What every resource did in a window of time: each command a slice, with why, where and for which request.
 
 use std::fmt;
-use std::io::{self, Write};
 
+use base::io::Io;
 use base::units::{Lpn, Psn, Span, SuperblockId, Time};
 use flash::backend::{Cause, Level, Moment, Op, Phase, Primitive, Resource};
 use ssd::Tag;
 
-use super::perfetto;
 use super::track::{Began, Requests};
 
 /// Slices that are kept at most: more than that no viewer shows fluently.
@@ -110,15 +109,41 @@ pub struct Held {
     pub until: Time,
 }
 
+/// A request that was under way in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// The host's number for it.
+    pub tag: Tag,
+    /// What was asked.
+    pub io: Io,
+    /// When it came.
+    pub arrival: Time,
+    /// When the device took it from its queue.
+    pub begun: Time,
+    /// When it was complete.
+    pub end: Time,
+}
+
+/// A level from some moment on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reading {
+    /// From when.
+    pub at: Time,
+    /// Of what.
+    pub level: Level,
+    /// How much.
+    pub value: u64,
+}
+
 /// Keeps what happens in a window.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     window: Window,
     start: Time,
-    pub(super) slices: Vec<Slice>,
-    pub(super) held: Vec<Held>,
-    pub(super) requests: Vec<(Began, Time)>,
-    pub(super) levels: Vec<(Time, Level, u64)>,
+    slices: Vec<Slice>,
+    held: Vec<Held>,
+    requests: Vec<Request>,
+    levels: Vec<Reading>,
     /// The latest value of each level, so that the window does not begin with nothing.
     latest: [Option<u64>; 4],
     commands: Vec<About>,
@@ -144,7 +169,8 @@ impl Timeline {
         *self = Self { window: self.window, start: at, commands, units, latest, ..Self::default() };
         let first = self.first();
         let all = [Level::Waiting, Level::Active, Level::Buffered, Level::FreeBlocks];
-        let known = all.into_iter().filter_map(|level| Some((first, level, latest[level as usize]?)));
+        let known =
+            all.into_iter().filter_map(|level| Some(Reading { at: first, level, value: latest[level as usize]? }));
         self.levels = known.collect();
     }
 
@@ -164,6 +190,24 @@ impl Timeline {
     #[must_use]
     pub fn slices(&self) -> &[Slice] {
         &self.slices
+    }
+
+    /// Which lists units had, in the order in which they gave them back.
+    #[must_use]
+    pub fn held(&self) -> &[Held] {
+        &self.held
+    }
+
+    /// The requests, in the order in which they ended.
+    #[must_use]
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// How levels changed, in order.
+    #[must_use]
+    pub fn levels(&self) -> &[Reading] {
+        &self.levels
     }
 
     /// Slices that there was no room for.
@@ -229,7 +273,8 @@ impl Timeline {
 
     pub(super) fn ended(&mut self, at: Time, request: &Began) {
         if self.overlaps(request.arrival, at) && self.requests.len() < MOST {
-            self.requests.push((*request, at));
+            let Began { tag, arrival, at: begun, io } = *request;
+            self.requests.push(Request { tag, io, arrival, begun, end: at });
         }
     }
 
@@ -241,19 +286,11 @@ impl Timeline {
         if at < self.start + self.window.from {
             *latest = Some(value);
             // What it was when the window began.
-            self.levels.retain(|(_, other, _)| *other != level);
-            self.levels.push((self.start + self.window.from, level, value));
+            self.levels.retain(|reading| reading.level != level);
+            self.levels.push(Reading { at: self.start + self.window.from, level, value });
         } else if at < self.start + self.window.until && self.levels.len() < MOST {
             *latest = Some(value);
-            self.levels.push((at, level, value));
+            self.levels.push(Reading { at, level, value });
         }
-    }
-
-    /// The window as a trace in the JSON format that Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` read.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    pub fn write_perfetto(&self, into: &mut impl Write) -> io::Result<()> {
-        perfetto::write(self, into)
     }
 }

@@ -3,13 +3,12 @@
 use base::io::IoKind;
 use base::units::Span;
 use ssd::{Precondition, Spec, Ssd, Status};
-use testkit::List;
+use testkit::{List, small};
 
 use super::*;
 use crate::oracle::{Blank, Oracle};
 use crate::reconcile::reconcile;
 use crate::run::{Record, RunResult, Runner};
-use crate::testing::drive;
 
 fn closed(kind: IoKind, count: u64, depth: u32) -> List {
     List::cycle(&[kind], count, 8, 1 << 12, 0, Pacing::Closed { depth })
@@ -95,7 +94,7 @@ fn open_and_closed_loops_run_side_by_side() {
     let mut closed = closed(IoKind::Read, 2_000, 8);
     let flows = vec![flow("open", &mut open, 0), flow("closed", &mut closed, 0)];
     let mut oracle = Oracle::blank(base::units::Sectors::new(1));
-    let result = Runner::new().run_flows(&mut drive::<u64>(), flows, &mut oracle).expect("it runs");
+    let result = Runner::new().run_flows(&mut small::four_servers::<u64>(), flows, &mut oracle).expect("it runs");
     let [open, closed] = &result.flows[..] else { panic!("two flows") };
     assert_eq!((open.completed, closed.completed, open.inversions), (50, 2_000, 0));
     assert!(open.kind(IoKind::Write).latency.max() <= Some(Span::from_us(300)));
@@ -108,7 +107,7 @@ fn open_and_closed_loops_run_side_by_side() {
 fn a_limit_is_for_all_and_a_queue_must_be_there() {
     let (mut one, mut other) = (closed(IoKind::Read, 500, 4), closed(IoKind::Read, 500, 4));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 0)];
-    let result = Runner::new().limit(100).run_flows(&mut drive(), flows, &mut Blank).expect("it runs");
+    let result = Runner::new().limit(100).run_flows(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
     assert_eq!((result.completed, result.flows[0].completed, result.flows[1].completed), (100, 50, 50));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 2)];
     let error = Runner::new().run_flows(&mut disk(), flows, &mut Blank).expect_err("there are two queues");

@@ -14,10 +14,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use super::About;
-use super::summary::{mean, share, shares};
-use crate::output::COLUMNS;
-use crate::run::{RunResult, rate, since, write_amplification};
+use study::output::COLUMNS;
+use study::run::{RunResult, rate, since, write_amplification};
+use study::summary::{About, mean, share, shares};
 
 /// The values of one column.
 pub(crate) enum Column {
@@ -105,7 +104,7 @@ pub(crate) fn whole(out: impl Write + Send, about: &About, columns: &[(&str, Col
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_histograms(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
     let (mut kinds, mut metrics, mut edges, mut counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for kind in IoKind::ALL {
         let of = result.kind(kind);
@@ -135,7 +134,7 @@ pub fn write_histograms(out: impl Write + Send, about: &About, result: &RunResul
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Result<()> {
+pub(crate) fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Result<()> {
     let blocks = (0..counts.len() as u64).collect();
     let erases = counts.iter().map(|count| u64::from(*count)).collect();
     whole(out, about, &[("block", Column::Count(blocks)), ("erases", Column::Count(erases))])
@@ -150,7 +149,7 @@ pub fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Re
 ///
 /// # Errors
 /// If the file cannot be written.
-pub fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
+pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunResult) -> Result<()> {
     let intervals: Vec<_> = result.series.intervals().collect();
     let counted: Vec<_> = intervals.iter().map(|interval| since(interval.to, interval.from)).collect();
     let each = || intervals.iter().zip(&counted);

@@ -3,8 +3,13 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Report, Summary, page, rerun, table, write_erases, write_histograms, write_series};
-use crate::output::{MARK, OutFolder, OutputError, TEXT};
+use study::output::{MARK, OutFolder, OutputError, TEXT};
+use study::summary::{Report, Summary};
+
+use super::page::page;
+use super::rerun;
+use super::table::table;
+use crate::columns::{write_erases, write_histograms, write_series};
 
 /// The page to look at.
 const PAGE: &str = "report.html";
@@ -65,13 +70,14 @@ fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::output::{Outputs, publish};
-    use crate::report::About;
-    use crate::testing::a_result;
     use std::fs::{self, File};
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
+    use study::output::{Outputs, publish};
+    use testkit::small;
+
+    use super::*;
+    use crate::testing::{reported, settled};
 
     fn names(dir: &Path) -> Vec<String> {
         let entries = fs::read_dir(dir).expect("a directory");
@@ -85,23 +91,12 @@ mod tests {
     fn a_directory_holds_everything() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("result");
-        let about = About { seed: 7, ..About::default() };
-        let result = a_result();
-        let report = Report {
-            about: &about,
-            result: &result,
-            timeline: None,
-            explained: &[],
-            erase_counts: &[1, 2, 3],
-            energy: &[],
-            verified: None,
-            notes: &[],
-        };
-        let summary = Summary::new(&report);
+        let result = settled(small::mixed());
         for round in 0..2 {
             let mut outputs = Outputs::new([""; 0], false);
             let mut folder = outputs.folder("--out", &path, &super::names(1, 0)).expect("writable");
-            assert_eq!(fill(&mut folder, &[(report, &summary)]).expect("written"), path.join(PAGE));
+            let page = reported(&result, &[1, 2, 3], |report, summary| fill(&mut folder, &[(report, summary)]));
+            assert_eq!(page.expect("written"), path.join(PAGE));
             let notes = publish(Vec::new(), Some(folder)).expect("named");
             assert_eq!(notes.len(), round, "{notes:?}");
         }

@@ -4,16 +4,17 @@ use std::collections::BTreeMap;
 
 use flash::backend::Resource;
 
-use super::timeline::Timeline;
-use crate::metric::Unit;
-use crate::report::{Axis, Chart, Lane, LaneSlice, Number, Scale};
+use study::metric::Unit;
+use study::watch::timeline::Timeline;
+
+use super::figure::{Axis, Chart, Lane, LaneSlice, Number, Scale};
+use super::perfetto::doing;
 
 /// Slices that a page can show fluently; the rest is in the file for Perfetto.
 const MOST: usize = 4_000;
 
 /// The lanes of a timeline, and how many of its slices are left out; none of an empty one.
-#[must_use]
-pub fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
+pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
     let slices = timeline.slices();
     let shown = &slices[..slices.len().min(MOST)];
     let mut lanes: BTreeMap<(bool, u32), Vec<LaneSlice>> = BTreeMap::new();
@@ -28,7 +29,7 @@ pub fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
             from: since(slice.from),
             to: since(slice.until),
             colour: slice.cause as usize,
-            name: format!("{} for {}{request}", super::perfetto::doing(slice.primitive), slice.cause.name()),
+            name: format!("{} for {}{request}", doing(slice.primitive), slice.cause.name()),
         });
     }
     let lane = |((array, number), slices): ((bool, u32), Vec<LaneSlice>)| {

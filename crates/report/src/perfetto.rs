@@ -10,8 +10,8 @@ use base::units::{Span, Time};
 use flash::backend::{Level, Primitive, Resource};
 use serde_json::{Value, json};
 
-use super::timeline::{Slice, Timeline};
-use crate::output::TIMELINE;
+use study::output::TIMELINE;
+use study::watch::timeline::{Reading, Slice, Timeline};
 
 const DIES: u32 = 1;
 const CHANNELS: u32 = 2;
@@ -59,22 +59,26 @@ const fn level_name(level: Level) -> &'static str {
     }
 }
 
-pub(super) fn write(timeline: &Timeline, into: &mut impl Write) -> io::Result<()> {
+/// Writes the window as a trace in the JSON format that Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` read.
+///
+/// # Errors
+/// If it cannot be written.
+pub fn write_timeline(timeline: &Timeline, into: &mut impl Write) -> io::Result<()> {
     into.write_all(TIMELINE.as_bytes())?;
     into.write_all(b"\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
     let mut events = Events { into, first: true };
     names(timeline, &mut events)?;
     let since = |time: Time| us(time.saturating_since(timeline.start()));
-    for slice in &timeline.slices {
+    for slice in timeline.slices() {
         events.push(&of_slice(slice, since))?;
     }
-    for held in &timeline.held {
+    for held in timeline.held() {
         events.push(&json!({
             "ph": "X", "pid": UNITS, "tid": held.unit + 1, "name": held.cause.name(), "cat": held.cause.name(),
             "ts": since(held.from), "dur": us(held.until - held.from),
         }))?;
     }
-    for (request, end) in &timeline.requests {
+    for request in timeline.requests() {
         let name = format!("{} {} of {}", request.io.kind.name(), request.io.start, request.io.sectors);
         let of = |phase: &str, name: &str, at: Time| {
             json!({
@@ -83,11 +87,11 @@ pub(super) fn write(timeline: &Timeline, into: &mut impl Write) -> io::Result<()
             })
         };
         let mut begin = of("b", &name, request.arrival);
-        begin["args"] = json!({ "request": request.tag, "queue_us": us(request.at - request.arrival) });
+        begin["args"] = json!({ "request": request.tag, "queue_us": us(request.begun - request.arrival) });
         events.push(&begin)?;
-        events.push(&of("e", &name, *end))?;
+        events.push(&of("e", &name, request.end))?;
     }
-    for (at, level, value) in &timeline.levels {
+    for Reading { at, level, value } in timeline.levels() {
         events.push(&json!({
             "ph": "C", "pid": LEVELS, "name": level_name(*level), "ts": since(*at), "args": { "value": value },
         }))?;
@@ -103,8 +107,8 @@ fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Resul
         events.push(&json!({ "ph": "M", "pid": pid, "name": "process_name", "args": { "name": name } }))?;
         events.push(&json!({ "ph": "M", "pid": pid, "name": "process_sort_index", "args": { "sort_index": pid } }))?;
     }
-    let mut threads: Vec<(u32, u32, String)> = timeline.slices.iter().map(|slice| thread(slice.resource)).collect();
-    threads.extend(timeline.held.iter().map(|held| (UNITS, held.unit + 1, format!("unit {}", held.unit))));
+    let mut threads: Vec<(u32, u32, String)> = timeline.slices().iter().map(|slice| thread(slice.resource)).collect();
+    threads.extend(timeline.held().iter().map(|held| (UNITS, held.unit + 1, format!("unit {}", held.unit))));
     threads.sort_unstable();
     threads.dedup();
     for (pid, tid, name) in threads {
@@ -143,4 +147,48 @@ fn of_slice(slice: &Slice, since: impl Fn(Time) -> f64) -> Value {
         "ph": "X", "pid": pid, "tid": tid, "name": doing(slice.primitive), "cat": slice.cause.name(),
         "ts": since(slice.from), "dur": us(slice.until - slice.from), "args": args,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use study::watch::timeline::Window;
+    use study::watch::{Watch, Watcher};
+
+    use super::*;
+    use crate::explained::explained_table;
+    use crate::testing::watched;
+
+    #[test]
+    fn the_file_is_one_json_object_whose_requests_begin_and_end_and_whose_names_are_all_there() {
+        let window = Window { from: Span::from_ms(2), until: Span::from_ms(4) };
+        let drive = watched(Watch::default().timeline(Timeline::new(window)));
+        let timeline = drive.observer().seen().expect("a timeline");
+        let mut text = Vec::new();
+        write_timeline(timeline, &mut text).expect("written");
+        let trace: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
+        let events = trace["traceEvents"].as_array().expect("events");
+        let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+        let works: Vec<_> = of("X").into_iter().filter(|event| event["args"].is_object()).collect();
+        assert_eq!(works.len(), timeline.slices().len());
+        assert!(of("X").len() > works.len(), "units hold lists");
+        assert_eq!(of("b").len(), of("e").len());
+        assert!(!of("b").is_empty() && !of("C").is_empty());
+        let threads: Vec<_> =
+            of("M").iter().filter(|event| event["name"] == "thread_name").map(|e| e["tid"].clone()).collect();
+        assert!(of("X").iter().all(|event| threads.contains(&event["tid"])));
+        let in_us = |event: &serde_json::Value| event["ts"].as_f64().expect("a time");
+        let (start, stop) = (2000.0, 4000.0);
+        for event in works {
+            let took = event["dur"].as_f64().expect("a time");
+            assert!(in_us(event) < stop && in_us(event) + took > start, "{event}");
+            assert!(event["args"]["cause"].is_string() && event["args"]["superblock"].is_number(), "{event}");
+        }
+    }
+
+    #[test]
+    fn what_was_watched_is_a_table() {
+        let mut drive = watched(Watch::default().explaining());
+        let text = explained_table(&drive.observer_mut().explained());
+        assert!(text.contains("beyond p99.9") && text.contains("waited in flash behind"), "{text}");
+    }
 }

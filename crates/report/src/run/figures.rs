@@ -5,14 +5,15 @@ use base::units::{Sectors, Span};
 use flash::backend::{Cause, Op, Tally};
 use ssd::Counters;
 
-use super::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
-use super::summary::shares;
-use super::{Report, explained};
-use crate::histogram::Histogram;
-use crate::metric::Unit;
-use crate::run::{FlowResult, rate, since, write_amplification};
-use crate::series::Interval;
-use crate::watch::lanes;
+use study::histogram::Histogram;
+use study::metric::Unit;
+use study::run::{FlowResult, rate, since, write_amplification};
+use study::series::Interval;
+use study::summary::{Report, shares};
+
+use crate::explained;
+use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
+use crate::lanes::lanes;
 
 /// Rows of a heat map beyond which neighbours are shown together.
 const HEAT_ROWS: usize = 64;

@@ -1,18 +1,88 @@
 //! The numbers of a run under stable keys, each with its unit in its name.
 
+mod commands;
+mod hybrid;
+mod log;
+mod map;
+mod merges;
+
 use std::collections::BTreeMap;
 
 use base::io::IoKind;
-use base::units::{Bytes, Span};
+use base::units::{Bytes, Energy, Span};
+use flash::backend::Cause;
 use serde::Serialize;
-use ssd::{MergeCounters, Status};
+use ssd::Status;
 use workload::Pacing;
 
-use super::hybrid::rows;
-use super::{HybridSummary, LogSummary, MapSummary, Report};
 use crate::histogram::{Histogram, PERCENTILES};
-use crate::run::{FlowResult, KindResult};
+use crate::oracle::Verified;
+use crate::run::{Delay, FlowResult, KindResult, RunResult};
 use crate::watch::explain::Explained;
+use crate::watch::timeline::Timeline;
+
+pub use commands::FlashRow;
+pub use hybrid::HybridSummary;
+pub use log::LogSummary;
+pub use map::{MapSummary, Mshrs};
+pub use merges::MergeSummary;
+
+/// Where a result comes from; every result file says so.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// Version of the program.
+    pub version: String,
+    /// Commit of the program.
+    pub commit: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Name of the device.
+    pub device: String,
+    /// Name of the workload.
+    pub workload: String,
+    /// What the flash of the device costs, if that is known.
+    pub cost: Option<ssd::Cost>,
+    /// The resolved configuration: a table for the device, one for the workload and one for the run.
+    pub config: toml::Table,
+}
+
+/// Everything that is reported of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Report<'a> {
+    /// Where it comes from.
+    pub about: &'a About,
+    /// What came of it.
+    pub result: &'a RunResult,
+    /// What happened in a window of the run, if that was watched.
+    pub timeline: Option<&'a Timeline>,
+    /// Where the time of the requests went, if that was watched.
+    pub explained: &'a [Explained],
+    /// Erase count of every block at the end; empty if the device has none.
+    pub erase_counts: &'a [u32],
+    /// Energy spent during the run, by name; empty if it is not known.
+    pub energy: &'a [(String, Energy)],
+    /// What the oracle compared, if it was asked to.
+    pub verified: Option<Verified>,
+    /// What a reader should know besides, one sentence each.
+    pub notes: &'a [String],
+}
+
+impl<'a> Report<'a> {
+    /// A result that nobody watched, of a device that tells no more than its counters.
+    #[must_use]
+    pub const fn new(about: &'a About, result: &'a RunResult) -> Self {
+        Self {
+            about,
+            result,
+            timeline: None,
+            explained: &[],
+            erase_counts: &[],
+            energy: &[],
+            verified: None,
+            notes: &[],
+        }
+    }
+}
 
 /// Version of the keys: raised when one changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-result-1";
@@ -159,27 +229,6 @@ pub struct Delayed {
     pub latency_mean_us: f64,
 }
 
-/// Flash commands of one operation and cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlashRow {
-    /// Operation.
-    pub op: &'static str,
-    /// Cause.
-    pub cause: &'static str,
-    /// Commands finished.
-    pub commands: u64,
-    /// Pages, or blocks for an erase.
-    pub pages: u64,
-    /// Mapping units carried.
-    pub slots: u64,
-    /// Bytes over the channel.
-    pub bytes: u64,
-    /// Array time.
-    pub array_s: f64,
-    /// Channel time.
-    pub bus_s: f64,
-}
-
 /// Shares, between 0 and 1, of the run for which something was busy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Utilisation {
@@ -200,38 +249,6 @@ pub struct Utilisation {
     pub ftl_parts: Vec<f64>,
     /// The processor, for software units and the FTL.
     pub processor: f64,
-}
-
-/// What a block-mapped FTL did.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct MergeSummary {
-    /// Merges, those of wear levelling among them.
-    pub merges: u64,
-    /// Rows that they copied inside their chips.
-    pub copied: u64,
-    /// Rows with sectors of the host.
-    pub given: u64,
-    /// Pages of the log, replicas not counted.
-    pub log_pages: u64,
-    /// Times the map was written.
-    pub maps: u64,
-    /// Pages of flushes without merges.
-    pub flush_pages: u64,
-    /// Failing blocks that a spare stands in for.
-    pub replaced: u64,
-    /// What recovery would take, in microseconds, if the power went at the end.
-    pub recovery_us: f64,
-    /// Erases of the most erased superblock less those of the least erased one, at the end.
-    pub erase_spread: u32,
-}
-
-impl MergeSummary {
-    fn new(of: MergeCounters) -> Self {
-        let MergeCounters { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery, erase_spread } =
-            of;
-        let recovery_us = recovery.as_us_f64();
-        Self { merges, copied, given, log_pages, maps, flush_pages, replaced, recovery_us, erase_spread }
-    }
 }
 
 /// The distribution of erase counts over blocks.
@@ -259,17 +276,20 @@ pub struct Energies {
 }
 
 /// The mean over a list of shares.
-pub(super) fn mean(shares: &[f64]) -> Option<f64> {
+#[must_use]
+pub fn mean(shares: &[f64]) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
 /// The share of `span` that each of these was busy.
-pub(super) fn shares(busy: &[Span], span: Span) -> Vec<f64> {
+#[must_use]
+pub fn shares(busy: &[Span], span: Span) -> Vec<f64> {
     busy.iter().map(|busy| share(*busy, span)).collect()
 }
 
 /// The share of `span` that something was busy.
-pub(super) fn share(busy: Span, span: Span) -> f64 {
+#[must_use]
+pub fn share(busy: Span, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { busy.as_ps() as f64 / span.as_ps() as f64 }
 }
 
@@ -283,7 +303,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
     let requests = result.latency.count();
     let bytes = result.sectors.bytes();
     let per_request = |sum: f64| if requests > 0 { sum / requests as f64 } else { 0.0 };
-    let delayed = |(delay, cause): (&crate::run::Delay, flash::backend::Cause)| {
+    let delayed = |(delay, cause): (&Delay, Cause)| {
         let latency_mean_us = delay.latency_ps as f64 * 1e-6 / delay.requests.max(1) as f64;
         (cause.name(), Delayed { requests: delay.requests, latency_mean_us })
     };
@@ -300,7 +320,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         delayed_by: result
             .delayed
             .iter()
-            .zip(flash::backend::Cause::ALL)
+            .zip(Cause::ALL)
             .filter(|(delay, _)| delay.requests > 0)
             .map(delayed)
             .collect(),
@@ -357,7 +377,7 @@ impl Summary {
         let Report { about, result, .. } = report;
         let counted = result.counters();
         let span = result.after.at - result.before.at;
-        let energy = |energies: &[(String, base::units::Energy)]| Energies {
+        let energy = |energies: &[(String, Energy)]| Energies {
             total_j: energies.iter().map(|(_, energy)| energy.as_joules()).sum(),
             by_name_j: energies.iter().map(|(name, energy)| (name.clone(), energy.as_joules())).collect(),
         };
@@ -386,7 +406,7 @@ impl Summary {
             host_slots: counted.host_slots,
             absorbed_slots: counted.absorbed_slots,
             unmapped_slots: counted.unmapped_slots,
-            flash: rows(&counted.flash),
+            flash: commands::rows(&counted.flash),
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),

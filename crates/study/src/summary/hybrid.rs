@@ -4,7 +4,7 @@ use flash::backend::{Account, Op};
 use serde::Serialize;
 use ssd::{Cost, Counters, HybridCounters};
 
-use super::FlashRow;
+use super::commands::{FlashRow, rows};
 
 /// What a hybrid disk, or the conventional one beside it, did during the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -71,21 +71,6 @@ fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
-/// The rows of an account.
-pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
-    let row = |(op, cause, tally): (Op, flash::backend::Cause, flash::backend::Tally)| FlashRow {
-        op: op.name(),
-        cause: cause.name(),
-        commands: tally.commands,
-        pages: tally.pages,
-        slots: tally.slots,
-        bytes: tally.bytes.get(),
-        array_s: tally.array.as_secs_f64(),
-        bus_s: tally.bus.as_secs_f64(),
-    };
-    account.rows().map(row).collect()
-}
-
 impl HybridSummary {
     pub(super) fn new(of: &HybridCounters, counted: &Counters, price: Option<Cost>) -> Self {
         let cost = of.write_cost();
@@ -125,56 +110,25 @@ impl HybridSummary {
             slc_flash: second.map_or_else(Vec::new, |second| rows(&second.flash)),
         }
     }
-
-    /// Two lines of it.
-    pub(super) fn lines(&self) -> [String; 2] {
-        let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), |share| format!("{:.1}%", share * 100.0));
-        let (accepted, updates) = (percent(self.accepted), percent(self.updates));
-        let mode =
-            if self.slc_mode_pages > 0 { format!(", {} blocks in SLC mode", self.slc_mode) } else { String::new() };
-        let (alpha, n, p) = (self.alpha, [self.n1, self.n2, self.n3, self.n4], [self.p1, self.p2]);
-        [
-            format!(
-                "SLC: {accepted} of the writes, {updates} updates, threshold {} sectors, k {}{mode}",
-                self.threshold, self.k
-            ),
-            format!(
-                "alpha {alpha:.3}, n {:.1} {:.1} {:.1} {:.2}, p {:.3} {:.4}: {:.0} us a page write",
-                n[0], n[1], n[2], n[3], p[0], p[1], self.expected_page_write_us
-            ),
-        ]
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use ssd::Cost;
+    use testkit::small;
 
-    use super::super::{About, Report, Summary, table};
     use crate::metric::Metric;
     use crate::reconcile::reconcile;
-    use crate::testing::{with_log_blocks, with_slc};
-
-    fn summary(result: &crate::run::RunResult) -> Summary {
-        // Sixteen blocks of 32 KiB beside 64 of them.
-        let about = About { cost: Some(Cost { flash: 4.0, second: 1.0 }), ..About::default() };
-        Summary::new(&Report {
-            about: &about,
-            result,
-            erase_counts: &[],
-            energy: &[],
-            verified: None,
-            notes: &[],
-            timeline: None,
-            explained: &[],
-        })
-    }
+    use crate::summary::{About, Report, Summary};
+    use crate::testing::{settled, summary};
 
     #[test]
     fn what_went_where_is_in_every_result() {
-        let result = with_slc();
+        let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
-        let summary = summary(&result);
+        // Sixteen blocks of 32 KiB beside 64 of them.
+        let about = About { cost: Some(Cost { flash: 4.0, second: 1.0 }), ..About::default() };
+        let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
         let hybrid = summary.hybrid.clone().expect("a hybrid disk");
         assert!(hybrid.accepted.is_some_and(|share| share > 0.5), "{hybrid:?}");
@@ -196,8 +150,6 @@ mod tests {
         let slots: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.slots).sum();
         assert!(slots > 0 && by["slc"] > 0.0 && by.len() > 1, "{by:?}");
         assert!((by.values().sum::<f64>() - summary.write_amplification.expect("writes")).abs() < 1e-9, "{by:?}");
-        let text = table(&summary);
-        assert!(text.contains("SLC: ") && text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for wrong in ["slc", "slc.all", "slc.commands", "slc.commands.fly"] {
             assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
         }
@@ -205,8 +157,8 @@ mod tests {
 
     #[test]
     fn another_disk_says_nothing_of_it() {
-        let summary = summary(&with_log_blocks());
+        let summary = summary(&settled(small::with_log_blocks()));
         assert_eq!("slc.alpha".parse::<Metric>().expect("a metric").of(&summary), None);
-        assert!(summary.hybrid.is_none() && !table(&summary).contains("SLC"));
+        assert_eq!(summary.hybrid, None);
     }
 }

@@ -2,12 +2,13 @@
 
 use base::units::{Bytes, Energy, Span};
 
+use study::summary::{KindSummary, Latencies, Report, Summary};
+use study::text::{count, duration, rate};
+
 use super::figures::figures;
-use super::page::{Block, Cell, Page, Row, Section, Table, Tile};
-use super::summary::{KindSummary, Latencies};
-use super::table::{KINDS, count, duration, rate, table};
-use super::{Report, Summary};
-use crate::watch::explain;
+use super::table::{KINDS, table};
+use crate::explained::explained_table;
+use crate::page::{Block, Cell, Page, Row, Section, Table, Tile};
 
 /// A run as one page; several stages are parts of it, in order.
 #[must_use]
@@ -46,7 +47,7 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
     let text = |heading: &str, text: String, open: bool| Block::Text { heading: heading.into(), text, open };
     below.push(text("Everything in numbers", table(summary), true));
     if !summary.explained.is_empty() {
-        below.push(text("Where the time went", explain::table(&summary.explained), true));
+        below.push(text("Where the time went", explained_table(&summary.explained), true));
     }
     below.push(text("Configuration", report.about.config.to_string(), false));
     Section {
@@ -164,26 +165,15 @@ fn flash(summary: &Summary, root: &str) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use study::run::RunResult;
+    use testkit::small;
+
     use super::*;
-    use crate::report::About;
-    use crate::report::figure::{Chart, Figure};
-    use crate::run::RunResult;
-    use crate::testing::{a_result, two_flows, with_log_blocks};
+    use crate::figure::{Chart, Figure, Number};
+    use crate::testing::{reported, settled, two_flows};
 
     fn of(result: &RunResult, erase_counts: &[u32], check: impl FnOnce(&Page, &Summary)) {
-        let about = About { device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
-        let report = Report {
-            about: &about,
-            result,
-            timeline: None,
-            explained: &[],
-            erase_counts,
-            energy: &[],
-            verified: None,
-            notes: &[],
-        };
-        let summary = Summary::new(&report);
-        check(&page(&[(report, &summary)]), &summary);
+        reported(result, erase_counts, |report, summary| check(&page(&[(report, summary)]), summary));
     }
 
     fn named<'a>(page: &'a Page, heading: &str) -> &'a Chart {
@@ -195,7 +185,7 @@ mod tests {
     #[test]
     fn a_run_has_all_its_figures() {
         let erases: Vec<u32> = (0..500).map(|i| 100 + i * i % 97).collect();
-        of(&with_log_blocks(), &erases, |page, _| {
+        of(&settled(small::with_log_blocks()), &erases, |page, _| {
             let headings: Vec<_> = page.sections[0].figures.iter().map(|figure| figure.heading.as_str()).collect();
             let wanted = [
                 "Latency",
@@ -221,11 +211,11 @@ mod tests {
     #[test]
     fn what_is_drawn_is_what_is_counted() {
         let erases = [3, 3, 4, 9];
-        of(&with_log_blocks(), &erases, |page, summary| {
+        of(&settled(small::with_log_blocks()), &erases, |page, summary| {
             let Chart::Lines { lines, .. } = named(page, "Latency") else { panic!("lines") };
             let (of, write) = (&summary.kinds["write"], &lines[0]);
             assert_eq!((lines.len(), write.name.as_str()), (1, "write"));
-            let end = |point: &[crate::report::Number; 2]| point[1].0;
+            let end = |point: &[Number; 2]| point[1].0;
             assert_eq!(write.points.last().map(end), of.latency_us.get("max").copied());
             assert!(write.points.windows(2).all(|two| two[0][0].0 <= two[1][0].0 && two[0][1].0 <= two[1][1].0));
 
@@ -261,7 +251,7 @@ mod tests {
 
     #[test]
     fn every_number_of_the_page_is_in_the_result() {
-        of(&a_result(), &[1, 2], |page, _| {
+        of(&settled(small::mixed()), &[1, 2], |page, _| {
             let result: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
             let html = page.html();
             let pointers: Vec<_> = html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
@@ -283,21 +273,20 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_a_map_unit_have_rows_of_their_own() {
+        for (map, rows) in [("{ kind = \"ram\" }", 0), ("{ kind = \"table\", service = \"2us\" }", 1)] {
+            of(&settled(small::with_map(map)), &[], |page, _| {
+                let Chart::Heat { rows: all, .. } = named(page, "Busy over time") else { panic!("a heat map") };
+                assert_eq!(all.iter().filter(|row| row.name.starts_with("ftl")).count(), rows, "{map}");
+            });
+        }
+    }
+
+    #[test]
     fn stages_are_parts_of_one_page() {
-        let (about, result) = (About::default(), a_result());
-        let report = Report {
-            about: &about,
-            result: &result,
-            timeline: None,
-            explained: &[],
-            erase_counts: &[],
-            energy: &[],
-            verified: None,
-            notes: &[],
-        };
-        let summary = Summary::new(&report);
-        let page = page(&[(report, &summary), (report, &summary)]);
-        assert_eq!(page.sections[1].heading, "Stage 2: ");
+        let page =
+            reported(&settled(small::mixed()), &[], |report, summary| page(&[(report, summary), (report, summary)]));
+        assert_eq!(page.sections[1].heading, "Stage 2: a mix");
         let html = page.html();
         assert!(html.contains("data-of=\"/1/kinds/read/latency_us/p99\""));
         assert!(serde_json::from_str::<serde_json::Value>(&page.result).expect("JSON").is_array());

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Claim, Outcome, Program, Verdict};
-use crate::metric::{Metric, Unit};
-use crate::report::{
-    Axis, Block, COLOURS, Cell, Chart, Course, Figure, Names, Number, Page, Row, Scale, Section, Table,
-};
+use study::lab::{Claim, Outcome, Program, SCHEMA, Verdict};
+use study::metric::{Metric, Unit};
+
+use super::tables::tally;
+use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Names, Number, Scale};
+use crate::page::{Block, Cell, Page, Row, Section, Table};
 
 /// More charts of a study than anyone looks at; the numbers are all in the tables.
 const MOST_CHARTS: usize = 24;
@@ -30,16 +31,11 @@ struct Judged<'a> {
 pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> Page {
     let names: Vec<&str> = outcomes.iter().map(|outcome| outcome.plan.spec.name.as_str()).collect();
     let Program { version, commit } = program;
-    let judged = Judged { schema: super::files::SCHEMA, version, commit, claims };
+    let judged = Judged { schema: SCHEMA, version, commit, claims };
     let mut sections = Vec::new();
     if !claims.is_empty() {
         let above = vec![Block::Table(verdicts(claims))];
-        sections.push(Section {
-            heading: "Claims".into(),
-            note: super::files::tally(claims),
-            above,
-            ..Section::default()
-        });
+        sections.push(Section { heading: "Claims".into(), note: tally(claims), above, ..Section::default() });
     }
     sections.extend(outcomes.iter().map(section));
     Page {
@@ -178,11 +174,10 @@ fn chart(outcome: &Outcome, metric: &Metric, x: usize, lines: Vec<Course>) -> Ch
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
+    use study::lab::{claims, json as document};
 
     use super::*;
-    use crate::config::Document;
-    use crate::plan::Plan;
+    use crate::testing::studied;
 
     const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n\
         run = { precondition = [\"preload:26KiB:8MiB\"], limit = 100 }\n\
@@ -196,10 +191,8 @@ mod tests {
 
     #[test]
     fn a_study_is_drawn_along_its_axes_and_its_claims_stand_beside_the_measure() {
-        let plan = Plan::new(&Document::parse(Path::new("s.toml"), TEXT.to_owned()).expect("TOML")).expect("sound");
-        let program = Program::default();
-        let outcomes = [super::super::run(plan, &program, None, &|_, _| {}).expect("it runs")];
-        let claims = super::super::claims(&outcomes);
+        let (program, outcomes) = (Program::default(), [studied(TEXT)]);
+        let claims = claims(&outcomes);
         let page = page(&program, &outcomes, &claims);
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };
         assert_eq!(study.figures.len(), 2);
@@ -214,8 +207,8 @@ mod tests {
             assert!(html.contains(wanted), "{wanted}");
         }
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
-        let whole: serde_json::Value =
-            serde_json::from_str(&super::super::json(&program, &outcomes, &claims)).expect("JSON");
+        let whole = document(&program, &outcomes, &claims);
+        let whole: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
         assert_eq!((&json["schema"], &json["claims"]), (&whole["schema"], &whole["claims"]));
         let measured = json.pointer("/claims/0/findings/0/measured").and_then(serde_json::Value::as_str);
         assert!(html.contains(&format!("data-of=\"/claims/0/findings/0/measured\">{}<", measured.expect("a text"))));

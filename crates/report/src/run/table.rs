@@ -2,91 +2,19 @@
 
 use std::fmt::Write as _;
 
-use base::units::{Bytes, Energy, Rate, SECTOR, Span};
-use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
 
-use super::summary::{Latencies, mean};
-use super::{LogSummary, MapSummary, Summary};
+use study::summary::{HybridSummary, Latencies, LogSummary, MapSummary, Summary, mean};
+use study::text::{count, duration, percent, rate};
+
+use crate::grid::grid;
 
 /// The order of rows: as people name them.
 pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 
-/// A time given in microseconds, with three digits that count and its natural unit.
-pub(crate) fn duration(us: f64) -> String {
-    let (value, unit) = match us {
-        us if us <= 0.0 => return "0".into(),
-        us if us >= 1e6 => (us * 1e-6, "s"),
-        us if us >= 1e3 => (us * 1e-3, "ms"),
-        us if us >= 1.0 => (us, "us"),
-        us => (us * 1e3, "ns"),
-    };
-    format!("{}{unit}", digits(value))
-}
-
-/// Three digits that count.
-fn digits(value: f64) -> String {
-    match value {
-        value if value >= 99.95 => format!("{value:.0}"),
-        value if value >= 9.995 => format!("{value:.1}"),
-        value => format!("{value:.2}"),
-    }
-}
-
-/// Bytes of memory, in the units of memory.
-pub(crate) fn memory(bytes: f64) -> String {
-    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let found = units.into_iter().map(|(bits, unit)| (bytes / f64::from(1_u32 << bits), unit)).find(|(n, _)| *n >= 1.0);
-    found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
-}
-
-/// A count with a prefix once it is long.
-pub(crate) fn count(value: f64) -> String {
-    match value {
-        value if value >= 1e9 => format!("{}G", digits(value * 1e-9)),
-        value if value >= 1e6 => format!("{}M", digits(value * 1e-6)),
-        value if value >= 1e4 => format!("{}k", digits(value * 1e-3)),
-        value => format!("{value:.0}"),
-    }
-}
-
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
 fn of(latencies: &Latencies, key: &str) -> String {
     latencies.get(key).map_or_else(|| "-".into(), |us| duration(*us))
-}
-
-/// A table whose first column is text and whose others are numbers.
-pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
-    let mut table = Table::new();
-    table.load_style(style()).set_header(header.to_vec());
-    table.add_rows(rows);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((u16::from(i > 0), 1));
-        column.set_cell_alignment(if i < text_columns { CellAlignment::Left } else { CellAlignment::Right });
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
-}
-
-/// Columns of a terminal that texts may take.
-pub(crate) const WIDTH: usize = 110;
-
-/// A table of texts that are broken where they are long.
-pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
-    let mut table = Table::new();
-    table.load_style(style()).set_header(header.to_vec()).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(WIDTH as u16).add_rows(rows);
-    for (i, column) in table.column_iter_mut().enumerate() {
-        column.set_padding((u16::from(i > 0), 1));
-    }
-    table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
-}
-
-/// A line under the heading and nothing else.
-fn style() -> TableStyle {
-    TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
 }
 
 /// The run as text, with a newline at its end.
@@ -146,16 +74,6 @@ fn flows(summary: &Summary) -> String {
     grid(&["flow", "queue", "", "req/s", "rate", "mean", "p99", "max"], rows, 3)
 }
 
-/// Bytes per second with three digits that count.
-pub(crate) fn rate(bytes_per_s: u64) -> String {
-    match bytes_per_s {
-        rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
-        rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
-        0 => "-".into(),
-        rate => Rate::new(rate).to_string(),
-    }
-}
-
 fn flash(summary: &Summary) -> String {
     if summary.flash.is_empty() {
         return String::new();
@@ -208,7 +126,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(merges) = &summary.log_merges {
         lines.push(log_merges(merges));
     }
-    lines.extend(summary.hybrid.iter().flat_map(super::HybridSummary::lines));
+    lines.extend(summary.hybrid.iter().flat_map(hybrid));
     let used = &summary.utilisation;
     let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));
@@ -282,66 +200,71 @@ fn log_merges(merges: &LogSummary) -> String {
     format!("merges: {switch} switch, {partial} partial{of_partial}, {full} full{of_full}{k}")
 }
 
+/// What went to SLC flash, and the factors of the closed form.
+fn hybrid(of: &HybridSummary) -> [String; 2] {
+    let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), percent);
+    let (accepted, updates) = (percent(of.accepted), percent(of.updates));
+    let mode = if of.slc_mode_pages > 0 { format!(", {} blocks in SLC mode", of.slc_mode) } else { String::new() };
+    let (alpha, n, p) = (of.alpha, [of.n1, of.n2, of.n3, of.n4], [of.p1, of.p2]);
+    [
+        format!(
+            "SLC: {accepted} of the writes, {updates} updates, threshold {} sectors, k {}{mode}",
+            of.threshold, of.k
+        ),
+        format!(
+            "alpha {alpha:.3}, n {:.1} {:.1} {:.1} {:.2}, p {:.3} {:.4}: {:.0} us a page write",
+            n[0], n[1], n[2], n[3], p[0], p[1], of.expected_page_write_us
+        ),
+    ]
+}
+
 #[cfg(test)]
 mod tests {
+    use study::run::RunResult;
+    use testkit::small;
+
     use super::*;
-    use crate::report::{About, Report};
-    use crate::testing::a_result;
+    use crate::testing::{reported, settled, two_flows};
+
+    /// The table of a result, which fits eighty columns.
+    fn shown(result: &RunResult) -> String {
+        let text = reported(result, &[1, 3], |_, summary| table(summary));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        text
+    }
 
     #[test]
-    fn a_table_fits_eighty_columns_and_has_its_units() {
-        let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
-        let report = Report {
-            about: &about,
-            result: &a_result(),
-            timeline: None,
-            explained: &[],
-            erase_counts: &[1, 3],
-            energy: &[],
-            verified: None,
-            notes: &[],
-        };
-        let text = table(&Summary::new(&report));
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    fn a_table_has_its_units() {
+        let text = shown(&settled(small::mixed()));
         for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        for foreign in ["SLC", "merges", "map: ", "FTL"] {
+            assert!(!text.contains(foreign), "{foreign}: {text}");
         }
     }
 
     #[test]
     fn flows_have_rows_of_their_own() {
-        let result = crate::testing::two_flows();
-        let about = About { device: "four servers".into(), workload: "a mix".into(), ..About::default() };
-        let report = Report {
-            about: &about,
-            result: &result,
-            timeline: None,
-            explained: &[],
-            erase_counts: &[],
-            energy: &[],
-            verified: None,
-            notes: &[],
-        };
-        let summary = Summary::new(&report);
-        let text = table(&summary);
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let text = shown(&two_flows());
         for wanted in ["(2 flows)", "flow     queue ", "\nreader   0       read ", "\nwriter   0       write "] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
-        let json: serde_json::Value = serde_json::from_str(&Summary::json(&[summary])).expect("JSON");
-        assert_eq!(
-            (json["flows"][1]["name"].as_str(), json["flows"][1]["requests"].as_u64()),
-            (Some("writer"), Some(500))
-        );
     }
 
     #[test]
-    fn numbers_keep_three_digits_that_count() {
-        assert_eq!(
-            [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
-            ["250ns", "12.3us", "1000us", "1.50ms"]
-        );
-        assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
+    fn every_family_has_its_lines() {
+        let table = "{ kind = \"table\", service = \"2us\" }";
+        let fmmu = "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 }";
+        for (drive, wanted) in [
+            (small::with_log_blocks(), &["\nmerges: ", " switch, ", ", k "][..]),
+            (small::with_slc(), &["\nSLC: ", "\nalpha "]),
+            (small::with_map(table), &["\nmap: ", " loads", ", FTL "]),
+            (small::with_map(fmmu), &["\nmap: ", " in the CMT", " in the CTP", " loads", ", FTL "]),
+        ] {
+            let text = shown(&settled(drive));
+            assert!(wanted.iter().all(|wanted| text.contains(wanted)), "{wanted:?}: {text}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::metric::Unit;
+use study::metric::Unit;
 
 /// Colours of the palette; a series has the colour of its number, counted around.
 pub const COLOURS: usize = 8;

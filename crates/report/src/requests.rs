@@ -5,10 +5,11 @@ use std::io::{self, BufWriter};
 
 use ssd::Status;
 
-use super::About;
+use study::output::{OutFile, OutputError, REQUESTS};
+use study::run::{Record, RequestLog};
+use study::summary::About;
+
 use super::columns::{Column, Rows};
-use crate::output::{OutFile, OutputError, REQUESTS};
-use crate::run::{Record, RequestLog};
 
 /// Rows that are gathered before they are written.
 const GROUP: usize = 1 << 16;
@@ -96,14 +97,13 @@ fn columns(records: &[Record]) -> [(&'static str, Column); 14] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::oracle::Blank;
-    use crate::output::{Kind, Outputs, publish};
-    use crate::run::Runner;
-    use crate::testing::drive;
     use base::io::IoKind;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::RowAccessor;
-    use testkit::List;
+    use study::oracle::Blank;
+    use study::output::{Kind, Outputs, publish};
+    use study::run::Runner;
+    use testkit::{List, small};
     use workload::Pacing;
 
     #[test]
@@ -114,7 +114,7 @@ mod tests {
         let mut file = RequestFile::create(out, &About::default()).expect("writable");
         let count = GROUP as u64 + 10;
         let mut source = List::cycle(&[IoKind::Read], count, 8, 256, 0, Pacing::Closed { depth: 8 });
-        Runner::new().log(&mut file).run(&mut drive(), &mut source, &mut Blank).expect("it runs");
+        Runner::new().log(&mut file).run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
         assert!(!path.exists());
         publish(vec![file.finish().expect("written")], None).expect("named");
 

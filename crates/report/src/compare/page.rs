@@ -2,12 +2,14 @@
 
 use flash::backend::Cause;
 
-use super::{AXIS, COST, Column, Comparison, FLASH, LATENCIES, explained};
-use crate::lab::Program;
-use crate::metric::Unit;
-use crate::report::{
-    Axis, Block, Cell, Chart, Figure, Line, Number, Page, Part, Row as Cells, Scale, Section, Stack, Summary, Table,
-};
+use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES, Row};
+use study::lab::Program;
+use study::metric::Unit;
+use study::summary::Summary;
+
+use super::explained;
+use crate::figure::{Axis, Chart, Figure, Line, Number, Part, Scale, Stack};
+use crate::page::{Block, Cell, Page, Row as Cells, Section, Table};
 
 /// The percentiles that a run keeps, as shares.
 const PERCENTILES: [(&str, f64); 7] = [
@@ -54,7 +56,7 @@ const fn has_lines(chart: &Chart) -> bool {
 }
 
 fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> Table {
-    let row = |(i, row): (usize, &super::Row)| {
+    let row = |(i, row): (usize, &Row)| {
         let cell = |column: &Column| {
             let class = if row.best.contains(&column.key) { "best" } else { "" };
             row.values.get(column.key).map_or_else(
@@ -76,7 +78,7 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
 
 /// The means over the seeds of every percentile.
 fn latency(comparison: &Comparison, kind: &str) -> Chart {
-    let line = |(colour, row): (usize, &super::Row)| {
+    let line = |(colour, row): (usize, &Row)| {
         let at = |(key, share): (&str, f64)| {
             let of = |run: &Summary| run.kinds.get(kind)?.latency_us.get(key).copied();
             let all: Option<Vec<f64>> = row.runs.iter().map(of).collect();
@@ -110,7 +112,7 @@ fn worked(comparison: &Comparison) -> Chart {
 
 /// A bar for each disk, divided by cause.
 fn stacks(comparison: &Comparison, x: Axis, of: impl Fn(&Summary, Cause) -> f64) -> Chart {
-    let stack = |row: &super::Row| {
+    let stack = |row: &Row| {
         let mean = |cause: Cause| row.runs.iter().map(|run| of(run, cause)).sum::<f64>() / row.runs.len() as f64;
         let part =
             |cause: Cause| Part { name: cause.name().into(), colour: cause as usize, value: Number(mean(cause)) };
@@ -118,4 +120,53 @@ fn stacks(comparison: &Comparison, x: Axis, of: impl Fn(&Summary, Cause) -> f64)
         Stack { name: row.device.clone(), parts, label: None }
     };
     Chart::Stacks { x, rows: comparison.rows.iter().map(stack).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use study::compare::plan;
+    use study::plan::RunSpec;
+
+    use super::*;
+    use crate::compare::table as text_of;
+
+    fn compared(devices: &[&str], run: RunSpec) -> Comparison {
+        let devices: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
+        let run = RunSpec { limit: Some(300), ..run };
+        let plan = plan(Path::new("oltp"), &devices, &[1, 2], &run).unwrap_or_else(|faults| panic!("{faults}"));
+        Comparison::new(&study::lab::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs"))
+    }
+
+    #[test]
+    fn the_best_of_every_column_has_its_mark() {
+        let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], RunSpec::default());
+        let text = text_of(&comparison);
+        assert!(text.contains("3 disks under oltp, 300 requests each"), "{text}");
+        let best: usize = comparison.rows.iter().map(|row| row.best.len()).sum();
+        assert!(best > 4, "{best} marks");
+        // One more in the line that says what they mean.
+        assert_eq!(text.matches('*').count(), best + 1, "{text}");
+        assert!(!text.contains("-0") && !text.contains("die-wait"), "nobody watched: {text}");
+        assert_eq!(page(&Program::default(), &comparison).html().matches("class=\"best\"").count(), best);
+    }
+
+    #[test]
+    fn where_the_time_went_is_shown_of_every_disk() {
+        let run = RunSpec { explain: true, verify: true, ..RunSpec::default() };
+        let comparison = compared(&["compare-dirik", "compare-chang"], run);
+        let text = text_of(&comparison);
+        for wanted in ["read beyond p99", "transfer", "verified: ", "Cost is that of the flash alone"] {
+            assert!(text.contains(wanted), "{text}");
+        }
+        let page = page(&Program::default(), &comparison);
+        let bars = page.sections[0].figures.iter().filter(|of| of.heading.starts_with("Where the time went"));
+        assert_eq!(bars.count(), 5, "all, the slowest, and flushes, which wait for their turn on Chang's");
+        let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
+        let html = page.html();
+        for at in html.split("data-of=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            assert!(json.pointer(at).is_some_and(serde_json::Value::is_number), "{at}");
+        }
+    }
 }

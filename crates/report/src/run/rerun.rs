@@ -5,9 +5,8 @@
 
 use std::path::{Path, absolute};
 
+use study::summary::About;
 use toml::{Table, Value};
-
-use super::About;
 
 /// The command, in the directory of a result.
 const COMMAND: &str = "command.txt";

@@ -7,13 +7,14 @@ use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::figure::Figure;
-use crate::output::PAGE;
+use study::output::PAGE;
 
-const STYLE: &str = include_str!("../../assets/report.css");
-const LIBRARY: &str = include_str!("../../assets/echarts.min.js");
-const CHARTS: &str = include_str!("../../assets/charts.js");
-const SCRIPT: &str = include_str!("../../assets/report.js");
+use super::figure::Figure;
+
+const STYLE: &str = include_str!("../assets/report.css");
+const LIBRARY: &str = include_str!("../assets/echarts.min.js");
+const CHARTS: &str = include_str!("../assets/charts.js");
+const SCRIPT: &str = include_str!("../assets/report.js");
 
 /// A page to look at.
 #[derive(Clone, Debug)]
@@ -268,8 +269,8 @@ impl Cell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Unit;
-    use crate::report::figure::{Axis, Chart, Scale};
+    use crate::figure::{Axis, Chart, Scale};
+    use study::metric::Unit;
 
     fn a_page() -> Page {
         let axis = || Axis::new("a </script> b", Unit::Plain, Scale::Linear);
@@ -330,8 +331,8 @@ mod tests {
             let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
             json.pointer(at).and_then(serde_json::Value::as_str).expect("a version").to_owned()
         };
-        let asked = version(include_str!("../../assets/package.json"), "/dependencies/echarts");
-        let locked = version(include_str!("../../assets/package-lock.json"), "/packages/node_modules~1echarts/version");
+        let asked = version(include_str!("../assets/package.json"), "/dependencies/echarts");
+        let locked = version(include_str!("../assets/package-lock.json"), "/packages/node_modules~1echarts/version");
         assert_eq!(asked, locked, "npm install");
         assert!(LIBRARY.starts_with(&format!("/*! Apache ECharts {asked} ")), "rebuild it: see assets/README.md");
         // Not only its heading: the version that the library itself gives.

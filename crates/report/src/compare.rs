@@ -1,0 +1,8 @@
+//! Disks side by side: their tables and their page.
+
+mod explained;
+mod page;
+mod table;
+
+pub use page::page;
+pub use table::table;

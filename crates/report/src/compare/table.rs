@@ -1,0 +1,33 @@
+//! Disks side by side as text.
+
+use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
+
+use super::explained;
+use crate::grid::grid;
+
+/// As text: two tables with a row for each disk, the best of a column with a star.
+#[must_use]
+pub fn table(of: &Comparison) -> String {
+    let count = of.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
+    let head = format!("{} disks under {}, {count} requests each; * is the best\n\n", of.rows.len(), of.workload);
+    let verified = of.verified().map_or_else(String::new, |[reads, sectors]| {
+        format!("verified: {sectors} sectors of {reads} reads returned what was written\n")
+    });
+    let seen = explained::text(&of.rows);
+    format!("{head}{}{}{COST}.\n{verified}\n{seen}", part(of, &LATENCIES), part(of, &FLASH))
+}
+
+fn part(of: &Comparison, columns: &'static [Column]) -> String {
+    // A column in which nobody has anything is left out.
+    let shown: Vec<_> =
+        columns.iter().filter(|column| of.rows.iter().any(|row| row.values.contains_key(column.key))).collect();
+    let header: Vec<&str> = [AXIS].into_iter().chain(shown.iter().map(|column| column.heading)).collect();
+    let rows = of.rows.iter().map(|row| {
+        let cell = |column: &&Column| {
+            let mark = if row.best.contains(&column.key) { "*" } else { "" };
+            row.values.get(column.key).map_or_else(|| "-".into(), |value| (column.show)(*value) + mark)
+        };
+        [row.device.clone()].into_iter().chain(shown.iter().map(cell)).collect()
+    });
+    grid(&header, rows, 1)
+}

@@ -1,0 +1,97 @@
+//! Where the time of requests went, as text and as bars.
+
+use std::fmt::Write as _;
+
+use study::metric::Unit;
+use study::text::{duration, percent};
+use study::watch::explain::{Band, Explained, OneRequest, Times};
+use study::watch::journey::Part;
+
+use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
+use super::grid::grid;
+
+const NOTE: &str = "What each part has of the latency, whose mean stands behind the bar.";
+
+/// A bar of some requests, divided by where their time went.
+pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
+    let piece = |part: Part| Piece {
+        name: part.name().into(),
+        colour: part as usize,
+        value: Number(band.part_us(part) / band.latency_us),
+    };
+    let parts = Part::ALL.into_iter().filter(|part| band.part_us(*part) > 0.0).map(piece).collect();
+    Stack { name, parts, label: Some(Unit::Time.show(band.latency_us)) }
+}
+
+/// Such bars as a figure: shares, because the slowest requests take a thousand times as long as the others.
+pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
+    let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Unit::Share, Scale::Linear) };
+    Figure::new(format!("Where the time went: {of}"), NOTE, Chart::Stacks { x, rows })
+}
+
+/// A figure for each kind of request, a bar for each band of percentiles.
+pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
+    let figure = |of: &Explained| {
+        // A kind that takes no time at all has nothing to divide.
+        let bands = of.bands.iter().filter(|band| band.latency_us > 0.0);
+        let rows: Vec<Stack> = bands.map(|band| stack_of_parts(band.band.into(), band)).collect();
+        (!rows.is_empty()).then(|| parts_of_time(of.kind, rows))
+    };
+    explained.iter().filter_map(figure).collect()
+}
+
+/// The bands as text: what there is of every part, and behind what it was waited.
+#[must_use]
+pub fn explained_table(explained: &[Explained]) -> String {
+    let mut text = String::new();
+    for Explained { kind, bands } in explained {
+        let named = |of: fn(&Band) -> &Times| {
+            let mut names: Vec<&str> = Vec::new();
+            bands.iter().flat_map(of).for_each(|(name, _)| {
+                if !names.contains(name) {
+                    names.push(name);
+                }
+            });
+            names
+        };
+        let parts: Vec<&str> =
+            Part::ALL.into_iter().map(Part::name).filter(|name| named(|band| &band.parts_us).contains(name)).collect();
+        let header: Vec<&str> = [*kind, "requests", "mean"].into_iter().chain(parts.iter().copied()).collect();
+        let rows = bands.iter().map(|band| {
+            let part = |name: &&str| band.parts_us.iter().find(|(other, _)| other == name).map(|(_, us)| *us);
+            let first = [band.band.to_owned(), band.requests.to_string(), duration(band.latency_us)];
+            first.into_iter().chain(parts.iter().map(|name| part(name).map_or_else(|| "-".into(), duration))).collect()
+        });
+        text.push_str(&grid(&header, rows, 1));
+        for band in bands.iter().filter(|band| !band.behind_us.is_empty()) {
+            let waited: f64 = [Part::Unit, Part::Die, Part::Channel]
+                .into_iter()
+                .filter_map(|part| band.parts_us.iter().find(|(other, _)| *other == part.name()).map(|(_, us)| us))
+                .sum();
+            let shares: Vec<String> =
+                band.behind_us.iter().map(|(name, us)| format!("{name} {}", percent(us / waited.max(*us)))).collect();
+            let _ = writeln!(text, "{:<13} waited in flash behind {}", band.band, shares.join(", "));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The way of one request as text.
+#[must_use]
+pub fn request_table(of: &OneRequest) -> String {
+    let OneRequest { request, kind, start_sector, sectors, latency_us, legs } = of;
+    let took = duration(*latency_us);
+    let head = format!("request {request}: {kind} of {sectors} sectors from {start_sector}, {took}\n\n");
+    let rows = legs.iter().map(|leg| {
+        let share = percent(leg.took_us / latency_us.max(leg.took_us));
+        vec![
+            leg.part.to_owned(),
+            leg.at.clone().unwrap_or_default(),
+            duration(leg.from_us),
+            duration(leg.took_us),
+            share,
+        ]
+    });
+    head + &grid(&["part", "at", "after", "took", "share"], rows, 2)
+}

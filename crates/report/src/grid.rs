@@ -1,0 +1,34 @@
+//! Tables as text.
+
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+
+/// A table whose first column is text and whose others are numbers.
+pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
+    let mut table = Table::new();
+    table.load_style(style()).set_header(header.to_vec());
+    table.add_rows(rows);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(i > 0), 1));
+        column.set_cell_alignment(if i < text_columns { CellAlignment::Left } else { CellAlignment::Right });
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
+}
+
+/// Columns of a terminal that texts may take.
+pub(crate) const WIDTH: usize = 110;
+
+/// A table of texts that are broken where they are long.
+pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = Table::new();
+    table.load_style(style()).set_header(header.to_vec()).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_width(WIDTH as u16).add_rows(rows);
+    for (i, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((u16::from(i > 0), 1));
+    }
+    table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
+}
+
+/// A line under the heading and nothing else.
+fn style() -> TableStyle {
+    TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
+}

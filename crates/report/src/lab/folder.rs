@@ -1,0 +1,171 @@
+//! The files about some studies, and the folder that holds them.
+
+use std::io::{self, Write};
+
+use parquet::errors::Result;
+use study::lab::{Claim, Outcome, Program, json};
+use study::metric::Metric;
+use study::output::{OutFolder, OutputError, STUDY_MARK, TEXT};
+use study::plan::{Plan, StudySpec};
+use study::summary::About;
+
+use super::tables::claims_table;
+use crate::columns::{Column, whole};
+use crate::page::Page;
+
+/// What every file of points has, besides the metrics of its study.
+const ALWAYS: [&str; 14] = [
+    "read.mean",
+    "read.p99",
+    "read.access",
+    "read.flash-wait",
+    "write.mean",
+    "write.p99",
+    "write.access",
+    "write.flash-wait",
+    "requests-per-s",
+    "read.rate",
+    "write.rate",
+    "waf",
+    "busy.channels",
+    "busy.dies",
+];
+
+/// Writes one row per run: the labels of its point, its seed, and metrics in base units (microseconds, bytes
+/// and requests per second, joules).
+///
+/// # Errors
+/// If the file cannot be written.
+///
+/// # Panics
+/// Never: the metrics that every file has exist.
+fn write_points(out: impl Write + Send, about: &About, outcome: &Outcome) -> Result<()> {
+    let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
+    let mut columns: Vec<(String, Column)> = Vec::new();
+    for (i, axis) in outcome.axes().enumerate() {
+        let labels = runs().map(|(point, _)| outcome.labels(point)[i].to_string().into()).collect();
+        columns.push((column_name(axis), Column::Text(labels)));
+    }
+    columns.push(("seed".into(), Column::Count(runs().map(|(_, run)| run.seed).collect())));
+    let always = ALWAYS.iter().map(|name| name.parse::<Metric>().expect("a constant, valid name"));
+    for metric in outcome.plan.spec.metrics.iter().cloned().chain(always) {
+        let name = column_name(&metric.to_string());
+        if columns.iter().all(|(other, _)| *other != name) {
+            columns.push((name, Column::Number(runs().map(|(_, run)| metric.of(run)).collect())));
+        }
+    }
+    let named: Vec<(&str, Column)> = columns.iter_mut().map(|(name, column)| (name.as_str(), column.take())).collect();
+    whole(out, about, &named)
+}
+
+const CLAIMS: &str = "claims.txt";
+const PAGE: &str = "report.html";
+
+/// A file about one study.
+fn name(spec: &StudySpec, extension: &str) -> String {
+    format!("{}.{extension}", spec.name.replace('/', "-"))
+}
+
+/// The names that the files about some studies have.
+#[must_use]
+pub fn names(plans: &[Plan]) -> Vec<String> {
+    let each = plans.iter().flat_map(|plan| ["toml", "parquet"].map(|extension| name(&plan.spec, extension)));
+    [STUDY_MARK, CLAIMS, PAGE].map(ToOwned::to_owned).into_iter().chain(each).collect()
+}
+
+/// Fills a directory with everything about some studies: `study.json`, `claims.txt`, the page as `report.html`, and
+/// for each study its points as Parquet and the study itself as TOML.
+///
+/// # Errors
+/// If something cannot be written.
+pub fn write_all(
+    dir: &mut OutFolder,
+    program: &Program,
+    outcomes: &[Outcome],
+    claims: &[Claim],
+    page: &Page,
+) -> std::result::Result<(), OutputError> {
+    dir.add(STUDY_MARK, |out| out.write_all(json(program, outcomes, claims).as_bytes()))?;
+    dir.add(CLAIMS, |out| write!(out, "{TEXT}{}", claims_table(claims)))?;
+    dir.add(PAGE, |out| out.write_all(page.html().as_bytes()))?;
+    for outcome in outcomes {
+        let spec = &outcome.plan.spec;
+        let config = toml::Table::try_from(spec).expect("a study can be written");
+        dir.add(&name(spec, "toml"), |out| write!(out, "{TEXT}{config}"))?;
+        let about = About {
+            version: program.version.clone(),
+            commit: program.commit.clone(),
+            seed: spec.seeds.first().copied().unwrap_or_default(),
+            device: spec.device.display().to_string(),
+            workload: spec.workload.display().to_string(),
+            cost: None,
+            config,
+        };
+        dir.add(&name(spec, "parquet"), |out| write_points(out, &about, outcome).map_err(io::Error::other))?;
+    }
+    Ok(())
+}
+
+/// A name that every reader of Parquet takes.
+fn column_name(text: &str) -> String {
+    text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use study::config::Document;
+    use study::lab::claims;
+    use study::output::{Outputs, publish};
+
+    use super::*;
+    use crate::grid::WIDTH;
+    use crate::lab::page;
+    use crate::testing::studied;
+
+    const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
+        run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
+        set = { device = { flash = { size = \"64MiB\" } }, \
+        workload = { stream = [{ reads = \"50%\", region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
+        metrics = [\"read.mean\", \"write.mean\"]\n\
+        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n\
+        [[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
+        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
+        [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
+        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n\
+        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
+
+    #[test]
+    fn claims_are_written_down_with_the_study() {
+        let outcomes = [studied(TEXT)];
+        let claims = claims(&outcomes);
+        let text = claims_table(&claims);
+        for wanted in ["2 claims: 1 hold, 1 FAIL", "they do not", "B1 "] {
+            assert!(text.contains(wanted), "{text}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("out");
+        let plans = [outcomes[0].plan.clone()];
+        let mut outputs = Outputs::new([""; 0], false);
+        let mut out = outputs.folder("--out", &path, &names(&plans)).expect("writable");
+        let page = page(&Program::default(), &outcomes, &claims);
+        write_all(&mut out, &Program::default(), &outcomes, &claims, &page).expect("written");
+        publish(Vec::new(), Some(out)).expect("named");
+        let mut there: Vec<_> =
+            fs::read_dir(&path).expect("there").map(|entry| entry.expect("an entry").file_name()).collect();
+        there.sort();
+        assert_eq!(there, ["claims.txt", "report.html", "s.parquet", "s.toml", "study.json"]);
+        let text = fs::read_to_string(path.join("study.json")).expect("there");
+        assert_eq!(text, json(&Program::default(), &outcomes, &claims));
+        let reader = SerializedFileReader::new(File::open(path.join("s.parquet")).expect("there")).expect("Parquet");
+        assert_eq!(reader.metadata().file_metadata().num_rows(), 6);
+        assert!(reader.get_row_iter(None).expect("rows").all(|row| row.is_ok()));
+        // The study that was written is the study that was run.
+        let written = Document::read(&path.join("s.toml")).expect("TOML").decode::<StudySpec>();
+        assert_eq!(written.expect("sound"), outcomes[0].plan.spec);
+    }
+}

@@ -1,0 +1,23 @@
+//! What came of runs and studies, for people and for programs: tables, Parquet, timelines and pages to look at.
+//!
+//! It reads results and runs nothing. [`run`], [`compare`] and [`lab`] each make the tables, the page and the files of one
+//! kind of result; what they are made of is [`figure`], [`page`] and the modules beside them.
+
+mod columns;
+pub mod compare;
+mod explained;
+pub mod figure;
+mod grid;
+pub mod lab;
+mod lanes;
+pub mod page;
+mod perfetto;
+mod requests;
+pub mod run;
+
+#[cfg(test)]
+mod testing;
+
+pub use explained::{explained_table, request_table};
+pub use perfetto::write_timeline;
+pub use requests::RequestFile;

@@ -1,0 +1,11 @@
+//! A run: its table, its page and its folder.
+
+mod figures;
+mod folder;
+mod page;
+mod rerun;
+mod table;
+
+pub use folder::{fill, names};
+pub use page::page;
+pub use table::table;

@@ -1,0 +1,67 @@
+//! What the tests of this crate share.
+
+use std::path::Path;
+
+use base::engine::Rng;
+use base::units::{Span, Time};
+use ssd::{Drive, Precondition, QueueId, Spec, Ssd};
+use study::config::Document;
+use study::lab::{Outcome, Program};
+use study::oracle::Blank;
+use study::plan::Plan;
+use study::run::{Flow, RunResult, Runner};
+use study::summary::{About, Report, Summary};
+use study::watch::{Watch, Watcher};
+use testkit::{List, requests, small};
+use workload::{Arrival, Pacing};
+
+/// The result of these requests on this drive.
+pub(crate) fn settled<D: Drive<()>>((mut drive, mut source): (D, List)) -> RunResult {
+    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
+}
+
+/// The result of two flows on four servers.
+pub(crate) fn two_flows() -> RunResult {
+    let (mut drive, mut flows) = small::two_flows();
+    let mut all = Vec::new();
+    for (name, source) in &mut flows {
+        all.push(Flow { name: (*name).into(), source, pacing: None, queue: QueueId::default() });
+    }
+    Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs")
+}
+
+/// A small drive that was watched under requests of all kinds.
+pub(crate) fn watched(watch: Watch) -> Ssd<(), Watch> {
+    let spec: Spec = toml::from_str(
+        "name = \"s\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
+         host = { link = \"none\" }\nftl = { over-provisioning = \"40%\" }\n",
+    )
+    .expect("a description");
+    let mut drive = Ssd::<(), Watch>::observed(&spec.resolve().expect("valid"), 1, watch);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    let (start, capacity) = (drive.now(), drive.capacity().get());
+    drive.observer_mut().begin(start);
+    let mut rng = Rng::stream(5, "window");
+    let arrivals = (0..2_000).map(|_| Arrival { at: Time::ZERO, io: requests::draw(&mut rng, capacity) }).collect();
+    let mut source = List::new(arrivals, Pacing::Closed { depth: 4 });
+    Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs");
+    drive
+}
+
+/// Hands over what is reported of a result, of blocks that were erased so often, and its numbers.
+pub(crate) fn reported<T>(
+    result: &RunResult,
+    erase_counts: &[u32],
+    check: impl FnOnce(Report<'_>, &Summary) -> T,
+) -> T {
+    let about = About { seed: 7, device: "a <disk>".into(), workload: "a mix".into(), ..About::default() };
+    let report = Report { erase_counts, ..Report::new(&about, result) };
+    check(report, &Summary::new(&report))
+}
+
+/// The outcome of the study that this text describes.
+pub(crate) fn studied(text: &str) -> Outcome {
+    let document = Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML");
+    let plan = Plan::new(&document).expect("sound");
+    study::lab::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs")
+}

@@ -1,0 +1,75 @@
+//! Numbers as people read them: three digits that count, and a unit or a prefix.
+
+use base::units::Rate;
+
+/// A time given in microseconds, with three digits that count and its natural unit.
+#[must_use]
+pub fn duration(us: f64) -> String {
+    let (value, unit) = match us {
+        us if us <= 0.0 => return "0".into(),
+        us if us >= 1e6 => (us * 1e-6, "s"),
+        us if us >= 1e3 => (us * 1e-3, "ms"),
+        us if us >= 1.0 => (us, "us"),
+        us => (us * 1e3, "ns"),
+    };
+    format!("{}{unit}", digits(value))
+}
+
+/// Three digits that count.
+fn digits(value: f64) -> String {
+    match value {
+        value if value >= 99.95 => format!("{value:.0}"),
+        value if value >= 9.995 => format!("{value:.1}"),
+        value => format!("{value:.2}"),
+    }
+}
+
+/// Bytes of memory, in the units of memory.
+#[must_use]
+pub fn memory(bytes: f64) -> String {
+    let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let found = units.into_iter().map(|(bits, unit)| (bytes / f64::from(1_u32 << bits), unit)).find(|(n, _)| *n >= 1.0);
+    found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
+}
+
+/// A count with a prefix once it is long.
+#[must_use]
+pub fn count(value: f64) -> String {
+    match value {
+        value if value >= 1e9 => format!("{}G", digits(value * 1e-9)),
+        value if value >= 1e6 => format!("{}M", digits(value * 1e-6)),
+        value if value >= 1e4 => format!("{}k", digits(value * 1e-3)),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// A share in per cent.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// Bytes per second with three digits that count.
+#[must_use]
+pub fn rate(bytes_per_s: u64) -> String {
+    match bytes_per_s {
+        rate if rate >= 1_000_000_000 => format!("{}GB/s", digits(rate as f64 * 1e-9)),
+        rate if rate >= 1_000_000 => format!("{}MB/s", digits(rate as f64 * 1e-6)),
+        0 => "-".into(),
+        rate => Rate::new(rate).to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_digits_that_count() {
+        assert_eq!(
+            [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
+            ["250ns", "12.3us", "1000us", "1.50ms"]
+        );
+        assert_eq!([count(999.0), count(12_345.0), count(1_234_567.0)], ["999", "12.3k", "1.23M"]);
+    }
+}

@@ -1,0 +1,373 @@
+//! Follows every request from its arrival to its end.
+//!
+//! The time between a request's arrival and its end is divided without a gap. What counts of flash is the critical
+//! path, followed from its end: the command that was done last, before it whatever it had waited for in its list, and
+//! so on to the moment the list was handed in. So the parts add up to the latency exactly, and other commands, which
+//! were at work meanwhile and done earlier, count for nothing.
+
+use std::num::NonZeroU32;
+
+use base::units::{Span, Time};
+use flash::backend::{Cause, Moment, Phase, Primitive, RequestStep, Resource, Stop};
+use ssd::Tag;
+
+use super::journey::{Journey, Leg, Part};
+use super::sums::Sums;
+use super::track::Began;
+
+/// What a resource did lately, so that whoever waited knows for what.
+#[derive(Clone, Debug, Default)]
+struct Recent(std::collections::VecDeque<(Time, Time, Cause)>);
+
+/// Enough for everything that can come between a command's arrival and its turn; older ones count as unknown.
+const RECENT: usize = 512;
+
+impl Recent {
+    fn push(&mut self, from: Time, until: Time, cause: Cause) {
+        if self.0.len() == RECENT {
+            self.0.pop_front();
+        }
+        self.0.push_back((from, until, cause));
+    }
+
+    /// The same, as one piece with what came just before if that had the same cause.
+    fn extend(&mut self, from: Time, until: Time, cause: Cause) {
+        match self.0.back_mut() {
+            Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,
+            _ => self.push(from, until, cause),
+        }
+    }
+
+    /// What it did between two moments, in order.
+    fn between(&self, from: Time, until: Time) -> impl Iterator<Item = (Time, Time, Cause)> {
+        let first = self.0.partition_point(|(_, ended, _)| *ended <= from);
+        let some = self.0.range(first..).take_while(move |(began, ..)| *began < until);
+        some.map(move |(began, ended, cause)| ((*began).max(from), (*ended).min(until), *cause))
+    }
+
+    /// Adds what it did between two moments, the later of which is now.
+    fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
+        if from >= until {
+            return;
+        }
+        for (began, ended, cause) in self.0.iter().rev() {
+            if *ended <= from {
+                break;
+            }
+            let (first, last) = ((*began).max(from), (*ended).min(until));
+            if first < last {
+                behind[*cause as usize] += last - first;
+            }
+        }
+    }
+}
+
+/// A command under way or done.
+#[derive(Clone, Debug)]
+struct Track {
+    list: u32,
+    submitted: Time,
+    ready: Time,
+    finished: Time,
+    /// What it did, in order, without gaps.
+    legs: Vec<Leg>,
+    behind: [Span; Cause::COUNT],
+    owners: Vec<NonZeroU32>,
+}
+
+/// A list, and its commands that are done.
+#[derive(Clone, Debug, Default)]
+struct Done {
+    under_way: u32,
+    submitted: Time,
+    /// What its unit did while it waited.
+    behind: [Span; Cause::COUNT],
+    tracks: Vec<Track>,
+}
+
+/// What a request has come to.
+#[derive(Clone, Debug, Default)]
+struct Stops {
+    clear: Time,
+    here: Time,
+    served: Time,
+    /// Its flash, up to the command that was done last.
+    path: Vec<Leg>,
+    behind: [Span; Cause::COUNT],
+    finished: Option<Time>,
+    /// Legs at the beginning of the path that belong to lists before the last one, when these were done, and behind
+    /// what they waited.
+    kept: usize,
+    kept_until: Time,
+    kept_behind: [Span; Cause::COUNT],
+}
+
+/// The journeys of all requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Journeys {
+    commands: Vec<Option<Track>>,
+    lists: Vec<Done>,
+    requests: Vec<Stops>,
+    dies: Vec<Recent>,
+    channels: Vec<Recent>,
+    units: Vec<Recent>,
+    /// Lists that were carried out in turn.
+    turns: Recent,
+    /// The list that a unit has, and since when.
+    holds: Vec<Option<(Time, Cause)>>,
+    /// Each of those that have ended, if they are kept.
+    finished: Option<Vec<Journey>>,
+    /// All of them, added up: those that have been told of already, and those since.
+    told: Sums,
+    sums: Sums,
+    /// The legs of the request whose path is asked for.
+    wanted: Option<Tag>,
+    legs: Vec<Leg>,
+}
+
+fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
+    let index = index as usize;
+    if all.len() <= index {
+        all.resize(index + 1, T::default());
+    }
+    &mut all[index]
+}
+
+impl Journeys {
+    /// Those of all requests, each kept, with every leg of one of them.
+    pub(super) fn each(wanted: Option<Tag>) -> Self {
+        Self { finished: Some(Vec::new()), wanted, ..Self::default() }
+    }
+
+    /// Forgets everything so far.
+    pub(super) fn begin(&mut self) {
+        let (finished, wanted) = (self.finished.is_some().then(Vec::new), self.wanted);
+        *self = Self { finished, wanted, ..Self::default() };
+    }
+
+    /// Forgets the requests that have ended. What is under way goes on.
+    pub(super) fn measure(&mut self) {
+        self.finished = self.finished.is_some().then(Vec::new);
+        (self.told, self.sums) = Default::default();
+        self.legs.clear();
+    }
+
+    pub(super) fn finished(&self) -> &[Journey] {
+        self.finished.as_deref().unwrap_or_default()
+    }
+
+    /// The sums of all.
+    pub(super) fn all(&self) -> Sums {
+        let mut all = self.told.clone();
+        all.merge(&self.sums);
+        all
+    }
+
+    /// The sums since this was last asked.
+    pub(super) fn since(&mut self) -> Sums {
+        let sums = std::mem::take(&mut self.sums);
+        self.told.merge(&sums);
+        sums
+    }
+
+    pub(super) fn legs(&self) -> &[Leg] {
+        &self.legs
+    }
+
+    pub(super) fn command(&mut self, moment: &Moment<'_>) {
+        let number = moment.number;
+        match moment.stop {
+            Stop::Submitted => {
+                let list = at(&mut self.lists, moment.list);
+                if list.under_way == 0 {
+                    list.tracks.clear();
+                    (list.submitted, list.behind) = (moment.at, Default::default());
+                }
+                list.under_way += 1;
+                let mut owners: Vec<_> = moment.slots.iter().filter_map(|slot| slot.owner).collect();
+                owners.sort_unstable();
+                owners.dedup();
+                let track = Track {
+                    list: moment.list,
+                    submitted: moment.at,
+                    ready: moment.at,
+                    finished: moment.at,
+                    legs: Vec::new(),
+                    behind: Default::default(),
+                    owners,
+                };
+                *at(&mut self.commands, number) = Some(track);
+            }
+            Stop::Ready => {
+                if let Some(track) = at(&mut self.commands, number) {
+                    track.ready = moment.at;
+                }
+            }
+            Stop::Finished => {
+                let Some(mut track) = at(&mut self.commands, number).take() else { return };
+                track.finished = moment.at;
+                let last = track.legs.last().map_or(track.ready, |leg| leg.until);
+                fill(&mut track.legs, last, moment.at, Part::Die, None);
+                for owner in track.owners.clone() {
+                    self.arrived(owner, &track);
+                }
+                let list = at(&mut self.lists, track.list);
+                list.under_way -= 1;
+                list.tracks.push(track);
+            }
+        }
+    }
+
+    /// A command of a request is done: if it is the last so far, the request's path goes through it.
+    fn arrived(&mut self, owner: NonZeroU32, track: &Track) {
+        let Done { tracks: done, behind, .. } = &self.lists[track.list as usize];
+        let Some(stops) = self.requests.get_mut(owner.get() as usize) else { return };
+        if stops.finished.is_some_and(|finished| finished > track.finished) {
+            return;
+        }
+        // What was done for it before this list was handed in is part of its way, too.
+        if let Some(finished) = stops.finished.filter(|finished| *finished <= track.submitted) {
+            (stops.kept, stops.kept_until, stops.kept_behind) = (stops.path.len(), finished, stops.behind);
+        } else if track.submitted < stops.kept_until {
+            (stops.kept, stops.kept_until, stops.kept_behind) = Default::default();
+        }
+        stops.path.truncate(stops.kept);
+        stops.finished = Some(track.finished);
+        stops.behind = stops.kept_behind;
+        track.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+        let mut current = track;
+        loop {
+            stops.path.extend(current.legs.iter().rev());
+            // In its list it had to wait for what was done at that very moment.
+            let before = done.iter().find(|other| other.finished == current.ready && current.ready > current.submitted);
+            match before {
+                Some(before) => {
+                    before.behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+                    current = before;
+                }
+                None => break,
+            }
+        }
+        if current.submitted < current.ready {
+            let (from, until) = (current.submitted, current.ready);
+            stops.path.push(Leg { part: Part::Unit, from, until, at: None });
+            behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
+        }
+        // It was followed from its end.
+        stops.path[stops.kept..].reverse();
+    }
+
+    /// A unit takes a list, or has done it.
+    pub(super) fn unit(&mut self, now: Time, unit: u32, list: Option<(u32, Cause)>) {
+        let before = std::mem::replace(at(&mut self.holds, unit), list.map(|(_, cause)| (now, cause)));
+        if let Some((from, cause)) = before {
+            at(&mut self.units, unit).push(from, now, cause);
+        }
+        if let Some((list, _)) = list {
+            let list = at(&mut self.lists, list);
+            at(&mut self.units, unit).add(list.submitted, now, &mut list.behind);
+        }
+    }
+
+    /// It was the turn of a command.
+    pub(super) fn turn(&mut self, from: Time, until: Time, cause: Cause) {
+        self.turns.extend(from, until, cause);
+    }
+
+    pub(super) fn phase(&mut self, phase: &Phase) {
+        let track = self.commands.get_mut(phase.command as usize).and_then(Option::as_mut);
+        // While the channel is kept the array works, and that is what counts.
+        if let Some(track) = track.filter(|_| phase.primitive != Primitive::Hold) {
+            let last = track.legs.last().map_or(track.ready, |leg| leg.until);
+            let asked = phase.ready.clamp(last, phase.from.max(last));
+            at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
+            fill(&mut track.legs, last, asked, Part::Die, Some(Resource::Array(phase.die)));
+            let works = match phase.resource {
+                Resource::Array(_) => Part::Array,
+                Resource::Channel(number) => {
+                    at(&mut self.channels, number).add(asked, phase.from, &mut track.behind);
+                    fill(&mut track.legs, asked, phase.from, Part::Channel, Some(phase.resource));
+                    Part::Transfer
+                }
+            };
+            fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
+        }
+        // A die is occupied while its register is filled or emptied, too.
+        at(&mut self.dies, phase.die).push(phase.from, phase.until, phase.cause);
+        if let Resource::Channel(number) = phase.resource {
+            at(&mut self.channels, number).push(phase.from, phase.until, phase.cause);
+        }
+    }
+
+    pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
+        let stops = at(&mut self.requests, owner.get());
+        match step {
+            RequestStep::Begun { .. } => *stops = Stops::default(),
+            RequestStep::Clear => stops.clear = now,
+            RequestStep::Here => stops.here = now,
+            RequestStep::Served => stops.served = now,
+            RequestStep::Ended => {
+                let legs = legs(of, stops, now, &self.turns);
+                let mut parts = [Span::ZERO; Part::COUNT];
+                legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
+                let Began { tag, io, arrival, .. } = *of;
+                let journey = Journey { tag, io, arrival, end: now, parts, behind: stops.behind };
+                self.sums.add(&journey);
+                if let Some(finished) = &mut self.finished {
+                    finished.push(journey);
+                }
+                if self.wanted == Some(tag) {
+                    self.legs = legs;
+                }
+            }
+        }
+    }
+}
+
+/// Adds a leg, if it takes any time.
+fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Resource>) {
+    if from < until {
+        legs.push(Leg { part, from, until, at });
+    }
+}
+
+/// Adds what is between two legs: `part`, but for lists whose turn it was.
+fn gap(
+    legs: &mut Vec<Leg>,
+    (from, until): (Time, Time),
+    part: Part,
+    turns: &Recent,
+    behind: &mut [Span; Cause::COUNT],
+) {
+    if from >= until {
+        return;
+    }
+    let mut now = from;
+    for (began, ended, cause) in turns.between(from, until) {
+        fill(legs, now, began, part, None);
+        fill(legs, began, ended, Part::Unit, None);
+        behind[cause as usize] += ended - began;
+        now = ended;
+    }
+    fill(legs, now, until, part, None);
+}
+
+/// The whole way of a request, in order.
+fn legs(of: &Began, stops: &mut Stops, end: Time, turns: &Recent) -> Vec<Leg> {
+    let mut legs = Vec::new();
+    fill(&mut legs, of.arrival, of.at, Part::Queue, None);
+    fill(&mut legs, of.at, stops.clear, Part::Order, None);
+    fill(&mut legs, stops.clear, stops.here, Part::Link, None);
+    let mut now = stops.here;
+    for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
+        // A list may have been handed in before the request came that joined it.
+        let from = leg.from.max(stops.here);
+        gap(&mut legs, (now, from), Part::Ftl, turns, &mut stops.behind);
+        fill(&mut legs, from, leg.until, leg.part, leg.at);
+        now = leg.until;
+    }
+    let rest = if stops.path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
+    gap(&mut legs, (now, stops.served), rest, turns, &mut stops.behind);
+    fill(&mut legs, stops.served, end, Part::Link, None);
+    legs
+}

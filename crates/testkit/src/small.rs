@@ -1,0 +1,85 @@
+//! Small drives, each with requests that make it show what its family does.
+
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
+use ssd::{Precondition, Spec, Ssd};
+use workload::{Arrival, Pacing};
+
+use crate::{FixedDrive, List};
+
+/// Four servers that take 100 us each.
+#[must_use]
+pub fn four_servers<S: Copy + Default>() -> FixedDrive<S> {
+    FixedDrive::new(Sectors::new(1 << 20), 4, Span::from_us(100))
+}
+
+/// Those servers with a closed loop of writes, reads and flushes.
+#[must_use]
+pub fn mixed() -> (FixedDrive<()>, List) {
+    let kinds = [IoKind::Write, IoKind::Read, IoKind::Read, IoKind::Flush];
+    (four_servers(), List::cycle(&kinds, 20_000, 8, 1 << 16, 0, Pacing::Closed { depth: 8 }))
+}
+
+/// Those servers with two flows by name: 1,000 reads, eight at once, and 500 writes, four at once.
+#[must_use]
+pub fn two_flows() -> (FixedDrive<()>, [(&'static str, List); 2]) {
+    let flow = |kind, count, depth| List::cycle(&[kind], count, 8, 1 << 16, 0, Pacing::Closed { depth });
+    (four_servers(), [("reader", flow(IoKind::Read, 1_000, 8)), ("writer", flow(IoKind::Write, 500, 4))])
+}
+
+/// A drive that was filled.
+fn filled(text: &str) -> Ssd<()> {
+    let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
+    drive.precondition(Precondition::Fill, &mut |_, _| {});
+    drive
+}
+
+/// A closed loop of so many requests.
+fn closed(depth: u32, count: u64, io: impl Fn(u64) -> Io) -> List {
+    List::new((0..count).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect(), Pacing::Closed { depth })
+}
+
+/// A drive with log blocks, with 2,000 overwrites at random.
+#[must_use]
+pub fn with_log_blocks() -> (Ssd<()>, List) {
+    let drive = filled(
+        "name = \"logged\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
+         [ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\nlog = { blocks = 6 }\n",
+    );
+    let io = |i: u64| Io { kind: IoKind::Write, start: Lba::new(i * 619 % 380 * 4), sectors: Sectors::new(4) };
+    (drive, closed(4, 2_000, io))
+}
+
+/// A hybrid drive, with 4,000 writes: most of a page each, to few pages, and some of a block.
+#[must_use]
+pub fn with_slc() -> (Ssd<()>, List) {
+    let drive = filled(
+        "name = \"hybrid\"\n\
+         flash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 64, pages = 16, planes = 1 }\n\
+         slc = { part = \"dirik-2009\", blocks = 16, pages = 16 }\n[ftl]\nkind = \"chang\"\n\
+         over-provisioning = \"40%\"\nchang = { throttle = false }\n",
+    );
+    let io = |i: u64| {
+        let (start, sectors) = if i.is_multiple_of(8) { (i * 619 % 500, 64) } else { (i * 37 % 20 * 10, 4) };
+        Io { kind: IoKind::Write, start: Lba::new(start * 4), sectors: Sectors::new(sectors) }
+    };
+    (drive, closed(1, 4_000, io))
+}
+
+/// A drive with this map that was overwritten, with 1,000 writes and as many reads.
+#[must_use]
+pub fn with_map(map: &str) -> (Ssd<()>, List) {
+    let mut drive = filled(&format!(
+        "name = \"mapped\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }}\n\
+         [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"60%\"\nmap = {map}\n"
+    ));
+    drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
+    // One unit each, all over the drive, and each unit read long after it was written.
+    let io = |i: u64| Io {
+        kind: if i < 1_000 { IoKind::Write } else { IoKind::Read },
+        start: Lba::new(i * 619 % 1_000 * 2),
+        sectors: Sectors::new(2),
+    };
+    (drive, closed(8, 2_000, io))
+}
