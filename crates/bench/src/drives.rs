@@ -3,6 +3,8 @@
 use base::units::{Bytes, Span};
 use flash::nand::Part;
 use ssd::{MapSpec, Precondition, Spec, Ssd};
+use study::catalogue::Device;
+use study::session::Session;
 
 /// As the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
 const READS: &str = r#"
@@ -60,25 +62,30 @@ fn read(text: &str) -> Spec {
     toml::from_str(text).unwrap_or_else(|error| panic!("a built-in description: {error}"))
 }
 
-fn build(spec: &Spec) -> Ssd<()> {
+/// What a description comes to.
+pub(crate) fn device(spec: &Spec) -> Device {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("a built-in description: {faults:?}"));
-    Ssd::new(&resolved, 1)
+    Device { name: spec.name.clone(), resolved }
+}
+
+/// A drive in a state.
+pub(crate) fn prepared(device: &Device, steps: Vec<Precondition>) -> Ssd<()> {
+    let session = Session::new(device).seed(1).precondition(steps);
+    session.prepare().unwrap_or_else(|error| panic!("a built-in drive: {error}"))
 }
 
 /// A drive that is full, for reads.
-pub(crate) fn full() -> Ssd<()> {
-    let mut drive = build(&read(READS));
-    drive.precondition(Precondition::Fill, &mut |_, _| {});
-    drive
+pub(crate) fn full() -> (Device, Ssd<()>) {
+    let device = device(&read(READS));
+    let drive = prepared(&device, vec![Precondition::Fill]);
+    (device, drive)
 }
 
 /// A drive that is full, with this map.
 pub(crate) fn mapped(map: MapSpec) -> Ssd<()> {
     let mut spec = read(MAPPED);
     spec.ftl.map = map;
-    let mut drive = build(&spec);
-    drive.precondition(Precondition::Fill, &mut |_, _| {});
-    drive
+    prepared(&device(&spec), vec![Precondition::Fill])
 }
 
 /// A drive in the steady state of garbage collection under random writes.
@@ -94,25 +101,19 @@ pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
             spec.flash.pages = Some(256);
         }
     }
-    let mut drive = build(&spec);
-    drive.precondition(Precondition::Fill, &mut |_, _| {});
-    drive.precondition(Precondition::Steady, &mut |_, _| {});
-    drive
+    prepared(&device(&spec), vec![Precondition::Fill, Precondition::Steady])
 }
 
 /// A full drive with log blocks, all of them in use: each write that needs another one is behind a merge.
 pub(crate) fn logged() -> Ssd<()> {
-    let mut drive = build(&read(LOGGED));
-    drive.precondition(Precondition::Fill, &mut |_, _| {});
-    drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
-    drive
+    prepared(&device(&read(LOGGED)), vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)])
 }
 
 /// A new drive of 1 TB, or, with as many blocks in each die, of a part of it.
 pub(crate) fn large(channels: u32, chips: u32) -> Ssd<()> {
     let mut spec = read(LARGE);
     (spec.flash.channels, spec.flash.chips) = (channels, chips);
-    build(&spec)
+    prepared(&device(&spec), Vec::new())
 }
 
 fn buffer() -> ssd::BufferSpec {

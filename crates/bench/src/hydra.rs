@@ -4,11 +4,12 @@
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
-use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
+use ssd::{Drive, Precondition, QueueId, Request, Ssd};
+use study::catalogue::Device;
 
 use crate::clock::timed;
-use crate::memory;
 use crate::report::{Row, Spread};
+use crate::{drives, memory};
 
 const REQUESTS: u64 = 1_000_000;
 /// Requests under way at once.
@@ -19,10 +20,9 @@ const SECONDS: f64 = 20.0;
 const BYTES_PER_PAGE: f64 = 2.0;
 const PAGE: u64 = 2048;
 
-fn drive() -> Ssd<()> {
+fn device() -> Device {
     let prototype = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype");
-    let spec: Spec = toml::from_str(prototype.expect("it comes with Flashloom").1).expect("a built-in device is sound");
-    Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("a built-in device: {faults:?}")), 1)
+    drives::device(&toml::from_str(prototype.expect("it comes with Flashloom").1).expect("a built-in device is sound"))
 }
 
 /// Runs the requests in a closed loop.
@@ -48,12 +48,11 @@ fn run(drive: &mut Ssd<()>) {
 
 pub(crate) fn measure() -> Vec<Row> {
     let before = memory::resident();
-    let mut full = drive();
-    full.precondition(Precondition::Fill, &mut |_, _| {});
+    let full = drives::prepared(&device(), vec![Precondition::Fill]);
     let after = memory::resident();
     let raw = u64::from(full.resolved().geometry.slot_count()) * u64::from(full.resolved().geometry.sectors) * 512;
     drop(full);
-    let mut new = drive();
+    let mut new = drives::prepared(&device(), Vec::new());
     let ((), cost) = timed(|| run(&mut new));
     let counters = new.counters();
     let merges = counters.merges.map_or(0, |merges| merges.merges);

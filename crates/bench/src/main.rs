@@ -122,11 +122,11 @@ fn merges() -> Vec<Contestant> {
 fn contestants() -> Vec<Contestant> {
     let reads = Some(Target { ratio: 0.5, rate: 0.0 });
     let writes = Some(Target { ratio: 0.25, rate: 0.5e6 });
-    let drive = drives::full();
+    let (device, drive) = drives::full();
     let steady = |over_provisioning, how| Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
     vec![
         Contestant::new("4 KiB random reads", 2_000_000, reads, Direct::new(drive.clone(), IoKind::Read)),
-        Contestant::new("4 KiB random reads, runner and generator", 2_000_000, reads, Run::new(drive)),
+        Contestant::new("4 KiB random reads, runner and generator", 2_000_000, reads, Run::new(device, drive)),
         Contestant::new("4 KiB random writes, buffered, 28 % spare", 500_000, writes, steady(0.28, Writes::Buffered)),
         Contestant::new("4 KiB random writes, buffered, 15 % spare", 500_000, writes, steady(0.15, Writes::Buffered)),
         Contestant::new("4 KiB random writes, through, 28 % spare", 500_000, writes, steady(0.28, Writes::Through)),

@@ -1,8 +1,9 @@
-//! The same reads the way a user gets them: a generator, the runner, its statistics.
+//! The same reads the way a user gets them: a generator, a session, its statistics.
 
 use ssd::{Drive, Ssd};
+use study::catalogue::Device;
 use study::oracle::Blank;
-use study::run::Runner;
+use study::session::{Flow, Session, Stop};
 use workload::generate::{Generator, GeneratorSpec};
 
 use crate::rounds::Load;
@@ -18,27 +19,29 @@ sizes = [{ size = "4KiB" }]
 address = { pattern = "uniform" }
 "#;
 
-/// Runs of a drive, each of one slice.
+/// Sessions on a drive, each of one slice.
 pub(crate) struct Run {
+    device: Device,
     drive: Ssd<()>,
     source: Generator,
     note: String,
 }
 
 impl Run {
-    pub(crate) fn new(drive: Ssd<()>) -> Self {
+    pub(crate) fn new(device: Device, drive: Ssd<()>) -> Self {
         let spec = GeneratorSpec::from_toml(WORKLOAD);
         let source = spec.and_then(|spec| Generator::new(&spec, drive.capacity(), 1));
         let source = source.unwrap_or_else(|faults| panic!("a built-in workload: {faults:?}"));
-        Self { drive, source, note: String::new() }
+        Self { device, drive, source, note: String::new() }
     }
 }
 
 impl Load for Run {
     fn slice(&mut self, requests: u64) -> u64 {
-        let runner = Runner::new().limit(requests);
-        let result = runner.run(&mut self.drive, &mut self.source, &mut Blank);
-        let result = result.unwrap_or_else(|error| panic!("a built-in workload: {error}"));
+        let session = Session::new(&self.device).flow(Flow::of("bench", &mut self.source));
+        let outcome = session.stop(Stop::Requests(requests)).run_on(&mut self.drive, &mut Blank);
+        let outcome = outcome.unwrap_or_else(|error| panic!("a built-in workload: {error}"));
+        let result = &outcome.first().result;
         if let Some(rate) = result.requests_per_second() {
             self.note = format!("{:.0} thousand requests per simulated second", rate / 1e3);
         }

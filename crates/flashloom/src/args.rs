@@ -1,19 +1,20 @@
 //! The command line.
 
+mod trace;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use base::units::{Bytes, Span};
+use base::units::Bytes;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::Precondition;
-use study::plan::RunSpec;
 use study::watch::timeline::Window;
-use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 use workload::{MOST_DEPTH, Pacing};
 
-use crate::exit::Failure;
-use crate::options::{FlowArg, columns, event, extent, flow, format, jobs, positive, size_unit, time_unit, whole};
+use crate::options::{FlowArg, flow, jobs, positive, whole};
+
+pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
@@ -24,13 +25,13 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// What is asked on the command line.
-    pub(crate) fn asked() -> Result<Self, clap::Error> {
-        Self::from_arg_matches(&Self::told().try_get_matches()?)
+    /// Reads the arguments of this process.
+    pub(crate) fn read() -> Result<Self, clap::Error> {
+        Self::from_arg_matches(&Self::definition().try_get_matches()?)
     }
 
-    /// The command line as it is read.
-    fn told() -> clap::Command {
+    /// The commands and their options.
+    fn definition() -> clap::Command {
         numbers_are_values(Self::command())
     }
 }
@@ -161,8 +162,9 @@ pub(crate) struct RunArgs {
     pub(crate) memory: Option<Bytes>,
 }
 
-/// Everything `compare` can be told.
+/// Everything `compare` can be told. Disks of several sizes play one trace, so that its addresses are wrapped.
 #[derive(Args, Clone, Debug)]
+#[command(mut_arg("extent", |arg| arg.default_value("wrap")), mut_arg("volumes", |arg| arg.default_value("overlay")))]
 pub(crate) struct CompareArgs {
     /// A trace, a generator or a fio job; or a workload that comes with Flashloom
     pub(crate) workload: PathBuf,
@@ -180,33 +182,14 @@ pub(crate) struct CompareArgs {
     #[arg(long, value_name = "STEP", value_delimiter = ',', default_value = "fill")]
     pub(crate) precondition: Vec<String>,
 
-    /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = whole(1, MOST_DEPTH))]
-    pub(crate) depth: Option<u32>,
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
 
-    /// Multiply all times of arrival: 0.5 plays a trace twice as fast
-    #[arg(long, value_name = "X", value_parser = positive)]
-    pub(crate) time_scale: Option<f64>,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
 
-    /// Stop after this many requests
-    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
-    pub(crate) limit: Option<u64>,
-
-    /// Leave out so many requests at the beginning of a trace
-    #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
-    pub(crate) skip: Option<u64>,
-
-    /// What becomes of addresses of a trace beyond the disks: error, wrap or compact
-    #[arg(long, value_name = "RULE", default_value = "wrap", value_parser = extent)]
-    pub(crate) extent: ExtentRule,
-
-    /// Only the requests of this volume of a trace
-    #[arg(long, value_name = "NAME")]
-    pub(crate) volume: Option<String>,
-
-    /// What becomes of several volumes of a trace: single, overlay or stride:SIZE
-    #[arg(long, value_name = "RULE", default_value = "overlay")]
-    pub(crate) volumes: String,
+    #[command(flatten)]
+    pub(crate) fit: FitArgs,
 
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
@@ -221,88 +204,6 @@ pub(crate) struct CompareArgs {
 
     #[command(flatten)]
     pub(crate) lab: LabArgs,
-}
-
-/// What the numbers of a trace mean.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct LayoutArgs {
-    /// Columns of a CSV that is of no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name
-    /// in the header line or a number from 1, and after a colon its unit. Also volume=COLUMN, read=WORD/WORD,
-    /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
-    #[arg(long, value_name = "COLUMNS", value_parser = columns)]
-    pub(crate) csv: Option<Columns>,
-
-    /// Unit of the times of the trace, instead of that of its format: s, ms, us, 100ns, ns or ps
-    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
-    pub(crate) time_unit: Option<TimeUnit>,
-
-    /// Unit of the sizes of the trace, instead of that of its format: B, 512B (a sector), 4KiB (a page) ...
-    #[arg(long, value_name = "UNIT", value_parser = size_unit)]
-    pub(crate) size_unit: Option<SizeUnit>,
-
-    /// Unit of the addresses of the trace, instead of that of its format: B, 512B, 4KiB ...
-    #[arg(long, value_name = "UNIT", value_parser = size_unit)]
-    pub(crate) address_unit: Option<SizeUnit>,
-}
-
-impl LayoutArgs {
-    /// The units that were named.
-    fn units(&self) -> NamedUnits {
-        NamedUnits { time: self.time_unit, address: self.address_unit, size: self.size_unit }
-    }
-}
-
-/// What a trace does not say of itself, where several disks play it.
-#[derive(Args, Clone, Debug, Default)]
-pub(crate) struct ReadingArgs {
-    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
-    #[arg(long, value_name = "NAME", value_parser = format)]
-    pub(crate) format: Option<Format>,
-
-    #[command(flatten)]
-    pub(crate) layout: LayoutArgs,
-
-    /// Shorten gaps between requests of the trace to this
-    #[arg(long, value_name = "TIME")]
-    pub(crate) gap_limit: Option<Span>,
-
-    /// How far back a time of the trace may go behind the latest before it; such requests are sorted
-    #[arg(long, value_name = "TIME")]
-    pub(crate) tolerance: Option<Span>,
-}
-
-impl ReadingArgs {
-    /// Refuses these options, and others about the reading of traces, where no trace is read.
-    pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
-        let own = [
-            ("--format", self.format.is_some()),
-            ("--csv", self.layout.csv.is_some()),
-            ("--time-unit", self.layout.time_unit.is_some()),
-            ("--size-unit", self.layout.size_unit.is_some()),
-            ("--address-unit", self.layout.address_unit.is_some()),
-            ("--gap-limit", self.gap_limit.is_some()),
-            ("--tolerance", self.tolerance.is_some()),
-        ];
-        let given = own.iter().chain(also).filter(|(_, given)| *given && !traces);
-        let lines: Vec<String> = given
-            .map(|(option, _)| {
-                format!("{option}: has no effect here: no workload is a trace; leave it out, or run a trace")
-            })
-            .collect();
-        if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
-    }
-
-    /// Has a trace read like this.
-    pub(crate) fn apply(&self, run: &mut RunSpec) {
-        run.format = self.format.map(|format| format.name().into()).or_else(|| run.format.take());
-        let layout = &self.layout;
-        run.csv = layout.csv.as_ref().map(ToString::to_string).or_else(|| run.csv.take());
-        run.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| run.time_unit.take());
-        run.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| run.size_unit.take());
-        run.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| run.address_unit.take());
-        run.gap_limit = self.gap_limit.or(run.gap_limit);
-        run.tolerance = self.tolerance.or(run.tolerance);
-    }
 }
 
 /// How studies are run, and what is kept of them.
@@ -333,35 +234,49 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
-    /// command are never replaced
-    #[arg(long)]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
 
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
 }
 
-/// How requests are issued.
+/// How fast requests are issued, and how many.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Issuing requests")]
-pub(crate) struct IssueArgs {
+pub(crate) struct PaceArgs {
     /// Keep this many requests outstanding, whatever the workload says
-    #[arg(long, value_name = "N", value_parser = whole(1, MOST_DEPTH), conflicts_with = "open")]
+    #[arg(long, value_name = "N", value_parser = whole(1, MOST_DEPTH))]
     pub(crate) depth: Option<u32>,
-
-    /// Issue requests at their times of arrival, whatever the workload says
-    #[arg(long)]
-    pub(crate) open: bool,
 
     /// Multiply all times of arrival: 0.5 plays a trace twice as fast
     #[arg(long, value_name = "X", value_parser = positive)]
     pub(crate) time_scale: Option<f64>,
 
-    /// Stop after this many requests, those of all flows together
+    /// Stop after this many requests
     #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
     pub(crate) limit: Option<u64>,
+}
+
+/// What becomes of files that are in the way.
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct ReplaceArgs {
+    /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
+    /// command are never replaced
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// How requests are issued.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Issuing requests")]
+pub(crate) struct IssueArgs {
+    #[command(flatten)]
+    pub(crate) pace: PaceArgs,
+
+    /// Issue requests at their times of arrival, whatever the workload says
+    #[arg(long, conflicts_with = "depth")]
+    pub(crate) open: bool,
 
     /// Submit the requests to this submission queue of the disk; see `host.queues` in device files
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
@@ -377,109 +292,11 @@ pub(crate) struct IssueArgs {
 impl IssueArgs {
     /// The pacing the user asks for, if any.
     pub(crate) fn pacing(&self) -> Option<Pacing> {
-        match (self.depth, self.open) {
+        match (self.pace.depth, self.open) {
             (Some(depth), _) => Some(Pacing::Closed { depth }),
             (None, true) => Some(Pacing::Open),
             (None, false) => None,
         }
-    }
-}
-
-/// How a trace is read.
-#[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "Reading traces")]
-pub(crate) struct TraceArgs {
-    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
-    #[arg(long, value_name = "NAME", value_parser = format)]
-    pub(crate) format: Option<Format>,
-
-    #[command(flatten)]
-    pub(crate) layout: LayoutArgs,
-
-    /// Only the requests of this volume
-    #[arg(long, value_name = "NAME")]
-    pub(crate) volume: Option<String>,
-
-    /// What to do with several volumes: single (an error), overlay (all in one address space) or
-    /// stride:SIZE (one behind the other, so far apart)
-    #[arg(long, value_name = "RULE", default_value = "single")]
-    pub(crate) volumes: VolumeRule,
-
-    /// Which event stands for a request in blktrace and blkparse files: auto, queue, issue or complete
-    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = event)]
-    pub(crate) event: Event,
-
-    /// How far back a time may go behind the latest before it; such requests are sorted
-    #[arg(long, value_name = "TIME", default_value = "1s")]
-    pub(crate) tolerance: Option<Span>,
-
-    /// Shorten gaps between requests to this
-    #[arg(long, value_name = "TIME")]
-    pub(crate) gap_limit: Option<Span>,
-
-    /// Leave out this many requests at the start
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u64::MAX))]
-    pub(crate) skip: u64,
-
-    /// Play the trace this many times
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, u32::MAX))]
-    pub(crate) repeat: u32,
-
-    /// What to do with addresses beyond the disk: error, wrap (start again at the first sector) or
-    /// compact (push the addresses that are used together)
-    #[arg(long, value_name = "RULE", default_value = "error", value_parser = extent)]
-    pub(crate) extent: ExtentRule,
-}
-
-impl TraceArgs {
-    /// The same for the reader.
-    pub(crate) fn options(&self) -> TraceOptions {
-        TraceOptions {
-            format: self.format,
-            columns: self.layout.csv.clone(),
-            units: self.layout.units(),
-            volume: self.volume.clone(),
-            volumes: self.volumes,
-            event: self.event,
-            tolerance: self.tolerance.unwrap_or(TraceOptions::default().tolerance),
-            gap_limit: self.gap_limit,
-            skip: self.skip,
-            repeat: self.repeat,
-            extent: self.extent,
-            ..TraceOptions::default()
-        }
-    }
-}
-
-/// Which part of a trace is looked at.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct PartArgs {
-    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
-    #[arg(long, value_name = "NAME", value_parser = format)]
-    pub(crate) format: Option<Format>,
-
-    #[command(flatten)]
-    pub(crate) layout: LayoutArgs,
-
-    /// Only the requests of this volume
-    #[arg(long, value_name = "NAME")]
-    pub(crate) volume: Option<String>,
-
-    /// Leave out this many requests at the start
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u64::MAX))]
-    pub(crate) skip: u64,
-
-    /// Stop after this many requests
-    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
-    pub(crate) limit: Option<u64>,
-}
-
-impl PartArgs {
-    /// The same for the reader.
-    pub(crate) fn options(&self) -> TraceOptions {
-        let Self { format, layout, volume, skip, limit } = self.clone();
-        let (units, columns) = (layout.units(), layout.csv);
-        TraceOptions { format, columns, units, volume, skip, limit, ..TraceOptions::default() }
     }
 }
 
@@ -491,7 +308,7 @@ pub(crate) enum TraceCommand {
         /// The trace, compressed or not; `-` for standard input
         trace: PathBuf,
         #[command(flatten)]
-        part: PartArgs,
+        part: ExcerptArgs,
         /// Print JSON instead of a table
         #[arg(long)]
         json: bool,
@@ -503,11 +320,9 @@ pub(crate) enum TraceCommand {
         /// The Parquet file
         to: PathBuf,
         #[command(flatten)]
-        part: PartArgs,
-        /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
-        /// command are never replaced
-        #[arg(long)]
-        force: bool,
+        part: ExcerptArgs,
+        #[command(flatten)]
+        replace: ReplaceArgs,
     },
     /// List the formats that are understood
     Formats,
@@ -575,10 +390,8 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "FROM..UNTIL", requires = "timeline")]
     pub(crate) window: Option<Window>,
 
-    /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
-    /// command are never replaced
-    #[arg(long)]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) replace: ReplaceArgs,
 
     /// Show no progress
     #[arg(long)]

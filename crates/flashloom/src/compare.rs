@@ -8,7 +8,7 @@ use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
 use study::lab;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Point, RunSpec};
-use workload::trace::{ExtentRule, files};
+use workload::trace::{ExtentRule, VolumeRule, files};
 
 use crate::args::CompareArgs;
 use crate::exit::{Failure, note, print, say};
@@ -25,21 +25,21 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     };
     let mut plan = plan(&args.workload, &devices, &args.seeds, &how(args)?)?;
     let also = [
-        ("--skip", args.skip.is_some()),
-        ("--volume", args.volume.is_some()),
-        ("--volumes", args.volumes != "overlay"),
-        ("--extent", args.extent != ExtentRule::Wrap),
+        ("--skip", args.part.skip.is_some()),
+        ("--volume", args.part.volume.is_some()),
+        ("--volumes", args.fit.volumes != VolumeRule::Overlay),
+        ("--extent", args.fit.extent != ExtentRule::Wrap),
     ];
     args.reading.check(plan.plays_a_trace(), &also)?;
     let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
-    if args.time_scale.is_some() && plan.points.iter().all(closed) {
+    if args.pace.time_scale.is_some() && plan.points.iter().all(closed) {
         let why = "requests are issued as others complete, not at times of arrival";
         return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
     }
     fits(std::slice::from_ref(&plan), &args.lab)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let names = report::lab::names(std::slice::from_ref(&plan));
-    let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.force);
+    let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.replace.force);
     let mut dir = args.lab.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut file = args.lab.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
     let program = program();
@@ -75,16 +75,16 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
     });
     let mut run = RunSpec {
         precondition: precondition.collect::<Result<_, _>>()?,
-        depth: args.depth,
-        time_scale: args.time_scale,
+        depth: args.pace.depth,
+        time_scale: args.pace.time_scale,
         verify: args.lab.verify,
         // A page says where the time went.
         explain: args.explain || args.lab.report.is_some() || args.lab.out.is_some(),
-        limit: args.limit,
-        skip: args.skip,
-        extent: Some(args.extent.name().into()),
-        volume: args.volume.clone(),
-        volumes: Some(args.volumes.clone()),
+        limit: args.pace.limit,
+        skip: args.part.skip,
+        extent: Some(args.fit.extent.name().into()),
+        volume: args.part.volume.clone(),
+        volumes: Some(args.fit.volumes.to_string()),
         ..RunSpec::default()
     };
     args.reading.apply(&mut run);

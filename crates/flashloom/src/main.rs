@@ -26,11 +26,11 @@ use args::{Cli, Command};
 fn main() -> std::process::ExitCode {
     exit::sweep_on_panic();
     exit::sweep_on_interrupt();
-    let asked = match Cli::asked() {
-        Ok(asked) => asked,
+    let arguments = match Cli::read() {
+        Ok(arguments) => arguments,
         Err(answer) => return exit::no_command(&answer),
     };
-    let outcome = match asked.command {
+    let outcome = match arguments.command {
         Command::Completions { shell } => exit::print(&mut io::stdout(), &completions::script(shell)),
         Command::Run(args) => run::run(&args, &mut io::stdout()),
         Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),

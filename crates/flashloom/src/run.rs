@@ -68,9 +68,9 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
 fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
     let spec = RunSpec {
         precondition: args.state.precondition.clone(),
-        time_scale: args.issue.time_scale,
+        time_scale: args.issue.pace.time_scale,
         verify: args.verify,
-        limit: args.issue.limit,
+        limit: args.issue.pace.limit,
         ..RunSpec::default()
     };
     let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);

@@ -84,7 +84,7 @@ fn perform(
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
     let names = report::lab::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
-    let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.force);
+    let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.replace.force);
     let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
     let mut page = args.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
     let program = program();

@@ -22,8 +22,8 @@ pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(
             };
             print(results, &text)
         }
-        TraceCommand::Convert { from, to, part, force } => {
-            let out = Outputs::new(files(from), *force).file("TO", to, Kind::Trace)?;
+        TraceCommand::Convert { from, to, part, replace } => {
+            let out = Outputs::new(files(from), replace.force).file("TO", to, Kind::Trace)?;
             let converted = convert(from, out.file(), to, &part.options())?;
             converted.notes.iter().for_each(note);
             publish(vec![out], None)?.iter().for_each(note);
@@ -122,11 +122,11 @@ fn significant(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::{LayoutArgs, PartArgs};
+    use crate::args::{ExcerptArgs, ReplaceArgs};
     use std::path::PathBuf;
 
-    fn part() -> PartArgs {
-        PartArgs { format: None, layout: LayoutArgs::default(), volume: None, skip: 0, limit: Some(100) }
+    fn part() -> ExcerptArgs {
+        ExcerptArgs { limit: Some(100), ..ExcerptArgs::default() }
     }
 
     fn recorded() -> PathBuf {
@@ -143,7 +143,8 @@ mod tests {
 
         let dir = tempfile::tempdir().expect("a directory");
         let to = dir.path().join("some.parquet");
-        let asked = TraceCommand::Convert { from: recorded(), to: to.clone(), part: part(), force: false };
+        let asked =
+            TraceCommand::Convert { from: recorded(), to: to.clone(), part: part(), replace: ReplaceArgs::default() };
         trace(&asked, &mut Vec::new()).expect("converted");
         assert!(to.is_file());
     }

@@ -10,6 +10,7 @@ mod parse;
 mod place;
 mod say;
 mod schema;
+mod shown;
 mod texts;
 
 pub use base::suggest::did_you_mean;

@@ -11,8 +11,8 @@ use base::units::Ratio;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::label::{Assignment, Label};
 use crate::metric::{Metric, Unit};
-use crate::plan::{Assignment, Label};
 
 pub use judge::Judgement;
 pub use values::Values;

@@ -42,7 +42,7 @@ pub enum LabError {
     /// A workload of several stages, which has several results.
     Stages(Place),
     /// A run has no outcome.
-    Session(SessionError, Place),
+    Session(Box<SessionError>, Place),
 }
 
 /// Which run it was.
@@ -194,7 +194,7 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
         return Err(LabError::Stages(place()));
     }
     let flow = flow.pacing(spec.depth.map(|depth| Pacing::Closed { depth }));
-    let outcome = session.flow(flow).run().map_err(|error| LabError::Session(error, place()))?;
+    let outcome = session.flow(flow).run().map_err(|error| LabError::Session(Box::new(error), place()))?;
     Ok(outcome.first().summary())
 }
 

@@ -3,7 +3,6 @@
 
 mod builtin;
 mod grid;
-mod label;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,10 +15,10 @@ use serde::{Deserialize, Serialize};
 use ssd::Precondition;
 use workload::trace::{Columns, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
 
+pub use crate::label::{Assignment, Label, OneOrMany};
 pub use builtin::builtin;
 pub(crate) use grid::describe;
 pub use grid::{Plan, Point};
-pub use label::{Assignment, Label, OneOrMany};
 
 use crate::config::did_you_mean;
 use crate::expect::ExpectSpec;

@@ -41,6 +41,7 @@ mod about;
 mod error;
 mod flow;
 mod outcome;
+mod settings;
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -64,15 +65,13 @@ use crate::watch::{Watch, Watcher};
 use crate::worn::WornOut;
 
 pub use crate::run::{Stop, WarmUp};
-pub use about::Program;
 pub use error::SessionError;
 pub use flow::Flow;
 pub use outcome::{Measurement, Outcome};
+pub use settings::Program;
 
 use flow::Part;
-
-/// How long background work may go on after the last request, so that the books can be balanced.
-const SETTLE: Span = Span::from_secs(60);
+use settings::Settings;
 
 /// How far a session has got.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -119,18 +118,9 @@ type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
 /// A device, the state it is in, the workloads that run on it, and what is to be known of that.
 pub struct Session<'a> {
     device: &'a Device,
-    program: Program,
-    seed: u64,
-    verify: bool,
-    check_drive: bool,
-    steps: Vec<Precondition>,
-    load: Option<PathBuf>,
-    save: Option<Keep<'a>>,
+    settings: Settings,
     flows: Vec<Flow<'a>>,
-    time_scale: Option<f64>,
-    warm_up: WarmUp,
-    stop: Stop,
-    settle: Span,
+    save: Option<Keep<'a>>,
     watch: Option<Watch>,
     // In boxes, so that a session with short-lived helpers can be made of one that lives longer.
     log: Option<Box<dyn RequestLog + 'a>>,
@@ -146,18 +136,9 @@ impl<'a> Session<'a> {
     pub fn new(device: &'a Device) -> Self {
         Self {
             device,
-            program: Program::default(),
-            seed: 0,
-            verify: false,
-            check_drive: false,
-            steps: Vec::new(),
-            load: None,
-            save: None,
+            settings: Settings::default(),
             flows: Vec::new(),
-            time_scale: None,
-            warm_up: WarmUp::None,
-            stop: Stop::AtEnd,
-            settle: SETTLE,
+            save: None,
             watch: None,
             log: None,
             progress: None,
@@ -170,10 +151,10 @@ impl<'a> Session<'a> {
     /// a [`Flow`].
     #[must_use]
     pub fn spec(mut self, spec: &RunSpec) -> Self {
-        self.steps.clone_from(&spec.precondition);
-        self.verify = spec.verify;
-        self.time_scale = spec.time_scale;
-        self.stop = spec.limit.map_or(Stop::AtEnd, Stop::Requests);
+        self.settings.steps.clone_from(&spec.precondition);
+        self.settings.verify = spec.verify;
+        self.settings.time_scale = spec.time_scale;
+        self.settings.stop = spec.limit.map_or(Stop::AtEnd, Stop::Requests);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -181,28 +162,28 @@ impl<'a> Session<'a> {
     /// Says which program runs it; results name it.
     #[must_use]
     pub fn program(mut self, program: Program) -> Self {
-        self.program = program;
+        self.settings.program = program;
         self
     }
 
     /// The seed of all random streams. Sessions that are equal, seed included, have equal outcomes.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.settings.seed = seed;
         self
     }
 
     /// Brings the drive into a used state first, in these steps. No simulated time passes.
     #[must_use]
     pub fn precondition(mut self, steps: Vec<Precondition>) -> Self {
-        self.steps = steps;
+        self.settings.steps = steps;
         self
     }
 
     /// Begins with a drive in the state that a file keeps, and not with a new one. Preconditioning comes after that.
     #[must_use]
     pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
-        self.load = Some(path.into());
+        self.settings.load = Some(path.into());
         self
     }
 
@@ -234,7 +215,7 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn time_scale(mut self, factor: f64) -> Self {
         assert!(factor > 0.0 && factor.is_finite(), "{factor} does not scale time");
-        self.time_scale = Some(factor);
+        self.settings.time_scale = Some(factor);
         self
     }
 
@@ -242,14 +223,14 @@ impl<'a> Session<'a> {
     /// when that is over. Nothing pauses then. Requests under way at that moment are measured; the oracle checks all.
     #[must_use]
     pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
-        self.warm_up = warm_up;
+        self.settings.warm_up = warm_up;
         self
     }
 
     /// Ends the session by this rule, if the workload does not end before.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
-        self.stop = stop;
+        self.settings.stop = stop;
         self
     }
 
@@ -257,21 +238,21 @@ impl<'a> Session<'a> {
     /// default. Only if that is enough, the time of each die and channel can be reconciled. None of it is measured.
     #[must_use]
     pub fn settle(mut self, at_most: Span) -> Self {
-        self.settle = at_most;
+        self.settings.settle = at_most;
         self
     }
 
     /// Checks that every read returns the newest completed write of each sector.
     #[must_use]
     pub fn verify(mut self, verify: bool) -> Self {
-        self.verify = verify;
+        self.settings.verify = verify;
         self
     }
 
     /// Checks the invariants of the whole drive at the end, which looks at every mapping unit.
     #[must_use]
     pub fn check_drive(mut self, check: bool) -> Self {
-        self.check_drive = check;
+        self.settings.check_drive = check;
         self
     }
 
@@ -316,7 +297,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// All faults of a description, or what is wrong with a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
-        let seed = self.seed.wrapping_add((self.flows.len() as u64) << 32);
+        let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
         Ok(Flow::new(file.open(options, self.device.capacity(), seed)?))
     }
 
@@ -329,14 +310,14 @@ impl<'a> Session<'a> {
     /// The memory that the simulation takes.
     #[must_use]
     pub fn memory(&self) -> Memory {
-        let purpose = Purpose { verify: self.verify, precondition: !self.steps.is_empty() };
+        let purpose = Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() };
         run::memory(&self.device.resolved, purpose)
     }
 
     /// What results say about where they come from: the device, the workloads and the session itself.
     #[must_use]
     pub fn about(&self) -> About {
-        about::about(self)
+        about::about(self.device, &self.settings, &self.flows)
     }
 
     /// Looks for what would keep the session from running, as far as that can be known before: memory, and steps of
@@ -351,7 +332,7 @@ impl<'a> Session<'a> {
                 .map_err(SessionError::TooLarge)?;
         }
         let faults = |step: &Precondition| Some((*step, step.fault(&device.resolved)?));
-        match self.steps.iter().find_map(faults) {
+        match self.settings.steps.iter().find_map(faults) {
             Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
             None => Ok(()),
         }
@@ -376,7 +357,7 @@ impl<'a> Session<'a> {
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
-        match (self.verify, self.watch.take()) {
+        match (self.settings.verify, self.watch.take()) {
             (false, None) => self.on_new::<(), _, _>((), &mut Blank),
             (false, Some(watch)) => self.on_new::<(), _, _>(watch, &mut Blank),
             (true, None) => self.on_new::<Stamp, _, _>((), &mut Oracle::blank(granularity)),
@@ -434,7 +415,7 @@ impl<'a> Session<'a> {
                 notes,
             });
         }
-        if self.check_drive {
+        if self.settings.check_drive {
             drive.check();
         }
         Ok(Outcome { measurements, watch: drive.take_watch() })
@@ -452,14 +433,14 @@ impl<'a> Session<'a> {
     /// A drive in the state that the session begins with.
     fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
         let resolved = &self.device.resolved;
-        let mut drive = match &self.load {
-            Some(path) => snapshot::load(path, resolved, self.seed, observer).map_err(SessionError::Load)?,
-            None => Ssd::observed(resolved, self.seed, observer),
+        let mut drive = match &self.settings.load {
+            Some(path) => snapshot::load(path, resolved, self.settings.seed, observer).map_err(SessionError::Load)?,
+            None => Ssd::observed(resolved, self.settings.seed, observer),
         };
         if self.save.is_some() {
             drive = drive.noting(None);
         }
-        for step in self.steps.iter().copied() {
+        for step in self.settings.steps.iter().copied() {
             let progress = &mut self.progress;
             let done = drive.precondition(step, &mut |done, total| {
                 if let Some(progress) = progress {
@@ -480,13 +461,13 @@ impl<'a> Session<'a> {
 
     /// True if the stop rule lets no other stage begin.
     fn is_over(&self) -> bool {
-        matches!(self.stop, Stop::Requests(0) | Stop::Time(Span::ZERO))
+        matches!(self.settings.stop, Stop::Requests(0) | Stop::Time(Span::ZERO))
     }
 
     /// What the stop rule leaves for the stages after this one, which need no warm-up.
     fn use_up(&mut self, result: &RunResult) {
-        self.warm_up = WarmUp::None;
-        self.stop = match self.stop {
+        self.settings.warm_up = WarmUp::None;
+        self.settings.stop = match self.settings.stop {
             Stop::AtEnd => Stop::AtEnd,
             Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
             Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
@@ -509,7 +490,7 @@ impl<'a> Session<'a> {
         let At { stage, next_tag, about } = at;
         let others = load.others.iter().flat_map(|flow| &flow.parts);
         let hint: Option<u64> = std::iter::once(&*part).chain(others).map(|part| part.source.len_hint()).sum();
-        let requests = match (hint, self.stop) {
+        let requests = match (hint, self.settings.stop) {
             (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
             (None, Stop::Requests(limit)) => Some(limit),
             (hint, _) => hint,
@@ -520,15 +501,15 @@ impl<'a> Session<'a> {
                 progress(Progress::Running { stage, run, requests });
             }
         };
-        let mut runner = Runner::new().settle(self.settle).first_tag(next_tag).progress(&mut tell);
-        runner = runner.warm_up(self.warm_up).stop(self.stop);
+        let mut runner = Runner::new().settle(self.settings.settle).first_tag(next_tag).progress(&mut tell);
+        runner = runner.warm_up(self.settings.warm_up).stop(self.settings.stop);
         if let Some(interrupt) = self.interrupt {
             runner = runner.interrupt(interrupt);
         }
         if let Some(log) = &mut self.log {
             runner = runner.log(&mut **log);
         }
-        if let Some(factor) = self.time_scale {
+        if let Some(factor) = self.settings.time_scale {
             runner = runner.time_scale(factor);
         }
         let measure = |drive: &mut D, at| Inspect::measure(drive, at);

@@ -8,10 +8,12 @@ use std::path::Path;
 use std::thread;
 
 use base::io::IoKind;
+use base::units::Span;
 use ssd::{Drive, Precondition, QueueId, Request, Ssd};
 use study::catalogue;
-use workload::Source;
+use study::session::{Flow, Session, Stop};
 use workload::trace::TraceOptions;
+use workload::{Pacing, Source};
 
 /// `hash device workload option...`, a run a line.
 const RUNS: &str = include_str!("reference.txt");
@@ -77,15 +79,23 @@ impl<'a> Run<'a> {
         let file = catalogue::workload(Path::new(self.workload)).map_err(|faults| faults.to_string())?;
         let workload = file.open(&TraceOptions::default(), device.capacity(), self.seed);
         let mut workload = workload.map_err(|error| error.to_string())?;
-        let mut ssd = Ssd::<()>::new(&device.resolved, self.seed);
-        for step in &self.precondition {
-            ssd.precondition(*step, &mut |_, _| {});
-        }
-        self.play(&mut ssd, &mut *workload.stages[0].source);
-        ssd.check();
-        Ok(format!("{:016x}", ssd.counters().event_hash))
+        let session = Session::new(&device).seed(self.seed).precondition(self.precondition.clone());
+        let hash = if self.cuts == 0 {
+            let flow = Flow::new(workload).first_stage().pacing(Pacing::Closed { depth: self.depth });
+            // Background work, too, is part of the hash.
+            let session = session.flow(flow).stop(Stop::Requests(self.requests)).settle(Span::MAX).check_drive(true);
+            let outcome = session.run().map_err(|error| error.to_string())?;
+            outcome.first().result.settled.as_ref().ok_or("background work without an end")?.event_hash
+        } else {
+            let mut ssd: Ssd<()> = session.prepare().map_err(|error| error.to_string())?;
+            self.play(&mut ssd, &mut *workload.stages[0].source);
+            ssd.check();
+            ssd.counters().event_hash
+        };
+        Ok(format!("{hash:016x}"))
     }
 
+    /// Runs the workload as a closed loop and cuts the power on the way, which no session does.
     fn play(&self, ssd: &mut Ssd<()>, source: &mut dyn Source) {
         let mut completions = Vec::new();
         let (mut submitted, mut done, mut outstanding, mut cuts) = (0, 0, 0, 0);

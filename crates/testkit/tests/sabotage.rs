@@ -2,10 +2,9 @@
 //! fails at least one check, and the same checks pass without it.
 
 use base::io::IoKind;
-use flash::nand::Stamp;
-use ssd::{Drive, FtlKind, Precondition, Resolved, Sabotage, Ssd};
-use study::oracle::{Oracle, Payload};
-use study::run::Runner;
+use ssd::{FtlKind, Precondition, Resolved, Sabotage};
+use study::catalogue::Device;
+use study::session::{Flow, Session};
 use testkit::List;
 use testkit::conformance::{CHECKS, Effort, Failure, Setting, Trial, settings};
 use workload::Pacing;
@@ -59,20 +58,15 @@ fn finds(bug: Sabotage, check: &str) {
     println!("{bug:?}: {found}");
 }
 
-/// What a verified run says of a drive that is filled and overwritten, and read as a whole.
-fn verified(resolved: &Resolved) -> Result<u64, String> {
-    let mut drive = Ssd::<Stamp>::new(resolved, 1);
-    drive.precondition(Precondition::Fill, &mut |_, _| {});
-    drive.precondition(Precondition::RandomOverwrite(0.5), &mut |_, _| {});
-    let (capacity, unit) = (drive.capacity().get(), drive.discard_granularity());
-    let mut reads =
-        List::cycle(&[IoKind::Read], capacity / unit.get(), unit.get(), capacity, 0, Pacing::Closed { depth: 4 });
-    let mut oracle = Oracle::blank(unit);
-    Payload::<Stamp>::begin(&mut oracle, drive.past());
-    match Runner::new().run(&mut drive, &mut reads, &mut oracle) {
-        Ok(_) => Ok(oracle.verified().sectors),
-        Err(error) => Err(error.to_string()),
-    }
+/// What a verified session says of a drive that is filled and overwritten, and read as a whole.
+fn verified(resolved: Resolved) -> Result<u64, String> {
+    let (capacity, unit) = (resolved.capacity().get(), u64::from(resolved.geometry.sectors));
+    let reads = List::cycle(&[IoKind::Read], capacity / unit, unit, capacity, 0, Pacing::Closed { depth: 4 });
+    let device = Device { name: "sabotaged".into(), resolved };
+    let steps = vec![Precondition::Fill, Precondition::RandomOverwrite(0.5)];
+    let session = Session::new(&device).seed(1).precondition(steps).verify(true).flow(Flow::of("reads", reads));
+    let outcome = session.run().map_err(|error| error.to_string())?;
+    Ok(outcome.first().verified.expect("it was asked for").sectors)
 }
 
 #[test]
@@ -81,9 +75,9 @@ fn a_verified_run_finds_what_preconditioning_lost() {
         let all = settings();
         let setting = all.iter().find(|setting| setting.name == name).expect("a setting");
         let resolved = setting.spec.resolve().expect("valid");
-        assert_eq!(verified(&resolved), Ok(resolved.capacity().get()), "{name}");
+        assert_eq!(verified(resolved.clone()), Ok(resolved.capacity().get()), "{name}");
         if resolved.ftl.kind == FtlKind::Page {
-            let text = verified(&resolved.sabotaged(Sabotage::UntimedDropped)).expect_err(name);
+            let text = verified(resolved.sabotaged(Sabotage::UntimedDropped)).expect_err(name);
             assert!(text.contains("but it holds what preconditioning wrote to sector"), "{text}");
             println!("{name}: {text}");
         }

@@ -15,7 +15,7 @@ pub(super) fn check(args: &RunArgs, flows: &[Flow<'_>]) -> Result<(), Failure> {
             given(&args.trace).map(|option| format!("{option}: has no effect here: no workload is a trace; {remedy}")),
         );
     }
-    if args.issue.time_scale.is_some() && flows.iter().all(Flow::is_closed_loop) {
+    if args.issue.pace.time_scale.is_some() && flows.iter().all(Flow::is_closed_loop) {
         lines.push(
             "--time-scale: has no effect here: requests are issued as others complete, not at times of arrival; leave \
              it out, or give --open"

@@ -29,7 +29,7 @@ impl Outputs {
         let flows = args.issue.flow.iter().map(|flow| &flow.workload);
         let workloads = std::iter::once(&args.workload).chain(flows).flat_map(|path| files(path));
         let inputs = workloads.chain([args.device.clone()]).chain(state.load_snapshot.clone());
-        let mut all = output::Outputs::new(inputs, output.force);
+        let mut all = output::Outputs::new(inputs, output.replace.force);
         let names = report::run::names(stages, args.issue.flow.len());
         let dir = output.out.as_deref().map(|path| all.folder("--out", path, &names)).transpose()?;
         let mut file = |option: &str, path: &Option<PathBuf>, kind: Kind| {

@@ -3,15 +3,11 @@
 use std::path::Path;
 
 use base::engine::Rng;
-use base::units::{Bytes, Sectors, Span};
-use flash::nand::Stamp;
-use ssd::{Drive, Precondition, Purpose, Ssd};
+use base::units::Bytes;
+use ssd::{Precondition, Purpose};
 use study::catalogue::{Device, WorkloadFile, device_from};
 use study::config::Document;
-use study::oracle::{Oracle, Payload};
-use study::reconcile::reconcile;
-use study::run::{RunError, Runner};
-use study::worn::WornOut;
+use study::session::{Session, SessionError, Stop};
 use testkit::swarm::{draw_device, draw_queues};
 use workload::trace::TraceOptions;
 
@@ -39,39 +35,22 @@ fn document(input: &[u8]) -> Result<Document, study::config::Faults> {
 
 /// Runs a workload on a device, both sound.
 fn run(device: &Device, workload: &WorkloadFile, seed: u64) -> Verdict {
-    let mut workload = match workload.open(&TraceOptions::default(), device.capacity(), seed) {
-        Ok(workload) => workload,
+    let session = Session::new(device).seed(seed).verify(true).check_drive(true).stop(Stop::Requests(REQUESTS));
+    let flow = match session.open(workload, &TraceOptions::default()) {
+        Ok(flow) => flow,
         Err(error) => return verdict::<(), _>(Err(error)),
     };
     let mut rng = Rng::stream(seed, "fuzz.run");
-    let mut ssd = Ssd::<Stamp>::new(&device.resolved, seed);
     let steps = [Precondition::Fill, Precondition::RandomOverwrite(0.5), Precondition::Steady];
     let chosen = match (rng.chance(0.5), rng.chance(0.3), rng.below(2)) {
         (false, ..) => Vec::new(),
         (true, false, _) => vec![steps[0]],
         (true, true, other) => vec![steps[0], steps[1 + other as usize]],
     };
-    for step in chosen {
-        if step.fault(&device.resolved).is_some() {
-            return Verdict::Refused("it cannot be preconditioned".into());
-        }
-        let done = ssd.precondition(step, &mut |_, _| {});
-        if let Err(worn) = WornOut::check(step, &done, &device.resolved) {
-            return verdict::<(), _>(Err(worn));
-        }
-    }
-    let mut oracle = Oracle::blank(Sectors::new(u64::from(device.resolved.geometry.sectors)));
-    Payload::<Stamp>::begin(&mut oracle, ssd.past());
-    let runner = Runner::new().settle(Span::from_secs(60)).limit(REQUESTS);
-    let outcome = runner.run(&mut ssd, &mut *workload.stages[0].source, &mut oracle);
-    match outcome {
-        Ok(result) => {
-            assert!(ssd.next_event().is_some() || result.submitted > 0, "nothing was run");
-            reconcile(&result).unwrap_or_else(|error| panic!("{error}"));
-            ssd.check();
-            Verdict::Taken
-        }
-        Err(RunError::Mismatch(mismatch)) => panic!("{mismatch}"),
+    match session.precondition(chosen).flow(flow.first_stage()).run() {
+        Ok(_) => Verdict::Taken,
+        Err(SessionError::Precondition { .. }) => Verdict::Refused("it cannot be preconditioned".into()),
+        Err(error) if error.is_bug() => panic!("{error}"),
         Err(error) => verdict::<(), _>(Err(error)),
     }
 }

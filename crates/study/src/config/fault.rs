@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::parse::shortened;
+use super::shown::shortened;
 
 /// One fault of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]

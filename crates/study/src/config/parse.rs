@@ -8,6 +8,7 @@ use toml::{Table, Value};
 
 use super::limited;
 use super::place::Lines;
+use super::shown::shortened;
 use super::{Fault, Faults};
 
 /// Reads the text of a file.
@@ -112,12 +113,6 @@ fn plain_value(value: toml::Spanned<DeValue<'_>>, beyond: &mut Vec<(usize, Strin
             Value::Float(value)
         }
     }
-}
-
-/// A text of a file as a message shows it: no longer than so many letters.
-pub(super) fn shortened(text: &str, most: usize) -> String {
-    let plain: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if plain.len() == text.len() { plain } else { format!("{plain}...") }
 }
 
 #[cfg(test)]

@@ -3,22 +3,10 @@
 
 use base::suggest::nearest;
 use serde_json::Value as Json;
-use toml::Value;
 
-use super::parse::shortened;
 use super::place::{Step, joined};
 use super::schema::{Found, Schema, Standin, Wrong, keys, kinds, named, names, range, required, tag};
-
-/// A value as it is written, unless it is a list or a table.
-pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::Array(_) => "a list".into(),
-        Value::Table(_) => "a table".into(),
-        Value::String(text) => format!("`\"{}\"`", shortened(text, 60)),
-        Value::Float(number) if number.abs() >= 1e16 => format!("`{number:e}`"),
-        other => format!("`{other}`"),
-    }
-}
+use super::shown::{shortened, shown};
 
 fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     names.into_iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")

@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::document::MOST_FAULTS;
 use super::place::Step;
+use super::shown::shown;
 use super::texts;
 
 /// The schema of a kind of file.
@@ -431,7 +432,7 @@ impl<'a> Walk<'a> {
                 Some(other) => {
                     let wrong = match other {
                         Value::String(name) => Wrong::Choice(schema, Some(name.clone())),
-                        other => Wrong::Choice(schema, Some(super::say::shown(other))),
+                        other => Wrong::Choice(schema, Some(shown(other))),
                     };
                     way.push(Step::Key(tag.to_owned()));
                     self.note(way, wrong);

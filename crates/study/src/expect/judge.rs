@@ -1,7 +1,11 @@
 //! Whether an expectation holds.
 
 use super::values::Group;
-use super::{Condition, Direction, ExpectSpec, Values};
+use super::{
+    Ascending, Bound, Bounded, Condition, DifferenceOf, Direction, Equal, ExpectSpec, Linear, Monotonic, RatioOf,
+    Saturates, Values, Within,
+};
+use crate::label::Label;
 use crate::metric::{Unit, digits};
 
 /// What an expectation came to.
@@ -66,7 +70,7 @@ impl Group {
     /// if a label is no number, or there is no line.
     fn bend(&self) -> Option<f64> {
         let (first, last) = self.ends()?;
-        let at: Vec<f64> = self.labels.iter().map(crate::plan::Label::number).collect::<Option<_>>()?;
+        let at: Vec<f64> = self.labels.iter().map(Label::number).collect::<Option<_>>()?;
         let (from, to) = (*at.first()?, *at.last()?);
         let line = |at: f64| first + (last - first) * (at - from) / (to - from);
         let off = at.iter().zip(&self.values).map(|(at, value)| ((value - line(*at)) / (last - first)).abs());
@@ -82,140 +86,190 @@ impl ExpectSpec {
     /// Judges it by the values of its metric.
     ///
     /// # Panics
-    /// If it was not checked before: see [`Plan::new`](crate::plan::Plan::new).
+    /// If it was not checked before: see `plan::Plan::new`.
     #[must_use]
     pub fn judge(&self, values: &Values<'_>) -> Judgement {
         let mut values = values.select(&self.filter, self.per.as_ref());
         if let Some(axis) = &self.geomean {
             values = values.geometric_mean(axis);
         }
-        let unit = values.unit();
         match self.condition().expect("it was checked to have one") {
-            Condition::Within(within) => {
-                let (low, high) = within.bounds(unit).expect("they were checked");
-                let holds = |group: &Group| group.values.iter().all(|value| (low..=high).contains(value));
-                over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
-            }
-            Condition::Bounded(bounded) => {
-                let bound = |bound: &super::Bound| bound.number(unit).expect("it was checked");
-                let (least, most) = (bounded.least.as_ref().map(bound), bounded.most.as_ref().map(bound));
-                let holds = |group: &Group| {
-                    let inside = |v: &f64| least.is_none_or(|least| *v >= least) && most.is_none_or(|most| *v <= most);
-                    group.values.iter().all(inside)
-                };
-                over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
-            }
-            Condition::Ratio(ratio) => {
-                let groups = values.tuples(&[&ratio.at, &ratio.to]);
-                let of = |group: &Group| group.values[0] / group.values[1];
-                let [low, high] = ratio.between;
-                let holds = |group: &Group| (low..=high).contains(&of(group));
-                let show = |group: &Group| {
-                    format!("{} ({} to {})", change(of(group)), unit.show(group.values[1]), unit.show(group.values[0]))
-                };
-                over(&groups, || range(groups.iter().map(of), change), holds, show)
-            }
-            Condition::Difference(difference) => {
-                let groups = values.tuples(&[&difference.at, &difference.to]);
-                let of = |group: &Group| group.values[0] - group.values[1];
-                let (low, high) = difference.bounds(unit).expect("they were checked");
-                let holds = |group: &Group| (low..=high).contains(&of(group));
-                let show = |group: &Group| {
-                    let [at, to] = [0, 1].map(|i: usize| unit.show(group.values[i]));
-                    format!("{} ({at} less {to})", unit.show(of(group)))
-                };
-                over(&groups, || range(groups.iter().map(of), |v| unit.show(v)), holds, show)
-            }
-            Condition::Monotonic(monotonic) => {
-                let groups = values.along(&monotonic.along);
-                let slack = monotonic.slack.get();
-                let step = |pair: &[f64]| pair[1] / pair[0];
-                // One value goes nowhere.
-                let holds = |group: &Group| {
-                    group.values.len() > 1
-                        && group.values.windows(2).all(|pair| match monotonic.direction {
-                            Direction::Falls => step(pair) <= 1.0 + slack,
-                            Direction::Rises => step(pair) >= 1.0 - slack,
-                        })
-                };
-                let measured = || match &groups[..] {
-                    [one] => list(one, unit),
-                    all => {
-                        let steps = all.iter().flat_map(|group| group.values.windows(2).map(step));
-                        format!("steps {}", range(steps, change))
-                    }
-                };
-                over(&groups, measured, holds, |group| list(group, unit))
-            }
-            Condition::Linear(linear) => {
-                let groups = values.along(&linear.along);
-                let holds = |group: &Group| {
-                    let grows = group.ends().is_some_and(|(first, last)| match linear.direction {
-                        Direction::Rises => last > first,
-                        Direction::Falls => last < first,
-                    });
-                    grows && group.bend().is_some_and(|bend| bend <= linear.within.get())
-                };
-                let measured = || {
-                    let growth = |group: &Group| group.ends().map_or(f64::NAN, |(first, last)| last / first);
-                    let bend = |group: &Group| group.bend().unwrap_or(f64::NAN);
-                    let growths = range(groups.iter().map(growth), change);
-                    let off = range(groups.iter().map(bend), |bend| format!("{:.1}%", bend * 100.0));
-                    format!("{growths}, {off} off the line")
-                };
-                over(&groups, measured, holds, |group| list(group, unit))
-            }
-            Condition::Saturates(saturates) => {
-                let groups = values.along(&saturates.along);
-                let at = |group: &Group| group.labels.iter().position(|label| *label == saturates.from);
-                let before = |group: &Group| at(group).map(|at| group.values[at] / group.values[0]);
-                let beyond = |group: &Group| {
-                    let at = at(group)?;
-                    // The value farthest from the one where it saturates.
-                    let ratios = group.values[at + 1..].iter().map(|value| value / group.values[at]);
-                    ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
-                };
-                let holds = |group: &Group| {
-                    let settled = beyond(group).is_some_and(|ratio| (ratio - 1.0).abs() <= saturates.within.get());
-                    settled && before(group).is_some_and(|ratio| (ratio - 1.0).abs() >= saturates.before.get())
-                };
-                let said = |all: &[Group]| {
-                    let up_to = range(all.iter().filter_map(before), change);
-                    format!("{up_to} up to {}, {} beyond", saturates.from, range(all.iter().filter_map(beyond), change))
-                };
-                over(&groups, || said(&groups), holds, |group| list(group, unit))
-            }
-            Condition::Equal(equal) => {
-                let groups = match &equal.along {
-                    Some(axis) => values.along(axis),
-                    None => {
-                        vec![Group { name: String::new(), labels: Vec::new(), values: values.all().collect() }]
-                    }
-                };
-                let spread = |group: &Group| {
-                    let (least, most) =
-                        group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-                    // Nothing at all is equal as well.
-                    if most <= least { 0.0 } else { most / least - 1.0 }
-                };
-                let holds = |group: &Group| group.values.len() > 1 && spread(group) <= equal.within.get();
-                let measured =
-                    || format!("within {}", range(groups.iter().map(spread), |s| format!("{:.1}%", s * 100.0)));
-                over(&groups, measured, holds, |group| list(group, unit))
-            }
-            Condition::Order(order) => {
-                let groups = values.tuples(&order.of.iter().collect::<Vec<_>>());
-                let holds =
-                    |group: &Group| group.values.windows(2).all(|pair| pair[1] > pair[0] * (1.0 + order.by.get()));
-                let measured = || match &groups[..] {
-                    [one] => one.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(" < "),
-                    all => {
-                        let steps = all.iter().flat_map(|group| group.values.windows(2).map(|pair| pair[1] / pair[0]));
-                        format!("steps {}", range(steps, change))
-                    }
-                };
-                over(&groups, measured, holds, |group| list(group, unit))
-            }
+            Condition::Within(within) => within.judge(&values),
+            Condition::Bounded(bounded) => bounded.judge(&values),
+            Condition::Ratio(ratio) => ratio.judge(&values),
+            Condition::Difference(difference) => difference.judge(&values),
+            Condition::Monotonic(monotonic) => monotonic.judge(&values),
+            Condition::Linear(linear) => linear.judge(&values),
+            Condition::Saturates(saturates) => saturates.judge(&values),
+            Condition::Equal(equal) => equal.judge(&values),
+            Condition::Order(order) => order.judge(&values),
         }
+    }
+}
+
+impl Within {
+    /// Every number lies in the range.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let (low, high) = self.bounds(unit).expect("they were checked");
+        let holds = |group: &Group| group.values.iter().all(|value| (low..=high).contains(value));
+        over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
+    }
+}
+
+impl Bounded {
+    /// Every number keeps to its side of the bounds.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let bound = |bound: &Bound| bound.number(unit).expect("it was checked");
+        let (least, most) = (self.least.as_ref().map(bound), self.most.as_ref().map(bound));
+        let holds = |group: &Group| {
+            let inside = |v: &f64| least.is_none_or(|least| *v >= least) && most.is_none_or(|most| *v <= most);
+            group.values.iter().all(inside)
+        };
+        over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
+    }
+}
+
+impl RatioOf {
+    /// The quotients of the numbers at two points lie between the bounds.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = values.tuples(&[&self.at, &self.to]);
+        let of = |group: &Group| group.values[0] / group.values[1];
+        let [low, high] = self.between;
+        let holds = |group: &Group| (low..=high).contains(&of(group));
+        let show = |group: &Group| {
+            format!("{} ({} to {})", change(of(group)), unit.show(group.values[1]), unit.show(group.values[0]))
+        };
+        over(&groups, || range(groups.iter().map(of), change), holds, show)
+    }
+}
+
+impl DifferenceOf {
+    /// The differences of the numbers at two points lie between the bounds.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = values.tuples(&[&self.at, &self.to]);
+        let of = |group: &Group| group.values[0] - group.values[1];
+        let (low, high) = self.bounds(unit).expect("they were checked");
+        let holds = |group: &Group| (low..=high).contains(&of(group));
+        let show = |group: &Group| {
+            let [at, to] = [0, 1].map(|i: usize| unit.show(group.values[i]));
+            format!("{} ({at} less {to})", unit.show(of(group)))
+        };
+        over(&groups, || range(groups.iter().map(of), |v| unit.show(v)), holds, show)
+    }
+}
+
+impl Monotonic {
+    /// Each step along the axis goes one way.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = values.along(&self.along);
+        let slack = self.slack.get();
+        let step = |pair: &[f64]| pair[1] / pair[0];
+        // One value goes nowhere.
+        let holds = |group: &Group| {
+            group.values.len() > 1
+                && group.values.windows(2).all(|pair| match self.direction {
+                    Direction::Falls => step(pair) <= 1.0 + slack,
+                    Direction::Rises => step(pair) >= 1.0 - slack,
+                })
+        };
+        let measured = || match &groups[..] {
+            [one] => list(one, unit),
+            all => {
+                let steps = all.iter().flat_map(|group| group.values.windows(2).map(step));
+                format!("steps {}", range(steps, change))
+            }
+        };
+        over(&groups, measured, holds, |group| list(group, unit))
+    }
+}
+
+impl Linear {
+    /// The numbers along the axis are on the line from the first to the last.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = values.along(&self.along);
+        let holds = |group: &Group| {
+            let grows = group.ends().is_some_and(|(first, last)| match self.direction {
+                Direction::Rises => last > first,
+                Direction::Falls => last < first,
+            });
+            grows && group.bend().is_some_and(|bend| bend <= self.within.get())
+        };
+        let measured = || {
+            let growth = |group: &Group| group.ends().map_or(f64::NAN, |(first, last)| last / first);
+            let bend = |group: &Group| group.bend().unwrap_or(f64::NAN);
+            let growths = range(groups.iter().map(growth), change);
+            let off = range(groups.iter().map(bend), |bend| format!("{:.1}%", bend * 100.0));
+            format!("{growths}, {off} off the line")
+        };
+        over(&groups, measured, holds, |group| list(group, unit))
+    }
+}
+
+impl Saturates {
+    /// The number changes up to a point of the axis, and no longer beyond it.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = values.along(&self.along);
+        let at = |group: &Group| group.labels.iter().position(|label| *label == self.from);
+        let before = |group: &Group| at(group).map(|at| group.values[at] / group.values[0]);
+        let beyond = |group: &Group| {
+            let at = at(group)?;
+            // The value farthest from the one where it self.
+            let ratios = group.values[at + 1..].iter().map(|value| value / group.values[at]);
+            ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
+        };
+        let holds = |group: &Group| {
+            let settled = beyond(group).is_some_and(|ratio| (ratio - 1.0).abs() <= self.within.get());
+            settled && before(group).is_some_and(|ratio| (ratio - 1.0).abs() >= self.before.get())
+        };
+        let said = |all: &[Group]| {
+            let up_to = range(all.iter().filter_map(before), change);
+            format!("{up_to} up to {}, {} beyond", self.from, range(all.iter().filter_map(beyond), change))
+        };
+        over(&groups, || said(&groups), holds, |group| list(group, unit))
+    }
+}
+
+impl Equal {
+    /// The largest number exceeds the least by no more than a share.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = match &self.along {
+            Some(axis) => values.along(axis),
+            None => {
+                vec![Group { name: String::new(), labels: Vec::new(), values: values.all().collect() }]
+            }
+        };
+        let spread = |group: &Group| {
+            let (least, most) = group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+            // Nothing at all is equal as well.
+            if most <= least { 0.0 } else { most / least - 1.0 }
+        };
+        let holds = |group: &Group| group.values.len() > 1 && spread(group) <= self.within.get();
+        let measured = || format!("within {}", range(groups.iter().map(spread), |s| format!("{:.1}%", s * 100.0)));
+        over(&groups, measured, holds, |group| list(group, unit))
+    }
+}
+
+impl Ascending {
+    /// Each number exceeds the one before it.
+    fn judge(&self, values: &Values<'_>) -> Judgement {
+        let unit = values.unit();
+        let groups = values.tuples(&self.of.iter().collect::<Vec<_>>());
+        let holds = |group: &Group| group.values.windows(2).all(|pair| pair[1] > pair[0] * (1.0 + self.by.get()));
+        let measured = || match &groups[..] {
+            [one] => one.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(" < "),
+            all => {
+                let steps = all.iter().flat_map(|group| group.values.windows(2).map(|pair| pair[1] / pair[0]));
+                format!("steps {}", range(steps, change))
+            }
+        };
+        over(&groups, measured, holds, |group| list(group, unit))
     }
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::label::{Assignment, Label};
 use crate::metric::Unit;
-use crate::plan::{Assignment, Label};
 
 /// A metric's values, by the places of their points on the axes, so that they are in the axes' order.
 #[derive(Clone, Debug)]

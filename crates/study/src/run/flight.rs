@@ -8,13 +8,27 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Tag};
 use workload::{Pacing, Source};
 
+use super::error::{RunError, too_late};
+use super::record::{Progress, Record, RequestLog};
 use super::result::{Books, Collected, FlowResult, RunResult};
-use super::{
-    LOST_AFTER, PROGRESS_EVERY, Progress, Record, RequestLog, RunError, Runner, SERIES_INTERVAL, SERIES_POINTS, Stop,
-    WarmUp,
-};
+use super::rules::{Rules, Stop, WarmUp};
+use super::time::{END, arrival, until};
 use crate::oracle::Payload;
 use crate::series::Series;
+
+/// Points of the time series that are kept at most; at least half as many of a long run are.
+pub(super) const SERIES_POINTS: usize = 400;
+
+/// Distance of the points before the first doubling: below any run that is worth a time series.
+const SERIES_INTERVAL: Span = Span::from_us(10);
+
+/// Requests that complete between two calls of a progress callback.
+const PROGRESS_EVERY: u64 = 1 << 14;
+
+/// Events for each mapping unit of a drive after which a request has been lost, if none was submitted or completed
+/// meanwhile. The longest request is about every unit, each of them takes some dozens of events, and garbage collection
+/// copies some hundred units for each that is written; simulated time says nothing, because a drive may be slow.
+const LOST_AFTER: u64 = 1 << 14;
 
 /// A run under way.
 pub(super) struct Flight<'a, 'l, S, D, P> {
@@ -105,40 +119,8 @@ impl Flows for Alone {
     }
 }
 
-/// The last instant at which a request arrives: 13 days before 64 bits end. They are for the device to finish in.
-pub(super) const LAST: Time = Time::from_ps(u64::MAX - (1 << 60));
-
-/// The last instant at which a run goes on, half of these days later: no time of a device that is summed from here leaves
-/// 64 bits.
-pub(super) const END: Time = Time::from_ps(u64::MAX - (1 << 59));
-
-/// When a request arrives that its source gives at `at`; `None` if that is after the end of simulated time.
-pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Option<Time> {
-    let ps = match scale {
-        None => at.as_ps(),
-        // Beyond 64 bits it is the largest number, which is refused below.
-        Some(factor) => (at.as_ps() as f64 * factor) as u64,
-    };
-    start.as_ps().checked_add(ps).map(Time::from_ps).filter(|at| *at <= LAST)
-}
-
-/// What to say of a request that arrives after the end of simulated time, at its place in the workload.
-pub(super) fn too_late<W: Source + ?Sized>(source: &W, number: u64) -> RunError {
-    let days = LAST.as_secs_f64() / 86_400.0;
-    let message =
-        format!("request {number} arrives after the end of simulated time, {days:.0} days after the start of the run");
-    let remedy = "scale the times of arrival by less (--time-scale), shorten gaps (--gap-limit), repeat it less often \
-                  (--repeat), or stop before it (--limit)";
-    source.fault(message, remedy.to_owned()).into()
-}
-
-/// The end of a span; the end of time if that comes first.
-pub(super) fn until(start: Time, span: Option<Span>) -> Time {
-    span.map_or(Time::MAX, |span| Time::from_ps(start.as_ps().saturating_add(span.as_ps())))
-}
-
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
-    pub(super) fn new(runner: Runner<'l>, drive: &'a mut D, payload: &'a mut P, measure: fn(&mut D, Time)) -> Self {
+    pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, measure: fn(&mut D, Time)) -> Self {
         let before = drive.counters();
         let warm = |requests, until| Some(Warm { requests, until, log: None, measure });
         let mut flight = Self {
@@ -148,18 +130,18 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             payload,
             left: u64::MAX,
             stop_at: Time::MAX,
-            stop: runner.stop,
-            warm_up: match runner.warm_up {
+            stop: rules.stop,
+            warm_up: match rules.warm_up {
                 WarmUp::None | WarmUp::Requests(0) | WarmUp::Time(Span::ZERO) => None,
                 WarmUp::Requests(requests) => warm(requests, Time::MAX),
                 WarmUp::Time(span) => warm(u64::MAX, until(before.at, Some(span))),
             },
             warmed: 0,
-            first_tag: runner.first_tag,
-            scale: runner.time_scale,
-            interrupt: runner.interrupt,
-            log: runner.log,
-            progress: runner.progress,
+            first_tag: rules.first_tag,
+            scale: rules.time_scale,
+            interrupt: rules.interrupt,
+            log: rules.log,
+            progress: rules.progress,
             completions: Vec::new(),
             ledger: 0,
             outstanding: 0,
@@ -319,12 +301,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 self.series.close(self.drive.counters());
                 self.look_for_interruption()?;
             }
-            None => {}
-            Some(warm) => {
-                if self.now >= warm.until || self.result.completed >= warm.requests {
-                    self.measure(flows);
-                }
-            }
+            Some(warm) if self.now >= warm.until || self.result.completed >= warm.requests => self.measure(flows),
+            None | Some(_) => {}
         }
         Ok(finished)
     }

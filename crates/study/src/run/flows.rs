@@ -7,9 +7,10 @@ use base::units::Time;
 use ssd::{Completion, Drive, QueueId, Tag};
 use workload::{Pacing, Source};
 
-use super::RunError;
-use super::flight::{Flight, Flows, arrival, too_late, until};
+use super::error::{RunError, too_late};
+use super::flight::{Flight, Flows};
 use super::result::{Collected, FlowResult};
+use super::time::{arrival, until};
 use crate::oracle::Payload;
 
 /// One of the workloads that run at the same time.

@@ -9,7 +9,10 @@ use workload::Pacing;
 use crate::histogram::Histogram;
 use crate::series::Series;
 
-use super::index;
+/// The index of a kind in tables by kind.
+pub(crate) const fn index(kind: IoKind) -> usize {
+    kind as usize
+}
 
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,11 +1,12 @@
 //! The runner against a disk whose numbers follow from a formula.
 
-use base::io::IoKind;
-use base::units::Lba;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors};
 use testkit::{Bug, FixedDrive, List, small};
-use workload::Arrival;
 use workload::generate::{Generator, GeneratorSpec};
+use workload::{Arrival, SourceError};
 
+use super::result::index;
 use super::*;
 use crate::oracle::{Blank, Oracle};
 
@@ -285,7 +286,7 @@ fn at_times(times: &[u64]) -> List {
 
 #[test]
 fn no_request_arrives_after_the_end_of_time() {
-    let last = flight::LAST.as_ps();
+    let last = time::LAST.as_ps();
     let week = 604_800_000_000_000_000;
     for (times, scale, ends) in [
         (&[0, last][..], None, None),
@@ -322,7 +323,7 @@ fn no_request_arrives_after_the_end_of_time() {
 #[test]
 fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let mut drive = small::four_servers();
-    let late = Time::from_ps(flight::END.as_ps() + 1);
+    let late = Time::from_ps(time::END.as_ps() + 1);
     Drive::<()>::advance(&mut drive, late, &mut Vec::new());
     let error = Runner::new().run(&mut drive, &mut closed(READ, 3, 1), &mut Blank).expect_err("time is over");
     assert!(matches!(error, RunError::EndOfTime { outstanding: 1, .. }), "{error}");
@@ -336,6 +337,6 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     let spec = GeneratorSpec::from_toml(&spec).expect("sound");
     let mut generator = Generator::new(&spec, Sectors::new(256), 0).expect("sound");
     let mut drive = small::four_servers();
-    Drive::<()>::advance(&mut drive, Time::from_ps(flight::LAST.as_ps() / 2), &mut Vec::new());
+    Drive::<()>::advance(&mut drive, Time::from_ps(time::LAST.as_ps() / 2), &mut Vec::new());
     assert_eq!(Runner::new().run(&mut drive, &mut generator, &mut Blank).expect("it runs").completed, 9);
 }

@@ -4,51 +4,44 @@ use base::units::Exact;
 use toml::{Table, Value};
 use workload::Pacing;
 
-use super::{Flow, Session, Stop, WarmUp};
+use super::flow::Flow;
+use super::settings::Settings;
+use crate::catalogue::Device;
+use crate::run::{Stop, WarmUp};
 use crate::summary::About;
 
-/// The program that runs something, for its results.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Program {
-    /// Its version.
-    pub version: String,
-    /// Its commit.
-    pub commit: String,
-}
-
 /// The resolved device and workloads, and how they are run.
-pub(super) fn about(session: &Session<'_>) -> About {
-    let device = session.device;
+pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) -> About {
     let mut config = Table::from_iter([
         ("device".to_owned(), Value::Table(device.config())),
-        ("run".to_owned(), Value::Table(run(session))),
+        ("run".to_owned(), Value::Table(run(settings, flows.first()))),
     ]);
-    if let Some(first) = session.flows.first() {
+    if let Some(first) = flows.first() {
         config.insert("workload".into(), Value::Table(first.config.clone()));
     }
-    let others = session.flows.get(1..).unwrap_or_default();
+    let others = flows.get(1..).unwrap_or_default();
     if !others.is_empty() {
         config.insert("flow".into(), Value::Array(others.iter().map(beside).collect()));
     }
     About {
-        version: session.program.version.clone(),
-        commit: session.program.commit.clone(),
-        seed: session.seed,
+        version: settings.program.version.clone(),
+        commit: settings.program.commit.clone(),
+        seed: settings.seed,
         device: device.name.clone(),
-        workload: session.flows.first().map(|flow| flow.name.clone()).unwrap_or_default(),
+        workload: flows.first().map(|flow| flow.name.clone()).unwrap_or_default(),
         cost: Some(device.resolved.cost()),
         config,
     }
 }
 
-fn run(session: &Session<'_>) -> Table {
+fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     let mut run = Table::new();
     let mut note = |key: &str, value: Value| run.insert(key.into(), value);
     // TOML has no integers of that size.
-    let seed = i64::try_from(session.seed).map_or_else(|_| session.seed.to_string().into(), Value::Integer);
+    let seed = i64::try_from(settings.seed).map_or_else(|_| settings.seed.to_string().into(), Value::Integer);
     note("seed", seed);
-    note("verify", session.verify.into());
-    if let Some(first) = session.flows.first() {
+    note("verify", settings.verify.into());
+    if let Some(first) = first {
         match first.pacing {
             Some(Pacing::Closed { depth }) => drop(note("depth", i64::from(depth).into())),
             Some(Pacing::Open) => drop(note("open", true.into())),
@@ -58,24 +51,24 @@ fn run(session: &Session<'_>) -> Table {
             note("queue", i64::from(first.queue.get()).into());
         }
     }
-    if let Some(factor) = session.time_scale {
+    if let Some(factor) = settings.time_scale {
         note("time-scale", factor.into());
     }
-    match session.warm_up {
+    match settings.warm_up {
         WarmUp::None => {}
         WarmUp::Requests(requests) => drop(note("warm-up", requests.cast_signed().into())),
         WarmUp::Time(span) => drop(note("warm-up", span.exact().into())),
     }
-    match session.stop {
+    match settings.stop {
         Stop::AtEnd => {}
         Stop::Requests(limit) => drop(note("limit", limit.cast_signed().into())),
         Stop::Time(span) => drop(note("duration", span.exact().into())),
     }
-    if !session.steps.is_empty() {
-        let steps: Vec<Value> = session.steps.iter().map(|step| step.to_string().into()).collect();
+    if !settings.steps.is_empty() {
+        let steps: Vec<Value> = settings.steps.iter().map(|step| step.to_string().into()).collect();
         note("precondition", steps.into());
     }
-    if let Some(path) = &session.load {
+    if let Some(path) = &settings.load {
         note("snapshot", path.display().to_string().into());
     }
     run

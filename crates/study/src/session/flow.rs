@@ -64,6 +64,13 @@ impl<'a> Flow<'a> {
         self
     }
 
+    /// Leaves out all stages but the first.
+    #[must_use]
+    pub fn first_stage(mut self) -> Self {
+        self.parts.truncate(1);
+        self
+    }
+
     /// What it is called in results.
     #[must_use]
     pub fn name(&self) -> &str {

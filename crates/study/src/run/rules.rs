@@ -1,6 +1,11 @@
-//! When measurement begins and when it ends.
+//! When measurement begins and when it ends, and who hears of it.
+
+use std::sync::atomic::AtomicBool;
 
 use base::units::Span;
+use ssd::Tag;
+
+use super::record::{Progress, RequestLog};
 
 /// What of a workload runs before anything is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,4 +31,16 @@ pub enum Stop {
     Requests(u64),
     /// After so much simulated time. What has been submitted until then is completed, and measured.
     Time(Span),
+}
+
+/// What a run keeps to, whatever its flows are.
+#[derive(Default)]
+pub(super) struct Rules<'a> {
+    pub(super) warm_up: WarmUp,
+    pub(super) stop: Stop,
+    pub(super) first_tag: Tag,
+    pub(super) time_scale: Option<f64>,
+    pub(super) interrupt: Option<&'a AtomicBool>,
+    pub(super) log: Option<&'a mut dyn RequestLog>,
+    pub(super) progress: Option<&'a mut dyn FnMut(Progress)>,
 }

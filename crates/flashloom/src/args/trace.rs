@@ -1,0 +1,191 @@
+//! How traces are read.
+
+use base::units::Span;
+use clap::Args;
+use study::plan::RunSpec;
+use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, TimeUnit, TraceOptions, VolumeRule};
+
+use crate::exit::Failure;
+use crate::options::{columns, event, extent, format, size_unit, time_unit, whole};
+
+/// What the bytes of a trace mean.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct LayoutArgs {
+    /// Format of the trace, instead of the detected one; see `flashloom trace formats`
+    #[arg(long, value_name = "NAME", value_parser = format)]
+    pub(crate) format: Option<Format>,
+
+    /// Columns of a CSV that is of no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name
+    /// in the header line or a number from 1, and after a colon its unit. Also volume=COLUMN, read=WORD/WORD,
+    /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
+    #[arg(long, value_name = "COLUMNS", value_parser = columns)]
+    pub(crate) csv: Option<Columns>,
+
+    /// Unit of the times of the trace, instead of that of its format: s, ms, us, 100ns, ns or ps
+    #[arg(long, value_name = "UNIT", value_parser = time_unit)]
+    pub(crate) time_unit: Option<TimeUnit>,
+
+    /// Unit of the sizes of the trace, instead of that of its format: B, 512B (a sector), 4KiB (a page) ...
+    #[arg(long, value_name = "UNIT", value_parser = size_unit)]
+    pub(crate) size_unit: Option<SizeUnit>,
+
+    /// Unit of the addresses of the trace, instead of that of its format: B, 512B, 4KiB ...
+    #[arg(long, value_name = "UNIT", value_parser = size_unit)]
+    pub(crate) address_unit: Option<SizeUnit>,
+}
+
+impl LayoutArgs {
+    /// The units that were named.
+    fn units(&self) -> NamedUnits {
+        NamedUnits { time: self.time_unit, address: self.address_unit, size: self.size_unit }
+    }
+}
+
+/// What a trace does not say of itself.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ReadingArgs {
+    #[command(flatten)]
+    pub(crate) layout: LayoutArgs,
+
+    /// Shorten gaps between requests of the trace to this
+    #[arg(long, value_name = "TIME")]
+    pub(crate) gap_limit: Option<Span>,
+
+    /// How far back a time of the trace may go behind the latest before it, 1s if nothing else is said; such requests are
+    /// sorted
+    #[arg(long, value_name = "TIME")]
+    pub(crate) tolerance: Option<Span>,
+}
+
+impl ReadingArgs {
+    /// Refuses these options, and others about the reading of traces, where no trace is read.
+    pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
+        let own = [
+            ("--format", self.layout.format.is_some()),
+            ("--csv", self.layout.csv.is_some()),
+            ("--time-unit", self.layout.time_unit.is_some()),
+            ("--size-unit", self.layout.size_unit.is_some()),
+            ("--address-unit", self.layout.address_unit.is_some()),
+            ("--gap-limit", self.gap_limit.is_some()),
+            ("--tolerance", self.tolerance.is_some()),
+        ];
+        let given = own.iter().chain(also).filter(|(_, given)| *given && !traces);
+        let lines: Vec<String> = given
+            .map(|(option, _)| {
+                format!("{option}: has no effect here: no workload is a trace; leave it out, or run a trace")
+            })
+            .collect();
+        if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
+    }
+
+    /// Has a trace read like this.
+    pub(crate) fn apply(&self, run: &mut RunSpec) {
+        let layout = &self.layout;
+        run.format = layout.format.map(|format| format.name().into()).or_else(|| run.format.take());
+        run.csv = layout.csv.as_ref().map(ToString::to_string).or_else(|| run.csv.take());
+        run.time_unit = layout.time_unit.map(|unit| unit.to_string()).or_else(|| run.time_unit.take());
+        run.size_unit = layout.size_unit.map(|unit| unit.to_string()).or_else(|| run.size_unit.take());
+        run.address_unit = layout.address_unit.map(|unit| unit.to_string()).or_else(|| run.address_unit.take());
+        run.gap_limit = self.gap_limit.or(run.gap_limit);
+        run.tolerance = self.tolerance.or(run.tolerance);
+    }
+}
+
+/// Which requests of a trace count.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PartArgs {
+    /// Only the requests of this volume of a trace
+    #[arg(long, value_name = "NAME")]
+    pub(crate) volume: Option<String>,
+
+    /// Leave out this many requests at the start of a trace
+    #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
+    pub(crate) skip: Option<u64>,
+}
+
+/// How a trace fits a disk.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct FitArgs {
+    /// What to do with several volumes of a trace: single (an error), overlay (all in one address space) or
+    /// stride:SIZE (one behind the other, so far apart)
+    #[arg(long, value_name = "RULE", default_value = "single")]
+    pub(crate) volumes: VolumeRule,
+
+    /// What to do with addresses of a trace beyond the disk: error, wrap (start again at the first sector) or
+    /// compact (push the addresses that are used together)
+    #[arg(long, value_name = "RULE", default_value = "error", value_parser = extent)]
+    pub(crate) extent: ExtentRule,
+}
+
+/// How a trace is read for one disk.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Reading traces")]
+pub(crate) struct TraceArgs {
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+
+    #[command(flatten)]
+    pub(crate) fit: FitArgs,
+
+    /// Which event stands for a request in blktrace and blkparse files: auto, queue, issue or complete
+    #[arg(long, value_name = "NAME", default_value = "auto", value_parser = event)]
+    pub(crate) event: Event,
+
+    /// Play the trace this many times
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, u32::MAX))]
+    pub(crate) repeat: u32,
+}
+
+impl TraceArgs {
+    /// The same for the reader.
+    pub(crate) fn options(&self) -> TraceOptions {
+        let Self { reading, part, fit, event, repeat } = self;
+        TraceOptions {
+            format: reading.layout.format,
+            columns: reading.layout.csv.clone(),
+            units: reading.layout.units(),
+            volume: part.volume.clone(),
+            volumes: fit.volumes,
+            event: *event,
+            tolerance: reading.tolerance.unwrap_or(TraceOptions::default().tolerance),
+            gap_limit: reading.gap_limit,
+            skip: part.skip.unwrap_or(0),
+            repeat: *repeat,
+            extent: fit.extent,
+            ..TraceOptions::default()
+        }
+    }
+}
+
+/// Which part of a trace is looked at.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ExcerptArgs {
+    #[command(flatten)]
+    pub(crate) layout: LayoutArgs,
+
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+
+    /// Stop after this many requests
+    #[arg(long, value_name = "N", value_parser = whole(1, u64::MAX))]
+    pub(crate) limit: Option<u64>,
+}
+
+impl ExcerptArgs {
+    /// The same for the reader.
+    pub(crate) fn options(&self) -> TraceOptions {
+        let Self { layout, part, limit } = self.clone();
+        TraceOptions {
+            format: layout.format,
+            units: layout.units(),
+            columns: layout.csv,
+            volume: part.volume,
+            skip: part.skip.unwrap_or(0),
+            limit,
+            ..TraceOptions::default()
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! What stands in a file, as a message shows it.
+
+use toml::Value;
+
+/// A value as it is written, unless it is a list or a table.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(_) => "a list".into(),
+        Value::Table(_) => "a table".into(),
+        Value::String(text) => format!("`\"{}\"`", shortened(text, 60)),
+        Value::Float(number) if number.abs() >= 1e16 => format!("`{number:e}`"),
+        other => format!("`{other}`"),
+    }
+}
+
+/// A text of a file as a message shows it: no longer than so many letters.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    let plain: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if plain.len() == text.len() { plain } else { format!("{plain}...") }
+}

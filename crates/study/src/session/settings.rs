@@ -1,0 +1,54 @@
+//! How a session is run, apart from its device and its workloads.
+
+use std::path::PathBuf;
+
+use base::units::Span;
+use ssd::Precondition;
+
+use crate::run::{Stop, WarmUp};
+
+/// How long background work may go on after the last request, so that the books can be balanced.
+const SETTLE: Span = Span::from_secs(60);
+
+/// The program that runs something, for its results.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+    /// Its commit.
+    pub commit: String,
+}
+
+/// How a session is run.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) program: Program,
+    pub(super) seed: u64,
+    pub(super) verify: bool,
+    pub(super) check_drive: bool,
+    /// Steps of preconditioning.
+    pub(super) steps: Vec<Precondition>,
+    /// The snapshot that it begins with.
+    pub(super) load: Option<PathBuf>,
+    pub(super) time_scale: Option<f64>,
+    pub(super) warm_up: WarmUp,
+    pub(super) stop: Stop,
+    pub(super) settle: Span,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            program: Program::default(),
+            seed: 0,
+            verify: false,
+            check_drive: false,
+            steps: Vec::new(),
+            load: None,
+            time_scale: None,
+            warm_up: WarmUp::None,
+            stop: Stop::AtEnd,
+            settle: SETTLE,
+        }
+    }
+}
