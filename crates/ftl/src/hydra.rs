@@ -27,7 +27,7 @@ use flash::backend::{Cause, Class, Command, List, Observer, Slot};
 use flash::nand::{Media, Sector, Spare};
 
 use crate::port::{Flash, Owners, Saved, Service, Unit, Wanted};
-use crate::toolkit::WearSpec;
+use crate::toolkit::{Versions, WearSpec};
 
 use flush_log::FlushLog;
 use journal::{Journal, Record};
@@ -84,8 +84,7 @@ pub struct HydraFtl {
     /// If flushes do without merges.
     flush_log: Option<FlushLog>,
     saved: Vec<Saved>,
-    /// The version of the latest write.
-    version: u32,
+    versions: Versions,
     merges: Vec<Merge>,
     /// Merges that do not exist.
     idle: Vec<u32>,
@@ -126,15 +125,6 @@ impl HydraFtl {
     /// Rows of a superblock: what one merge can write.
     pub(crate) const fn batch(&self) -> u32 {
         self.layout.rows()
-    }
-
-    /// The version for the next request: all its units share it.
-    ///
-    /// # Panics
-    /// After 2^32 - 1 writes.
-    pub(crate) fn next_version(&mut self) -> u32 {
-        self.version = self.version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
-        self.version
     }
 
     /// True if a write that is handed over now would begin at once: until then a buffer keeps it, where newer writes
@@ -374,16 +364,13 @@ impl HydraFtl {
     /// Writes the log and the map as far as there is something to write.
     fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.journal.wants_map() {
-            let version = self.next_version();
+            let version = self.versions.next();
             let positions = self.map.iter().map(|at| if *at == NONE { NONE } else { self.superblocks.split(*at).1 });
             let erases = (0..self.layout.physical()).map(|superblock| self.superblocks.erases(superblock));
             let stand_ins = self.superblocks.stand_ins().iter().copied();
             self.journal.store_map(flash, version, positions.chain(erases).chain(stand_ins));
         }
-        let version = &mut self.version;
-        self.journal.advance(flash, || {
-            *version = version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
-            *version
-        });
+        let versions = &mut self.versions;
+        self.journal.advance(flash, || versions.next());
     }
 }

@@ -6,7 +6,7 @@
 //! newest pages of a logical block into a new one.
 //!
 //! What a page of a data block holds is read from its spare area, so there is no state for each page beside that: what
-//! the host has discarded is [kept apart](holes). A superblock is one block; dies are the chips.
+//! the host has discarded is [kept apart](Holes). A superblock is one block; dies are the chips.
 
 mod address;
 mod allocate;
@@ -19,7 +19,6 @@ mod family;
 mod fast;
 mod finish;
 mod fold;
-mod holes;
 mod ideal;
 mod logs;
 mod merge;
@@ -39,14 +38,14 @@ use flash::nand::{Geometry, Media, Sector, Spare};
 
 use crate::port::{Flash, Mount, Unit, Wanted};
 use crate::sabotage::Planted;
+use crate::toolkit::{Gates, Holes, Versions};
 
 use address::{Address, Lbn};
 use allocate::{Allocator, Use};
 use blocks::Block;
 use fold::Lists;
-use holes::Holes;
 use ideal::Ideal;
-use logs::{Gates, LogId, Logs};
+use logs::{LogId, Logs};
 use merge::Job;
 
 pub use config::LogBlockConfig;
@@ -103,7 +102,7 @@ pub struct HybridFtl {
     holes: Holes,
     logs: Logs,
     allocator: Allocator,
-    gates: Gates,
+    gates: Gates<SuperblockId>,
     /// Merges that are wanted, in the order in which they were; the first of them are under way.
     jobs: Vec<Job>,
     /// Ended ones, to be used again.
@@ -115,7 +114,7 @@ pub struct HybridFtl {
     orphans: u32,
     /// Blocks that recovery found useless, to be erased.
     useless: Vec<SuperblockId>,
-    version: u32,
+    versions: Versions,
     found: u32,
     /// Something has changed that pages may have waited for.
     stirred: bool,
@@ -164,7 +163,7 @@ impl HybridFtl {
             held: Vec::new(),
             orphans: 0,
             useless: Vec::new(),
-            version: 0,
+            versions: Versions::default(),
             found: 0,
             stirred: false,
             under_way: 0,
@@ -184,15 +183,6 @@ impl HybridFtl {
         };
         ftl.recover_state(from.media);
         ftl
-    }
-
-    /// The version for the next request: all its units share it.
-    ///
-    /// # Panics
-    /// After 2^32 - 1 writes.
-    pub(crate) fn next_version(&mut self) -> u32 {
-        self.version = self.version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
-        self.version
     }
 
     /// Where the newest copy of a page is.

@@ -40,7 +40,7 @@ use flash::nand::{Geometry, Media, Sector};
 
 use crate::port::{Mount, Unit};
 use crate::sabotage::Planted;
-use crate::toolkit::WearSpec;
+use crate::toolkit::{Versions, WearSpec};
 
 use blocks::Blocks;
 use gather::Gather;
@@ -98,7 +98,7 @@ pub struct PageFtl {
     victims: ByContent<Victims>,
     rng: Rng,
     /// The version of the latest write.
-    version: u32,
+    versions: Versions,
     planted: Planted,
     /// The pools of each NVM set, in ascending order; the first are all that hold data, the last those that hold
     /// translation pages.
@@ -165,7 +165,7 @@ impl PageFtl {
                 pages: Victims::new(config.gc.victim, &geometry, groups),
             },
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
-            version: 0,
+            versions: Versions::default(),
             planted: from.planted,
             found: 0,
             moved: Vec::new(),
@@ -187,7 +187,7 @@ impl PageFtl {
         let geometry = &config.geometry;
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let kinds = if config.map_pages.count > 0 { 2 } else { 1 };
-        let pools = kinds * groups * Pool::memory(geometry, config.wear.dynamic);
+        let pools = kinds * groups * Pool::memory(geometry);
         // The pools of each set, for placement and for writes that wait.
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
@@ -220,15 +220,6 @@ impl PageFtl {
             Holds::Data => 0..self.groups,
             Holds::Pages => self.groups..self.pools.len() as u32,
         }
-    }
-
-    /// The version for the next request: all its units share it.
-    ///
-    /// # Panics
-    /// After 2^32 - 1 writes.
-    pub(crate) fn next_version(&mut self) -> u32 {
-        self.version = self.version.checked_add(1).expect("2^32 writes: versions in the spare areas are used up");
-        self.version
     }
 
     /// The time a scan of all spare areas takes when all channels work at once: every programmed row is

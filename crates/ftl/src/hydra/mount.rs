@@ -13,6 +13,7 @@ use super::superblocks::{NONE, Superblocks};
 use super::{HydraConfig, HydraFtl, Kind};
 use crate::port::Mount;
 use crate::sabotage::Sabotage;
+use crate::toolkit::Versions;
 
 impl HydraFtl {
     /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
@@ -28,7 +29,7 @@ impl HydraFtl {
             journal,
             flush_log: None,
             saved: Vec::new(),
-            version: found.version,
+            versions: Versions::after(found.version),
             merges: Vec::new(),
             idle: Vec::new(),
             waiting: std::collections::VecDeque::new(),
@@ -67,7 +68,7 @@ impl HydraFtl {
         let first = areas.places.len() as u32;
         let merged = |lpn| self.row_version(media, lpn);
         let (log, saved, newest) = FlushLog::mount(&self.layout, areas, media, first, merged);
-        self.version = self.version.max(newest);
+        self.versions.note(newest);
         (self.flush_log, self.saved) = (Some(log), saved);
     }
 

@@ -4,13 +4,13 @@
 //! (PMCD) a chip. In a chip it is the least worn block, or the one that was freed first.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 use base::units::{DieId, SuperblockId};
 use flash::backend::Units;
 use flash::nand::Geometry;
 
 use super::spec::Allocation;
+use crate::toolkit::FreeList;
 
 /// What a block is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +25,9 @@ pub(super) enum Use {
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
     allocation: Allocation,
-    dynamic: bool,
-    /// Of each die, by wear or age.
-    free: Vec<BinaryHeap<Reverse<(u64, SuperblockId)>>>,
+    /// Of each die.
+    free: Vec<FreeList>,
     count: u32,
-    freed: u64,
     dies_per_area: u32,
     areas: u32,
     /// The area that is next, for each use.
@@ -41,19 +39,18 @@ pub(super) struct Allocator {
 impl Allocator {
     /// Bytes of the free blocks of all dies.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
-        let free = u64::from(geometry.superblock_count()) * size_of::<(u64, SuperblockId)>() as u64;
-        free * 3 / 2 + u64::from(geometry.die_count()) * (size_of::<BinaryHeap<()>>() as u64 + 1)
+        let blocks = u64::from(geometry.superblock_count());
+        FreeList::memory(blocks) + u64::from(geometry.die_count()) * (size_of::<FreeList>() as u64 + 1)
     }
 
     pub(super) fn new(allocation: Allocation, dynamic: bool, units: Units, geometry: &Geometry) -> Self {
         let dies_per_area = if units == Units::PerChannel { geometry.chips * geometry.dies } else { 1 };
-        let areas = geometry.die_count() / dies_per_area;
+        let dies = geometry.die_count();
+        let areas = dies / dies_per_area;
         Self {
             allocation,
-            dynamic,
-            free: vec![BinaryHeap::new(); geometry.die_count() as usize],
+            free: (0..dies).map(|_| FreeList::new(dynamic, geometry.superblock_count() / dies)).collect(),
             count: 0,
-            freed: 0,
             dies_per_area,
             areas,
             turn: [0; 3],
@@ -68,9 +65,7 @@ impl Allocator {
 
     /// A block is free.
     pub(super) fn put(&mut self, die: DieId, superblock: SuperblockId, erases: u32) {
-        self.freed += 1;
-        let key = if self.dynamic { u64::from(erases) } else { self.freed };
-        self.free[die.index()].push(Reverse((key, superblock)));
+        self.free[die.index()].push(superblock, erases);
         self.count += 1;
     }
 
@@ -106,7 +101,7 @@ impl Allocator {
             _ => None,
         };
         let die = die.or_else(|| self.by_turns(purpose, load))?;
-        let Reverse((_, superblock)) = self.free[die as usize].pop()?;
+        let superblock = self.free[die as usize].pop()?;
         self.count -= 1;
         Some(superblock)
     }

@@ -11,11 +11,10 @@ use flash::nand::Geometry;
 use super::address::Address;
 use super::allocate::Allocator;
 use super::blocks::Block;
-use super::holes::Holes;
 use super::logs::Logs;
 use super::{LogSpec, Policy, Striping};
 use crate::family::Config;
-use crate::toolkit::{ENTRY, WearSpec};
+use crate::toolkit::{ENTRY, Holes, WearSpec};
 
 /// An FTL with log blocks on an array.
 #[derive(Clone, Debug)]

@@ -3,9 +3,7 @@
 //! The newest copies of the pages of one logical block that are in log blocks form a chain. So a page is looked up
 //! in as many steps as its logical block has pages in the log, and a merge finds all of them without a search.
 
-use base::engine::Handle;
 use base::units::SuperblockId;
-use flash::backend::Command;
 
 use super::address::Lbn;
 
@@ -282,29 +280,6 @@ impl Logs {
         let first = self.place(id, 0) as usize;
         let entries = &self.entries[first..first + self.log(id).next.min(self.pages) as usize];
         entries.iter().map(|entry| entry.lbn).find(|lbn| *lbn != NONE)
-    }
-}
-
-/// When a program waits for what it has to read first, those behind it in its block wait for it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Gates(Vec<(SuperblockId, Handle<Command>)>);
-
-impl Gates {
-    /// The program of a block that later ones wait for.
-    #[inline]
-    pub(super) fn of(&self, superblock: SuperblockId) -> Option<Handle<Command>> {
-        self.0.iter().find(|(of, _)| *of == superblock).map(|(_, command)| *command)
-    }
-
-    pub(super) fn set(&mut self, superblock: SuperblockId, command: Handle<Command>) {
-        self.0.retain(|(of, _)| *of != superblock);
-        self.0.push((superblock, command));
-    }
-
-    /// A program is done.
-    #[inline]
-    pub(super) fn done(&mut self, command: Handle<Command>) {
-        self.0.retain(|(_, gate)| *gate != command);
     }
 }
 

@@ -74,7 +74,7 @@ impl HybridFtl {
             for page in 0..self.pages {
                 let psn = self.geometry.slot(*superblock, page);
                 let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                self.version = self.version.max(version);
+                self.versions.note(version);
                 let Some(best) = newest.get_mut(lpn.index()) else { continue };
                 let known = best.map(|best| match media.spare(best) {
                     Spare::Data { version, .. } => version,

@@ -32,11 +32,11 @@ impl Ftl for HybridFtl {
     }
 
     fn latest_version(&self) -> u32 {
-        self.version
+        self.versions.latest()
     }
 
     fn next_version(&mut self) -> u32 {
-        self.next_version()
+        self.versions.next()
     }
 
     #[inline]

@@ -261,7 +261,7 @@ impl PageFtl {
         let program = flash.backend.add_program(list, cause, target, Stream::Copies);
         let pool = self.pool_of(target.superblock);
         self.pass_gate(flash, pool, Stream::Copies, program);
-        let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.next_version());
+        let newer = self.planted.is(Sabotage::CopyLooksNewer).then(|| self.versions.next());
         let row = |psn| {
             let (superblock, offset) = self.geometry.locate(psn);
             (superblock, offset / self.geometry.row_slots())

@@ -65,7 +65,7 @@ impl PageFtl {
             for offset in 0..slots {
                 let psn = self.geometry.slot(*superblock, offset);
                 let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                self.version = self.version.max(version);
+                self.versions.note(version);
                 if lpn.get() < found.len() && self.wins(&found, media, lpn, psn, *birth, version) {
                     found.set(lpn, psn);
                 }

@@ -1,7 +1,6 @@
 //! A pool: the superblocks of one die (or of one group of its planes), written as logs.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
 
 use base::engine::Handle;
@@ -10,83 +9,7 @@ use flash::backend::{Command, List};
 use flash::nand::{Geometry, Stream};
 
 use crate::port::Unit;
-
-/// Free superblocks: the least worn first under dynamic wear levelling, else in the order they came.
-#[derive(Clone, Debug)]
-pub(super) enum FreeList {
-    ByWear(BinaryHeap<Reverse<(u32, SuperblockId)>>),
-    Fifo(VecDeque<(u32, SuperblockId)>),
-}
-
-impl FreeList {
-    pub(super) fn len(&self) -> u32 {
-        (match self {
-            Self::ByWear(heap) => heap.len(),
-            Self::Fifo(queue) => queue.len(),
-        }) as u32
-    }
-
-    pub(super) fn push(&mut self, superblock: SuperblockId, erases: u32) {
-        match self {
-            Self::ByWear(heap) => heap.push(Reverse((erases, superblock))),
-            Self::Fifo(queue) => queue.push_back((erases, superblock)),
-        }
-    }
-
-    pub(super) fn pop(&mut self) -> Option<SuperblockId> {
-        self.pop_with_wear().map(|(superblock, _)| superblock)
-    }
-
-    /// Also tells how often it has been erased.
-    pub(super) fn pop_with_wear(&mut self) -> Option<(SuperblockId, u32)> {
-        match self {
-            Self::ByWear(heap) => heap.pop().map(|Reverse((erases, superblock))| (superblock, erases)),
-            Self::Fifo(queue) => queue.pop_front().map(|(erases, superblock)| (superblock, erases)),
-        }
-    }
-
-    /// The erase count of the most worn.
-    pub(super) fn most_worn(&self) -> Option<u32> {
-        match self {
-            Self::ByWear(heap) => heap.iter().map(|Reverse((erases, _))| *erases).max(),
-            Self::Fifo(queue) => queue.iter().map(|(erases, _)| *erases).max(),
-        }
-    }
-
-    /// The erase count of the least worn.
-    pub(super) fn least_worn(&self) -> Option<u32> {
-        match self {
-            Self::ByWear(heap) => heap.peek().map(|Reverse((erases, _))| *erases),
-            Self::Fifo(queue) => queue.iter().map(|(erases, _)| *erases).min(),
-        }
-    }
-
-    /// Takes the most worn: cold data will rest there.
-    pub(super) fn pop_most_worn(&mut self) -> Option<SuperblockId> {
-        let chosen = match self {
-            Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).max(),
-            Self::Fifo(queue) => queue.iter().copied().max(),
-        }?;
-        self.remove(chosen)
-    }
-
-    /// Takes the least worn.
-    pub(super) fn pop_least_worn(&mut self) -> Option<SuperblockId> {
-        let chosen = match self {
-            Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
-            Self::Fifo(queue) => queue.iter().copied().min(),
-        }?;
-        self.remove(chosen)
-    }
-
-    fn remove(&mut self, chosen: (u32, SuperblockId)) -> Option<SuperblockId> {
-        match self {
-            Self::ByWear(heap) => heap.retain(|Reverse(entry)| *entry != chosen),
-            Self::Fifo(queue) => queue.retain(|entry| *entry != chosen),
-        }
-        Some(chosen.1)
-    }
-}
+use crate::toolkit::FreeList;
 
 /// The superblock that a stream writes to.
 #[derive(Clone, Copy, Debug)]
@@ -238,13 +161,9 @@ pub(super) struct Assembly {
 
 impl Pool {
     pub(super) fn new(geometry: &Geometry, index: u32, wear_levelled: bool, quota: u32) -> Self {
-        let blocks = geometry.blocks as usize;
         Self {
             die: DieId::new(index % (geometry.die_count() * geometry.groups()) / geometry.groups()),
-            free: match wear_levelled {
-                true => FreeList::ByWear(BinaryHeap::with_capacity(blocks)),
-                false => FreeList::Fifo(VecDeque::with_capacity(blocks)),
-            },
+            free: FreeList::new(wear_levelled, geometry.blocks),
             open: OpenSuperblocks::default(),
             usable: 0,
             quota,
@@ -260,10 +179,8 @@ impl Pool {
     }
 
     /// Bytes of a pool.
-    pub(super) fn memory(geometry: &Geometry, wear_levelled: bool) -> u64 {
-        let free =
-            if wear_levelled { size_of::<Reverse<(u32, SuperblockId)>>() } else { size_of::<(u32, SuperblockId)>() };
-        size_of::<Self>() as u64 + u64::from(geometry.blocks) * free as u64
+    pub(super) const fn memory(geometry: &Geometry) -> u64 {
+        size_of::<Self>() as u64 + FreeList::memory(geometry.blocks as u64)
     }
 
     /// True if a copy or an erase is under way or waits for the map unit.
@@ -278,25 +195,5 @@ impl Pool {
     /// Units that may live here without garbage collection running out of room.
     pub(super) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.usable.saturating_sub(super::RESERVED) * superblock_slots }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn free_superblocks_come_by_wear_or_in_order() {
-        let lists = [FreeList::ByWear(BinaryHeap::new()), FreeList::Fifo(VecDeque::new())];
-        let orders = lists.map(|mut list| {
-            [(5, 0), (1, 1), (9, 2), (1, 3)].into_iter().for_each(|(e, sb)| list.push(SuperblockId::new(sb), e));
-            assert_eq!(list.most_worn(), Some(9));
-            assert_eq!(list.pop_most_worn(), Some(SuperblockId::new(2)));
-            list.push(SuperblockId::new(4), 0);
-            assert_eq!(list.least_worn(), Some(0));
-            assert_eq!(list.pop_least_worn(), Some(SuperblockId::new(4)));
-            std::iter::from_fn(|| list.pop()).map(SuperblockId::get).collect::<Vec<_>>()
-        });
-        assert_eq!(orders, [vec![1, 3, 0], vec![0, 1, 3]]);
     }
 }

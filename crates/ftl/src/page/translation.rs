@@ -126,7 +126,7 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
         page: u32,
     ) {
-        let version = self.next_version();
+        let version = self.versions.next();
         let Mapping::Unit(asking) = &mut self.mapping else { return };
         let state = &mut asking.pages[page as usize];
         assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
@@ -218,7 +218,7 @@ impl PageFtl {
     pub(crate) fn rewrite<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         let Mapping::Unit(asking) = &self.mapping else { return };
         for page in asking.stale.clone() {
-            let version = self.next_version();
+            let version = self.versions.next();
             let Mapping::Unit(asking) = &mut self.mapping else { return };
             let range = asking.range(page);
             let state = &mut asking.pages[page as usize];

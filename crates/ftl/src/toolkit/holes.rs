@@ -1,11 +1,10 @@
-//! Pages of data blocks that the host has discarded: their spare areas still name them.
+//! Pages that the host has discarded, where a page is found by its spare area: that still names them.
 //!
 //! A bit for each page of those logical blocks that have such pages, and nothing for the others.
 
-use super::address::Lbn;
-
+/// The discarded pages of all logical blocks.
 #[derive(Clone, Debug)]
-pub(super) struct Holes {
+pub(crate) struct Holes {
     /// The place of a logical block's bits, counted from one; 0 if it has no holes.
     place: Vec<u32>,
     bits: Vec<u64>,
@@ -15,26 +14,28 @@ pub(super) struct Holes {
 
 impl Holes {
     /// Bytes if every block has holes.
-    pub(super) fn memory(blocks: u64, pages: u32) -> u64 {
+    pub(crate) fn memory(blocks: u64, pages: u32) -> u64 {
         blocks * (size_of::<u32>() as u64 + 8 * u64::from(pages.div_ceil(64)))
     }
 
-    pub(super) fn new(blocks: u32, pages: u32) -> Self {
+    pub(crate) fn new(blocks: u32, pages: u32) -> Self {
         Self { place: vec![0; blocks as usize], bits: Vec::new(), free: Vec::new(), words: pages.div_ceil(64) as usize }
     }
 
     #[inline]
-    fn first(&self, lbn: Lbn) -> Option<usize> {
+    fn first(&self, lbn: u32) -> Option<usize> {
         let place = self.place[lbn as usize] as usize;
         (place > 0).then(|| (place - 1) * self.words)
     }
 
+    /// True if a page has been discarded.
     #[inline]
-    pub(super) fn contains(&self, lbn: Lbn, offset: u32) -> bool {
+    pub(crate) fn contains(&self, lbn: u32, offset: u32) -> bool {
         self.first(lbn).is_some_and(|first| self.bits[first + offset as usize / 64] >> (offset % 64) & 1 != 0)
     }
 
-    pub(super) fn insert(&mut self, lbn: Lbn, offset: u32) {
+    /// A page has been discarded.
+    pub(crate) fn insert(&mut self, lbn: u32, offset: u32) {
         let first = match self.first(lbn) {
             Some(first) => first,
             None => {
@@ -49,7 +50,8 @@ impl Holes {
         self.bits[first + offset as usize / 64] |= 1 << (offset % 64);
     }
 
-    pub(super) fn remove(&mut self, lbn: Lbn, offset: u32) {
+    /// A page has been written again, or is nowhere any more.
+    pub(crate) fn remove(&mut self, lbn: u32, offset: u32) {
         let Some(first) = self.first(lbn) else { return };
         self.bits[first + offset as usize / 64] &= !(1 << (offset % 64));
         if self.bits[first..first + self.words].iter().all(|word| *word == 0) {

@@ -1,0 +1,121 @@
+//! Free superblocks, and which of them is used next.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use base::units::SuperblockId;
+
+/// Free superblocks: the least worn first under dynamic wear levelling, else in the order they came.
+#[derive(Clone, Debug)]
+pub(crate) enum FreeList {
+    ByWear(BinaryHeap<Reverse<(u32, SuperblockId)>>),
+    Fifo(VecDeque<(u32, SuperblockId)>),
+}
+
+impl FreeList {
+    /// An empty list with room for so many.
+    pub(crate) fn new(by_wear: bool, room: u32) -> Self {
+        match by_wear {
+            true => Self::ByWear(BinaryHeap::with_capacity(room as usize)),
+            false => Self::Fifo(VecDeque::with_capacity(room as usize)),
+        }
+    }
+
+    /// Bytes of a list with room for so many.
+    pub(crate) const fn memory(room: u64) -> u64 {
+        room * size_of::<(u32, SuperblockId)>() as u64
+    }
+
+    pub(crate) fn len(&self) -> u32 {
+        (match self {
+            Self::ByWear(heap) => heap.len(),
+            Self::Fifo(queue) => queue.len(),
+        }) as u32
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A superblock that has been erased so often is free.
+    pub(crate) fn push(&mut self, superblock: SuperblockId, erases: u32) {
+        match self {
+            Self::ByWear(heap) => heap.push(Reverse((erases, superblock))),
+            Self::Fifo(queue) => queue.push_back((erases, superblock)),
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<SuperblockId> {
+        self.pop_with_wear().map(|(superblock, _)| superblock)
+    }
+
+    /// Also tells how often it has been erased.
+    pub(crate) fn pop_with_wear(&mut self) -> Option<(SuperblockId, u32)> {
+        match self {
+            Self::ByWear(heap) => heap.pop().map(|Reverse((erases, superblock))| (superblock, erases)),
+            Self::Fifo(queue) => queue.pop_front().map(|(erases, superblock)| (superblock, erases)),
+        }
+    }
+
+    /// The erase count of the most worn.
+    pub(crate) fn most_worn(&self) -> Option<u32> {
+        match self {
+            Self::ByWear(heap) => heap.iter().map(|Reverse((erases, _))| *erases).max(),
+            Self::Fifo(queue) => queue.iter().map(|(erases, _)| *erases).max(),
+        }
+    }
+
+    /// The erase count of the least worn.
+    pub(crate) fn least_worn(&self) -> Option<u32> {
+        match self {
+            Self::ByWear(heap) => heap.peek().map(|Reverse((erases, _))| *erases),
+            Self::Fifo(queue) => queue.iter().map(|(erases, _)| *erases).min(),
+        }
+    }
+
+    /// Takes the most worn: cold data will rest there.
+    pub(crate) fn pop_most_worn(&mut self) -> Option<SuperblockId> {
+        let chosen = match self {
+            Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).max(),
+            Self::Fifo(queue) => queue.iter().copied().max(),
+        }?;
+        self.remove(chosen)
+    }
+
+    /// Takes the least worn.
+    pub(crate) fn pop_least_worn(&mut self) -> Option<SuperblockId> {
+        let chosen = match self {
+            Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
+            Self::Fifo(queue) => queue.iter().copied().min(),
+        }?;
+        self.remove(chosen)
+    }
+
+    fn remove(&mut self, chosen: (u32, SuperblockId)) -> Option<SuperblockId> {
+        match self {
+            Self::ByWear(heap) => heap.retain(|Reverse(entry)| *entry != chosen),
+            Self::Fifo(queue) => queue.retain(|entry| *entry != chosen),
+        }
+        Some(chosen.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_superblocks_come_by_wear_or_in_order() {
+        let lists = [true, false].map(|by_wear| FreeList::new(by_wear, 4));
+        let orders = lists.map(|mut list| {
+            [(5, 0), (1, 1), (9, 2), (1, 3)].into_iter().for_each(|(e, sb)| list.push(SuperblockId::new(sb), e));
+            assert_eq!(list.most_worn(), Some(9));
+            assert_eq!(list.pop_most_worn(), Some(SuperblockId::new(2)));
+            list.push(SuperblockId::new(4), 0);
+            assert_eq!(list.least_worn(), Some(0));
+            assert_eq!(list.pop_least_worn(), Some(SuperblockId::new(4)));
+            std::iter::from_fn(|| list.pop()).map(SuperblockId::get).collect::<Vec<_>>()
+        });
+        assert_eq!(orders, [vec![1, 3, 0], vec![0, 1, 3]]);
+    }
+}

@@ -1,0 +1,55 @@
+//! Programs that wait for what they have to read first.
+
+use base::engine::Handle;
+use flash::backend::Command;
+
+/// Pages of a block are programmed in order. So when a program waits for a read, those behind it wait for it: in a block,
+/// or in whatever else keeps an order.
+#[derive(Clone, Debug)]
+pub(crate) struct Gates<K>(Vec<(K, Handle<Command>)>);
+
+impl<K> Default for Gates<K> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<K: Copy + PartialEq> Gates<K> {
+    /// The program that later ones wait for.
+    #[inline]
+    pub(crate) fn of(&self, of: K) -> Option<Handle<Command>> {
+        self.0.iter().find(|(key, _)| *key == of).map(|(_, command)| *command)
+    }
+
+    /// Later programs wait for this one.
+    pub(crate) fn set(&mut self, of: K, command: Handle<Command>) {
+        self.0.retain(|(key, _)| *key != of);
+        self.0.push((of, command));
+    }
+
+    /// A program is done.
+    #[inline]
+    pub(crate) fn done(&mut self, command: Handle<Command>) {
+        self.0.retain(|(_, gate)| *gate != command);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+
+    #[test]
+    fn the_latest_gate_counts_until_it_is_done() {
+        let command = |number| Handle::from_number(NonZeroU32::new(number).expect("not 0"));
+        let (first, second, other) = (command(1), command(2), command(3));
+        let mut gates = Gates::default();
+        gates.set(1, first);
+        gates.set(2, other);
+        gates.set(1, second);
+        gates.done(first);
+        assert_eq!((gates.of(1), gates.of(2), gates.of(3)), (Some(second), Some(other), None));
+        gates.done(second);
+        assert_eq!((gates.of(1), gates.of(2)), (None, Some(other)));
+    }
+}
