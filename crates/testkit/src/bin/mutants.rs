@@ -24,7 +24,7 @@ const BUILD_SECONDS: u32 = 1800;
 const TEST_SECONDS: u32 = 600;
 /// Less than the tests take: each setting has one check, and that a short one.
 const EFFORT: Effort =
-    Effort { requests: 250, cut_requests: 6, paged_stride: 15, lives: 25, failures: 4, erases: 20, ways: 1 };
+    Effort { requests: 500, cut_requests: 36, paged_stride: 25, lives: 60, failures: 6, erases: 30, ways: 1 };
 /// Seeds of random devices in the selection.
 const SEEDS: u64 = 12;
 
@@ -58,9 +58,7 @@ fn suite() {
         let check = CHECKS[(i + i / CHECKS.len()) % CHECKS.len()];
         let resolved = setting.spec.resolve().expect("every setting is valid");
         let trial = Trial { resolved: &resolved, seed: i as u64, effort: EFFORT };
-        if let Err(failure) = check.run(&setting.name, &trial) {
-            panic!("{failure}");
-        }
+        let _ = check.run(&setting.name, &trial).unwrap_or_else(|failure| panic!("{failure}"));
     }
     for seed in 0..SEEDS {
         let _ = Swarm { requests: 150, cuts: 3, faults: seed % 2 == 0, queues: seed % 3 == 0 }.run(seed);
