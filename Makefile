@@ -7,6 +7,10 @@ SOAK_CASES ?= 20000
 SOAK ?= 600
 # Seconds that `make soak` spends on random input, an equal part for each parser.
 FUZZ_SECONDS ?= 600
+# Mutants of `make mutants`, the seed that draws them, and the number of the first that is tried.
+MUTANTS ?= 300
+MUTANTS_SEED ?= 1
+MUTANTS_FROM ?= 0
 
 .DEFAULT_GOAL := help
 
@@ -45,6 +49,11 @@ else
 	$(CARGO) run --profile soak -p flashloom-fuzz -- $(FUZZ_SECONDS)
 	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
 endif
+
+.PHONY: mutants
+mutants: ## Draw MUTANTS small changes of the FTLs, the device and the flash, and say which of them no test finds (hours)
+	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'This needs cargo-mutants: cargo install --locked cargo-mutants'; exit 1; }
+	$(CARGO) run -p flashloom-testkit --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM)
 
 .PHONY: ci
 ci: ## What continuous integration runs

@@ -1,0 +1,220 @@
+//! Which slips the tests would let through: cargo-mutants lists every small change that could be made to the FTLs, the
+//! device and the flash; a seed draws some of them, and each is made in a worktree and tested there.
+//!
+//! `mutants [COUNT [SEED [FROM]]]` draws `COUNT` of them and begins with the one numbered `FROM`. A mutant is found by
+//! [`suite`], a selection of the conformance suite that takes seconds, or by the tests of the changed crates. The
+//! others are printed as survivors: each wants a test, or a reason why nothing can tell it from the original.
+//!
+//! `mutants suite` runs that selection.
+#![allow(clippy::disallowed_methods)] // It runs programs and edits files; the device does neither.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use base::engine::Rng;
+use serde_json::Value;
+use testkit::Swarm;
+use testkit::conformance::{CHECKS, Effort, Trial, settings};
+
+/// The crates that are changed, as far as the workspace has them.
+const CRATES: [&str; 3] = ["flash", "ftl", "ssd"];
+/// What one step may take. A mutant that never comes to its end is found as well.
+const BUILD_SECONDS: u32 = 1800;
+const TEST_SECONDS: u32 = 600;
+/// Less than the tests take: each setting has one check, and that a short one.
+const EFFORT: Effort =
+    Effort { requests: 500, cut_requests: 36, paged_stride: 25, lives: 60, failures: 6, erases: 30, ways: 1 };
+/// Seeds of random devices in the selection.
+const SEEDS: u64 = 12;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "suite") {
+        suite();
+        return ExitCode::SUCCESS;
+    }
+    let numbers: Result<Vec<u64>, _> = arguments.iter().map(|text| text.parse()).collect();
+    let Ok(numbers) = numbers else {
+        eprintln!("mutants [COUNT [SEED [FROM]]] | mutants suite");
+        return ExitCode::from(2);
+    };
+    let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
+    match sample(number(0, 300) as usize, number(1, 1), number(2, 0) as usize) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Every setting has one check of the suite, each check in its turn; and some random devices.
+///
+/// # Panics
+/// If anything is wrong.
+fn suite() {
+    for (i, setting) in settings().iter().enumerate() {
+        let check = CHECKS[(i + i / CHECKS.len()) % CHECKS.len()];
+        let resolved = setting.spec.resolve().expect("every setting is valid");
+        let trial = Trial { resolved: &resolved, seed: i as u64, effort: EFFORT };
+        let _ = check.run(&setting.name, &trial).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+    for seed in 0..SEEDS {
+        let _ = Swarm { requests: 150, cuts: 3, faults: seed % 2 == 0, queues: seed % 3 == 0 }.run(seed);
+    }
+}
+
+/// A small change of one place.
+struct Mutant {
+    name: String,
+    file: String,
+    /// Line and column, from 1 on, of the place's beginning and of what follows it.
+    from: (usize, usize),
+    to: (usize, usize),
+    replacement: String,
+}
+
+/// What became of a mutant.
+enum Fate {
+    Unviable,
+    Found(&'static str),
+    Survives,
+}
+
+fn sample(count: usize, seed: u64, from: usize) -> Result<(), String> {
+    let mut all = list()?;
+    let total = all.len();
+    let mut rng = Rng::stream(seed, "mutants");
+    let count = count.min(total);
+    for i in 0..count {
+        let other = i + rng.below((total - i) as u64) as usize;
+        all.swap(i, other);
+    }
+    all.truncate(count);
+    let tree = worktree()?;
+    println!("{count} of {total} mutants, seed {seed}, in {}", tree.display());
+    if !matches!(fate(&tree), Fate::Survives) {
+        return Err("the tests fail before anything is changed".into());
+    }
+    let mut survivors = Vec::new();
+    let (mut found, mut unviable) = (0, 0);
+    for (i, mutant) in all.iter().enumerate().skip(from) {
+        let file = tree.join(&mutant.file);
+        let original = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        write(&file, &changed(&original, mutant))?;
+        let fate = fate(&tree);
+        write(&file, &original)?;
+        let word = match fate {
+            Fate::Unviable => {
+                unviable += 1;
+                "does not compile"
+            }
+            Fate::Found(by) => {
+                found += 1;
+                by
+            }
+            Fate::Survives => {
+                survivors.push(&mutant.name);
+                "SURVIVES"
+            }
+        };
+        println!("{i}: {word}: {}", mutant.name);
+    }
+    println!("{found} found, {unviable} that do not compile, {} survivors:", survivors.len());
+    survivors.iter().for_each(|name| println!("{name}"));
+    Ok(())
+}
+
+/// Every mutant there is, in the order of files and lines.
+fn list() -> Result<Vec<Mutant>, String> {
+    let mut command = Command::new("cargo");
+    command.args(["mutants", "--list", "--json", "--no-config"]);
+    for name in crates() {
+        command.args(["-p", &format!("flashloom-{name}")]);
+    }
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo: {error}"))?;
+    if !output.status.success() {
+        return Err("the list of mutants comes from cargo-mutants: `cargo install --locked cargo-mutants`".into());
+    }
+    let all: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo mutants: {error}"))?;
+    let place = |value: &Value| Some((value["line"].as_u64()? as usize, value["column"].as_u64()? as usize));
+    let mutant = |value: &Value| {
+        Some(Mutant {
+            name: value["name"].as_str()?.into(),
+            file: value["file"].as_str()?.into(),
+            from: place(&value["span"]["start"])?,
+            to: place(&value["span"]["end"])?,
+            replacement: value["replacement"].as_str()?.into(),
+        })
+    };
+    let all: Option<Vec<_>> = all.as_array().and_then(|all| all.iter().map(mutant).collect());
+    let mut all = all.ok_or("cargo mutants lists something else than mutants")?;
+    all.sort_by(|a, b| (&a.file, a.from, &a.name).cmp(&(&b.file, b.from, &b.name)));
+    Ok(all)
+}
+
+fn crates() -> impl Iterator<Item = &'static str> {
+    CRATES.into_iter().filter(|name| Path::new("crates").join(name).exists())
+}
+
+/// A worktree of what is checked out here, with a build folder of its own.
+fn worktree() -> Result<PathBuf, String> {
+    let tree = PathBuf::from("target/mutants");
+    let git = |arguments: &[&str]| {
+        let status = Command::new("git").args(arguments).status().map_err(|error| format!("git: {error}"))?;
+        if status.success() { Ok(()) } else { Err(format!("git {} failed", arguments.join(" "))) }
+    };
+    let path = tree.to_str().expect("plain letters");
+    if tree.exists() {
+        git(&["-C", path, "checkout", "--quiet", "--force", "--detach", head()?.as_str()])?;
+    } else {
+        git(&["worktree", "add", "--quiet", "--detach", path, "HEAD"])?;
+    }
+    Ok(tree)
+}
+
+fn head() -> Result<String, String> {
+    let output = Command::new("git").args(["rev-parse", "HEAD"]).output().map_err(|error| format!("git: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+fn write(file: &Path, text: &str) -> Result<(), String> {
+    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// A file with the mutant's change.
+fn changed(text: &str, mutant: &Mutant) -> String {
+    let at = |(line, column): (usize, usize)| {
+        let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let rest = &text[before..];
+        before + rest.char_indices().nth(column - 1).map_or(rest.len(), |(at, _)| at)
+    };
+    format!("{}{}{}", &text[..at(mutant.from)], mutant.replacement, &text[at(mutant.to)..])
+}
+
+/// Builds and tests what is in the worktree.
+fn fate(tree: &Path) -> Fate {
+    if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "-p", "flashloom-testkit", "--bin", "mutants"]) {
+        return Fate::Unviable;
+    }
+    if !step(tree, TEST_SECONDS, &["target/debug/mutants", "suite"]) {
+        return Fate::Found("found by the suite");
+    }
+    let packages: Vec<String> = crates().map(|name| format!("-pflashloom-{name}")).collect();
+    let mut tests = vec!["cargo", "test", "--quiet"];
+    tests.extend(packages.iter().map(String::as_str));
+    if !step(tree, BUILD_SECONDS + TEST_SECONDS, &tests) {
+        return Fate::Found("found by tests");
+    }
+    Fate::Survives
+}
+
+/// True if a program says within its time that all is well.
+fn step(tree: &Path, seconds: u32, program: &[&str]) -> bool {
+    let mut command = Command::new("timeout");
+    command.args(["--kill-after=10", &seconds.to_string()]).args(program).current_dir(tree);
+    command.env("RUST_BACKTRACE", "0").env("CARGO_TARGET_DIR", "target");
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
