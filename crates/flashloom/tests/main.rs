@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_table;
+mod examples;
 mod limits;
 mod outputs;
 mod page;

@@ -50,7 +50,7 @@ pub trait Inspect {
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 
-impl<S: Sector, O: Watcher> Inspect for Ssd<S, O> {
+impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
     fn past(&self) -> Option<&Past> {
         self.past()
     }

@@ -18,6 +18,35 @@ pub struct Device {
 }
 
 impl Device {
+    /// The device of a file, or one that comes with Flashloom under this name.
+    ///
+    /// # Errors
+    /// All faults of the description, each with its line, key and remedy.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, Faults> {
+        Self::open_with(path, [""; 0])
+    }
+
+    /// The same with some keys set otherwise, each as `key=value`: `flash.channels=8`, `ftl.gc.start=4`.
+    ///
+    /// # Errors
+    /// All faults of the description and of what is set.
+    pub fn open_with(
+        path: impl AsRef<Path>,
+        settings: impl IntoIterator<Item = impl AsRef<str>>,
+    ) -> Result<Self, Faults> {
+        let mut document = device(path.as_ref())?;
+        settings.into_iter().try_for_each(|setting| document.set(setting.as_ref()))?;
+        device_from(&document)
+    }
+
+    /// The device that a text in TOML describes. Faults name the file `device`.
+    ///
+    /// # Errors
+    /// All faults of the description.
+    pub fn parse(text: impl Into<String>) -> Result<Self, Faults> {
+        device_from(&Document::parse(Path::new("device"), text.into())?)
+    }
+
     /// The description with everything that was left out or set otherwise filled in.
     ///
     /// # Panics

@@ -96,6 +96,23 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
 }
 
 impl WorkloadFile {
+    /// A generator, a script, a fio job file, a trace, or a workload that comes with Flashloom under this name; `-` is a
+    /// trace from standard input. It is read when a session [opens](crate::session::Session::open) it.
+    ///
+    /// # Errors
+    /// If there is none of that name, or a description is not TOML.
+    pub fn find(path: impl AsRef<Path>) -> Result<Self, Faults> {
+        workload(path.as_ref())
+    }
+
+    /// The generator or script that a text in TOML describes. Faults name the file `workload`.
+    ///
+    /// # Errors
+    /// If it is not TOML.
+    pub fn parse(text: impl Into<String>) -> Result<Self, Faults> {
+        Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
+    }
+
     /// True if it is a recorded one.
     #[must_use]
     pub const fn is_trace(&self) -> bool {

@@ -1,0 +1,59 @@
+//! A drive inside another simulator: requests of one's own, step by step in one's own time, and a power cut.
+//!
+//! `cargo run --example embed`
+
+use flashloom::nand::Stamp;
+use flashloom::units::{Lba, Sectors, Span, Time};
+use flashloom::{Completion, Device, Drive, Io, IoKind, QueueId, Request, Ssd};
+
+/// A write of eight sectors, each of which gets the number of the write.
+fn write(tag: u64, sector: u64) -> Request<Stamp> {
+    let io = Io { kind: IoKind::Write, start: Lba::new(sector), sectors: Sectors::new(8) };
+    Request { tag, queue: QueueId::default(), io, data: vec![Stamp(tag); 8] }
+}
+
+fn read(tag: u64, sector: u64) -> Request<Stamp> {
+    let io = Io { kind: IoKind::Read, start: Lba::new(sector), sectors: Sectors::new(8) };
+    Request { tag, queue: QueueId::default(), io, data: Vec::new() }
+}
+
+/// Lets the drive work until nothing is under way.
+fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
+    let mut done = Vec::new();
+    while let Some(at) = drive.next_event() {
+        drive.advance(at, &mut done);
+    }
+    done
+}
+
+/// Runs the example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let device = Device::open_with("demo", ["flash.blocks=26", "ftl.capacity=100MiB"])?;
+    let mut drive: Ssd<Stamp> = Ssd::new(&device.resolved, 7);
+
+    // A clock of one's own: a write each 50 us. The drive is told the time, and asks for none.
+    let mut done = Vec::new();
+    for tag in 1..=100 {
+        let now = Time::ZERO + Span::from_us(50) * tag;
+        while drive.now() < now {
+            drive.advance(now, &mut done);
+        }
+        drive.submit(now, write(tag, tag * 8));
+    }
+    done.extend(finish(&mut drive));
+    let mean = done.iter().map(|completion| (completion.end - completion.arrival).as_us_f64()).sum::<f64>() / 100.0;
+    println!("{} writes, {mean:.1} us each", done.len());
+
+    // The power goes while more writes are under way.
+    (101..=110).for_each(|tag| drive.submit(drive.now(), write(tag, tag * 8)));
+    let lost = drive.cut_power();
+    let recovery = drive.power_on(drive.now());
+    println!("{} requests were lost; recovery took {} and found {} units", lost.len(), recovery.time, recovery.units);
+
+    // What was acknowledged is there.
+    drive.submit(drive.now(), read(111, 50 * 8));
+    let data = finish(&mut drive).remove(0).data;
+    assert_eq!(data, [Stamp(50); 8]);
+    println!("write 50 reads back");
+    Ok(())
+}

@@ -1,0 +1,354 @@
+//! An FTL of one's own: pages are appended to one block after another, the map is in RAM, and the block with the least in it
+//! is copied when none is left. It is built on what `flashloom` exports and nothing else.
+//!
+//! `cargo run --example own_ftl`
+
+use std::collections::VecDeque;
+use std::fmt::Display;
+
+use flashloom::backend::{Cause, Class, List, Observer, Slot};
+use flashloom::ftl::{Config, Flash, Ftl, Handle, Mount, Owner, Owners, Rest, Service, Unit, Wanted, full_mask};
+use flashloom::nand::{Geometry, Media, Sector, Spare, Stamp, Stream, Target};
+use flashloom::units::{Lpn, Psn, Sectors, Span, SuperblockId, Time};
+use flashloom::{Device, Flow, Oracle, Session, Ssd, Stop, TraceOptions, Workload};
+
+/// Blocks that the host never fills: the two that are written, and one to copy to.
+const KEPT: u32 = 4;
+
+/// What it is built from.
+#[derive(Clone, Debug)]
+struct LogConfig {
+    geometry: Geometry,
+}
+
+impl Config for LogConfig {
+    fn units(&self) -> u32 {
+        // A sixth of the blocks is left to collect garbage with.
+        (self.geometry.superblock_count() - KEPT) * 5 / 6 * self.geometry.superblock_slots()
+    }
+
+    fn table_ram(&self) -> u64 {
+        u64::from(self.units()) * 4
+    }
+
+    fn memory(&self) -> u64 {
+        u64::from(self.units()) * size_of::<Option<Psn>>() as u64
+    }
+
+    fn memory_of_mount(&self) -> u64 {
+        0
+    }
+
+    fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
+        say("ftl", &"own");
+    }
+}
+
+/// What a list is for: its tag in the backend.
+const READ: u32 = 0;
+const WRITE: u32 = 1;
+const COPY: u32 = 2;
+const ERASE: u32 = 3;
+
+/// The FTL.
+#[derive(Clone, Debug)]
+struct LogFtl {
+    geometry: Geometry,
+    /// Where each unit is.
+    map: Vec<Option<Psn>>,
+    free: VecDeque<SuperblockId>,
+    /// The block and the next page of it that the host writes, and those that copies go to.
+    open: [Option<(SuperblockId, u32)>; 2],
+    /// Blocks that are full, the oldest first.
+    closed: Vec<SuperblockId>,
+    /// The block that is being emptied, and copies of it that are under way.
+    victim: Option<(SuperblockId, u32)>,
+    /// Reads and programs under way in each block: it is not erased before they are over.
+    busy: Vec<u32>,
+    /// Writes that wait for a free block.
+    waiting: VecDeque<Unit>,
+    version: u32,
+    found: u32,
+}
+
+impl LogFtl {
+    /// Units of a block that the map leads to.
+    fn valid<S: Sector>(&self, media: &Media<S>, block: SuperblockId) -> Vec<(Lpn, Psn)> {
+        let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(block, offset));
+        let named = slots.filter_map(|psn| match media.spare(psn) {
+            Spare::Data { lpn, .. } => Some((lpn, psn)),
+            Spare::Empty | Spare::Torn => None,
+        });
+        named.filter(|(lpn, psn)| self.map[lpn.index()] == Some(*psn)).collect()
+    }
+
+    /// The next page for the host (0) or for copies (1); none if a block is needed and may not be taken.
+    fn next_page(&mut self, whose: usize) -> Option<Target> {
+        if self.open[whose].is_none() {
+            // The last one is for copies, so that garbage collection always ends.
+            let kept = if whose == 0 { 1 } else { 0 };
+            let block = if self.free.len() > kept { self.free.pop_front() } else { None };
+            self.open[whose] = Some((block?, 0));
+        }
+        let (superblock, offset) = self.open[whose]?;
+        self.open[whose] = Some((superblock, offset + 1));
+        if offset + 1 == self.geometry.superblock_slots() {
+            self.closed.push(superblock);
+            self.open[whose] = None;
+        }
+        self.busy[superblock.index()] += 1;
+        Some(Target { superblock, offset })
+    }
+
+    /// Programs a unit of the host. False if it has to wait.
+    fn program<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: Unit,
+    ) -> bool {
+        let Some(target) = self.next_page(0) else { return false };
+        let list = flash.backend.open_list(Class::Other, WRITE);
+        let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        let Unit { lpn, owner, at, mask, version, .. } = unit;
+        let slot = flash.backend.push_slot(command, Slot { lpn, version, owner, at, mask, ..Slot::default() });
+        if S::PRESENT {
+            owners.give(&unit, flash.backend.payload_of(slot));
+        }
+        owners.charge(owner);
+        flash.submit(list);
+        true
+    }
+
+    /// Empties the block with the least in it if few are free.
+    fn collect<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        if self.victim.is_some() || self.free.len() > 2 {
+            return;
+        }
+        let idle = self.closed.iter().copied().filter(|block| self.busy[block.index()] == 0);
+        let media = flash.backend.media();
+        let Some(victim) = idle.min_by_key(|block| self.valid(media, *block).len()) else { return };
+        let units = self.valid(media, victim);
+        if units.len() as u32 == self.geometry.superblock_slots() {
+            return;
+        }
+        self.closed.retain(|block| *block != victim);
+        self.victim = Some((victim, units.len() as u32));
+        for (lpn, psn) in &units {
+            let target = self.next_page(1).expect("a block is kept for copies");
+            let list = flash.backend.open_list(Class::Other, COPY);
+            let read = flash.backend.add_read(list, Cause::Gc, victim);
+            let from = flash.backend.push_slot(read, Slot { psn: *psn, lpn: *lpn, expected: true, ..Slot::default() });
+            let program = flash.backend.add_program(list, Cause::Gc, target, Stream::Copies);
+            let to = flash.backend.push_slot(program, Slot::default());
+            flash.backend.forward(read, from, program, to);
+            flash.submit(list);
+        }
+        if units.is_empty() {
+            self.erase(flash, victim);
+        }
+    }
+
+    fn erase<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, block: SuperblockId) {
+        let list = flash.backend.open_list(Class::Other, ERASE);
+        flash.backend.add_erase(list, Cause::Gc, block);
+        flash.submit(list);
+    }
+
+    /// A copy is done: the map changes, unless the host has written the unit meanwhile.
+    fn copied<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        let read = flash.backend.list(list).first().expect("a read");
+        let program = flash.backend.command(read).sibling().expect("a program");
+        let target = flash.backend.command(program).target;
+        let (from, to) = (flash.backend.slot(read, 0).1.psn, self.geometry.slot(target.superblock, target.offset));
+        let lpn = flash.backend.slot(read, 0).1.lpn;
+        self.busy[target.superblock.index()] -= 1;
+        if self.map[lpn.index()] == Some(from) {
+            self.map[lpn.index()] = Some(to);
+        }
+        let (victim, left) = self.victim.as_mut().expect("a victim");
+        *left -= 1;
+        if *left == 0 {
+            let victim = *victim;
+            self.erase(flash, victim);
+        }
+    }
+}
+
+impl Ftl for LogFtl {
+    type Config = LogConfig;
+
+    fn mount<S: Sector>(config: &LogConfig, from: &Mount<'_, S>) -> Self {
+        let (geometry, media) = (config.geometry.clone(), from.media);
+        let mut ftl = Self {
+            map: vec![None; config.units() as usize],
+            free: VecDeque::new(),
+            open: [None; 2],
+            closed: Vec::new(),
+            victim: None,
+            busy: vec![0; geometry.superblock_count() as usize],
+            waiting: VecDeque::new(),
+            version: 0,
+            found: 0,
+            geometry,
+        };
+        // Each spare area says which unit is there and which write it came from: the newest counts.
+        let mut newest = vec![0; ftl.map.len()];
+        for block in (0..ftl.geometry.superblock_count()).map(SuperblockId::new) {
+            if media.is_erased(block) {
+                ftl.free.push_back(block);
+                continue;
+            }
+            ftl.closed.push(block);
+            for offset in 0..ftl.geometry.superblock_slots() {
+                let psn = ftl.geometry.slot(block, offset);
+                let Spare::Data { lpn, version } = media.spare(psn) else { continue };
+                if version > newest[lpn.index()] {
+                    newest[lpn.index()] = version;
+                    ftl.map[lpn.index()] = Some(psn);
+                    ftl.version = ftl.version.max(version);
+                }
+            }
+        }
+        ftl.found = ftl.map.iter().flatten().count() as u32;
+        ftl
+    }
+
+    fn scan_time<S: Sector>(_: &LogConfig, _: &Media<S>, _: Option<&Media<S>>) -> Span {
+        Span::ZERO
+    }
+
+    fn units(&self) -> u32 {
+        self.map.len() as u32
+    }
+
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.free.len() as u64
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.version
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.version += 1;
+        self.version
+    }
+
+    fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        Wanted { owner, at, mask }: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        let Some(psn) = self.map[lpn.index()] else { return false };
+        let (block, _) = self.geometry.locate(psn);
+        self.busy[block.index()] += 1;
+        let list = flash.backend.open_list(Class::HostRead, READ);
+        let read = flash.backend.add_read(list, Cause::Host, block);
+        flash.backend.push_slot(read, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
+        owners.charge(owner);
+        flash.submit(list);
+        true
+    }
+
+    fn end_read<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>) {}
+
+    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+        assert_eq!(unit.mask, full_mask(self.geometry.sectors), "this FTL takes whole units");
+        assert_eq!(unit.rest, Rest::Unasked);
+        if !self.waiting.is_empty() || !self.program(flash, owners, unit) {
+            self.waiting.push_back(unit);
+        }
+    }
+
+    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, _: &mut impl Owners<S>) {
+        self.collect(flash);
+    }
+
+    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
+        self.map[lpn.index()] = None;
+        false
+    }
+
+    fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let service = Service::of(flash.backend.list(list));
+        let first = flash.backend.list(list).first().expect("a command");
+        let target = flash.backend.command(first).target;
+        match flash.backend.list(list).tag() {
+            READ => {
+                let (place, slot) = flash.backend.slot(first, 0);
+                self.busy[self.geometry.locate(slot.psn).0.index()] -= 1;
+                owners.read_done(&slot, flash.backend.payload_of(place), service);
+            }
+            WRITE => {
+                let (_, slot) = flash.backend.slot(first, 0);
+                self.busy[target.superblock.index()] -= 1;
+                // Only now the map changes: what was there before is garbage.
+                self.map[slot.lpn.index()] = Some(self.geometry.slot(target.superblock, target.offset));
+                owners.write_done(slot.owner, service);
+            }
+            COPY => self.copied(flash, list),
+            _ => {
+                let (victim, _) = self.victim.take().expect("a victim");
+                self.free.push_back(victim);
+            }
+        }
+        flash.backend.release(list);
+        while let Some(unit) = self.waiting.pop_front() {
+            if !self.program(flash, owners, unit) {
+                self.waiting.push_front(unit);
+                break;
+            }
+        }
+        self.collect(flash);
+    }
+
+    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+        for (lpn, psn) in (0..).map(Lpn::new).zip(&self.map) {
+            let Some(psn) = psn else { continue };
+            assert!(matches!(media.spare(*psn), Spare::Data { lpn: found, .. } if found == lpn), "{lpn} is at {psn}");
+        }
+    }
+}
+
+/// Runs the example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // Everything but the FTL is as the description says: one plane, and a page for a mapping unit.
+    let device = Device::parse(
+        "name = 'own'\n\
+         flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }\n\
+         ftl = { over-provisioning = '50%' }",
+    )?;
+    let resolved = &device.resolved;
+    let config = LogConfig { geometry: resolved.geometry.clone() };
+    let faults = flashloom::nand::Faults::new(&resolved.spec.flash.faults, 1);
+    let timing = &resolved.backend.timing;
+    let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
+    let mut drive: Ssd<Stamp, (), LogFtl> = Ssd::with_ftl(resolved, config, 1, media, None, ());
+
+    // A session runs it like any other drive, and an oracle checks what every read returns.
+    let unit = Sectors::new(u64::from(resolved.geometry.sectors));
+    let mut oracle = Oracle::blank(unit);
+    let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\
+                  [[stream]]\nreads = '30%'\nalign = '2KiB'\nsizes = [{ size = '2KiB' }]\n\
+                  address = { pattern = 'uniform' }\n";
+    let session = Session::new(&device).stop(Stop::Requests(20_000));
+    let flow: Flow<'_> = session.open(&Workload::parse(writes)?, &TraceOptions::default())?;
+    let outcome = session.flow(flow).run_on(&mut drive, &mut oracle)?;
+    let summary = outcome.first().summary();
+    println!("{} requests, write amplification {:.2}", summary.requests, summary.write_amplification.unwrap_or(0.0));
+    println!("{} reads returned what was written last", oracle.verified().reads);
+    drive.check();
+    Ok(())
+}

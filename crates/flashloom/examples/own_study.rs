@@ -1,0 +1,27 @@
+//! A study in Rust: how over-provisioning decides write amplification, one session for each point.
+//!
+//! `cargo run --example own_study`
+
+use flashloom::{Device, Precondition, Session, Stop, TraceOptions, WarmUp, Workload};
+
+/// Runs the example.
+pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    println!("over-provisioning   write amplification   mean latency, us");
+    let mut before = f64::INFINITY;
+    for share in ["25%", "30%", "40%"] {
+        let settings = ["flash.blocks=26".to_owned(), format!("ftl.over-provisioning={share}")];
+        let device = Device::open_with("demo", settings)?;
+        let session = Session::new(&device)
+            .precondition(vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)])
+            .warm_up(WarmUp::Requests(500))
+            .stop(Stop::Requests(4_000));
+        let writes = session.open(&Workload::find("random-write-4k")?, &TraceOptions::default())?;
+        let outcome = session.flow(writes).run()?;
+        let summary = outcome.first().summary();
+        let amplification = summary.write_amplification.ok_or("nothing was written")?;
+        println!("{share:>17} {amplification:>21.2} {:>18.1}", summary.kinds["write"].latency_us["mean"]);
+        assert!(amplification < before, "more spare flash, less to copy");
+        before = amplification;
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+#![doc = include_str!("lib.md")]
+
+pub use base::io::{Io, IoKind};
+pub use ssd::{
+    Completion, Counters, Drive, Precondition, QueueId, Recovery, Request, Resolved, Spec, Ssd, Status, Tag,
+};
+pub use study::catalogue::{Device, WorkloadError, WorkloadFile as Workload};
+pub use study::config::Faults;
+pub use study::oracle::{Oracle, Verified};
+pub use study::session::{
+    Flow, Measurement, Outcome, Program, Progress, Session, SessionError, Snapshot, Stop, WarmUp,
+};
+pub use study::summary::Summary;
+pub use workload::trace::TraceOptions;
+pub use workload::{Arrival, Pacing, Source, SourceError};
+
+/// Quantities as types: each reads and prints its unit (`"25us"`, `"4KiB"`, `"667MB/s"`).
+pub mod units {
+    pub use base::units::{Bytes, DieId, Lba, Lpn, Psn, Rate, Ratio, SECTOR, Sectors, Span, SuperblockId, Time};
+}
+
+/// NAND flash: what an FTL works on, and what a sector holds.
+pub mod nand {
+    pub use flash::nand::{
+        BlockBirth, Bytes512, FaultSpec, Faults, Geometry, Media, Part, Sector, Spare, Stamp, Stream, Target,
+    };
+}
+
+/// The backend that carries out command lists and says when.
+pub mod backend {
+    pub use flash::backend::{Account, Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotRef, Timing};
+}
+
+/// The port: what an FTL is, and what it sees of a device. An FTL of another crate runs in [`Ssd::with_ftl`](crate::Ssd).
+pub mod ftl {
+    pub use base::engine::{EventQueue, Handle, Rng};
+    pub use ftl::{
+        AnyConfig, AnyFtl, Array, Config, Counters, Event, Flash, Ftl, FtlKind, FtlSpec, HostEvent, MapImages, Mount,
+        Owner, Owners, Planted, ReadSink, Rest, Saved, Service, Unit, Wanted, WriteSink, full_mask,
+    };
+}
