@@ -20,6 +20,7 @@ mod observe;
 mod power;
 mod processor;
 mod queue;
+mod refuse;
 #[cfg(test)]
 mod tests;
 
@@ -91,6 +92,7 @@ pub struct Backend<S, O = ()> {
     processor: Processor,
     transfer: Transfer,
     finished: VecDeque<Handle<List>>,
+    failures: refuse::Failures,
     /// The list that is carried out where one comes after the other.
     turn: Option<in_turn::Turn>,
     account: Account,
@@ -194,6 +196,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             scratch: vec![S::default(); if S::PRESENT { geometry.sectors as usize } else { 0 }],
             processor: Processor::new(config.software),
             finished: VecDeque::new(),
+            failures: refuse::Failures::default(),
             turn: None,
             account: Account::default(),
             timed: true,
@@ -359,7 +362,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Begins a command list. `tag` is the FTL's own and comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
-        self.lists.insert(List::new(class, tag))
+        self.lists.insert(List::new(class, tag, self.failures.told()))
     }
 
     /// Adds a read of slots in one row of a superblock, to be named with [`Backend::push_slot`].
@@ -514,10 +517,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         (SlotRef(place as u32), self.slots[place])
     }
 
-    /// The next list that has finished, in the order in which they did.
+    /// The next list that has finished, in the order in which they did. With it the FTL hears which of its programs failed:
+    /// what it asks of their blocks in lists that it opens from now on, it asks knowingly.
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
-        self.finished.pop_front()
+        let list = self.finished.pop_front()?;
+        self.hear_of(list);
+        Some(list)
     }
 
     /// Forgets a finished list and its commands.

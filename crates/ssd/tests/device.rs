@@ -3,7 +3,7 @@
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
-use flash::backend::{Cause, Op};
+use flash::backend::{Cause, Observer, Op, Phase, Primitive};
 use flash::nand::Stamp;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
@@ -22,12 +22,12 @@ fn io(kind: IoKind, start: u64, sectors: u64) -> Io {
     Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
 }
 
-fn submit(drive: &mut Ssd<Stamp>, tag: u64, io: Io) {
+fn submit<O: Observer>(drive: &mut Ssd<Stamp, O>, tag: u64, io: Io) {
     let data = if io.kind == IoKind::Write { vec![Stamp(tag); io.sectors.get() as usize] } else { Vec::new() };
     drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
 }
 
-fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
+fn finish<O: Observer>(drive: &mut Ssd<Stamp, O>) -> Vec<Completion<Stamp>> {
     let mut completions = Vec::new();
     drive.drain(&mut completions);
     completions
@@ -298,5 +298,43 @@ fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
     for nth in 0..200 {
         run(&|d| d.media_mut().faults_mut().fail_program(nth));
         run(&|d| (nth..nth + 2).for_each(|nth| d.media_mut().faults_mut().fail_erase(nth)));
+    }
+}
+
+/// A drive of one pool that is overwritten at random, with the causes of its page programs in their order. The `nth` of
+/// them fails, if any does.
+fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
+    let mut spec = spec("[ftl]\nover-provisioning = \"55%\"\n");
+    (spec.flash.chips, spec.flash.blocks, spec.flash.pages) = (1, Some(16), Some(8));
+    let mut d = Ssd::observed(&spec.resolve().expect("valid"), 7, Vec::new());
+    if let Some(nth) = nth {
+        d.media_mut().faults_mut().fail_program(nth as u64);
+    }
+    let units = d.capacity().get() / 4;
+    let mut rng = Rng::stream(5, "test");
+    for tag in 1..300 {
+        submit(&mut d, tag, io(IoKind::Write, rng.below(units) * 4, 4));
+        assert!(finish(&mut d).iter().all(|write| write.status == Status::Done), "write {tag} is refused");
+    }
+    d.check();
+    let programs = d.observer().iter().filter(|phase| phase.primitive == Primitive::Program);
+    let causes = programs.map(|phase| phase.cause).collect();
+    (d, causes)
+}
+
+#[test]
+fn a_superblock_in_which_a_program_failed_is_closed_to_the_host_and_to_the_collector() {
+    // The media refuse whatever program comes behind the failed one, so all that is to be done is to provoke it: the
+    // first program of either stream fails, and the rest of its superblock must not be used.
+    let (sound, causes) = overwritten(None);
+    assert_eq!(sound.media().bad_blocks(), 0);
+    for cause in [Cause::Host, Cause::Gc] {
+        let all = causes.iter().filter(|of| **of == cause).count();
+        assert!(all > 16, "{all} programs for {}, of eight a superblock", cause.name());
+        let first = causes.iter().position(|of| *of == cause).expect("there are some");
+        let (d, causes) = overwritten(Some(first));
+        assert_eq!(causes[first], cause);
+        assert!(causes[first + 1..].iter().filter(|of| **of == cause).count() > 16, "it goes on elsewhere");
+        assert_eq!(d.media().bad_blocks(), 1, "and the superblock is retired");
     }
 }

@@ -33,12 +33,14 @@ pub struct List {
     pub(super) leads: bool,
     pub(super) follows: bool,
     tag: u32,
+    /// How much the FTL had heard of failed programs when it opened the list.
+    pub(super) known: u32,
     pub(super) wait: Span,
     pub(super) waited_for: CauseSet,
 }
 
 impl List {
-    pub(super) const fn new(class: Class, tag: u32) -> Self {
+    pub(super) const fn new(class: Class, tag: u32, known: u32) -> Self {
         Self {
             class,
             first: None,
@@ -51,6 +53,7 @@ impl List {
             leads: false,
             follows: false,
             tag,
+            known,
             wait: Span::ZERO,
             waited_for: CauseSet::EMPTY,
         }
@@ -126,8 +129,11 @@ pub struct Command {
     pub die: DieId,
     /// Its superblock, and for programs the first slot.
     pub target: Target,
-    /// True if a program or an erase did not end well.
+    /// True if a program or an erase did not end well, or if a program was not begun because one before it in its block
+    /// failed. Slots of a program that failed may hold data nevertheless: see [`crate::nand::Media::holds_data`].
     pub failed: bool,
+    /// It was not begun.
+    pub(super) refused: bool,
     pub(super) stream: Stream,
     /// For a program.
     pub(super) mode: Mode,
@@ -171,6 +177,7 @@ impl Command {
             die,
             target,
             failed: false,
+            refused: false,
             stream,
             mode: Mode::Full,
             class,

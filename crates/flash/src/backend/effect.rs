@@ -9,6 +9,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Carries a command out on the media.
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
         self.commands[handle].effected = true;
+        if self.is_refused(handle) {
+            (self.commands[handle].failed, self.commands[handle].refused) = (true, true);
+            return;
+        }
         match self.commands[handle].op {
             Op::Read => self.read(handle),
             Op::Program => self.program(handle),
@@ -116,6 +120,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let spare = |i: usize| (Spare::Data { lpn: slots[i].lpn, version: slots[i].version }, slots[i].lost);
         let well = self.media.program(command.target, command.count, (command.stream, command.mode), spare, payload);
         self.commands[handle].failed = !well;
+        if !well {
+            self.note_failure(handle);
+        }
     }
 
     /// Copy-back never leaves its plane.
@@ -160,10 +167,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Counts a finished command; its times were charged as its phases ended.
+    /// Counts a finished command; its times were charged as its phases ended. One that was not begun has done nothing.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];
+        if command.refused {
+            return;
+        }
         if command.scanned > 0 {
             let pages = u64::from(command.scanned);
             let tally = self.account.at(command.op, command.cause);

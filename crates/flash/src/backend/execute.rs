@@ -225,11 +225,23 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ) {
         let (time, primitive) = self.array_work(handle);
         self.take_effect(handle);
+        if self.commands[handle].refused {
+            return self.pass_over(now, handle, events);
+        }
         self.start_array(now, handle, (copy, time), primitive, events);
     }
 
-    /// A phase of an array begins: what it does for `time` is delayed by `copy`.
+    /// A program is not begun: its die is done with it at once.
+    #[cold]
+    fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        let number = self.commands[handle].die.get();
+        let die = &mut self.dies[number as usize];
+        die.array = Some(handle);
+        let generation = die.meter.begin(now, now);
+        events.push(now, Event::Array { die: number, generation }.into());
+    }
 
+    /// A phase of an array begins: what it does for `time` is delayed by `copy`.
     #[inline]
     fn start_array<E: From<Event> + Copy>(
         &mut self,

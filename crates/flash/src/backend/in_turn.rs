@@ -2,7 +2,8 @@
 //!
 //! Where nothing works beside anything else (Chang, Sec. 5.1: no parallelism between chips) the moment of every command
 //! follows from those before it, so a list needs no event but its end. It takes effect then; if the power goes before,
-//! the commands whose time has passed are done, and the one under way is torn.
+//! the commands whose time has passed are done, and the one under way is torn. The list's time is fixed when it begins, so a
+//! program that is not begun (see `refuse`) takes its time as well.
 
 use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
@@ -195,6 +196,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 match op {
                     Op::Read => {}
+                    Op::Program | Op::CopyBack if self.commands[command].refused => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
                 }

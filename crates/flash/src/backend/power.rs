@@ -86,5 +86,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.slots.clear();
         self.payload.clear();
         self.finished.clear();
+        self.failures.clear();
     }
 }

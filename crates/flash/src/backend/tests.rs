@@ -11,6 +11,7 @@ mod diagrams;
 mod hydra;
 mod in_turn;
 mod lanes;
+mod refuse;
 mod software;
 
 /// A bench: a backend with its event queue and clock.

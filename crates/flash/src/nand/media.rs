@@ -6,6 +6,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 
 use super::{Faults, Geometry, Sector, Spare};
 
+mod failing;
 mod images;
 mod mode;
 mod payload;
@@ -57,6 +58,8 @@ struct Block {
     next_page: u32,
     erases: u32,
     bad: bool,
+    /// A program failed in it since it was erased: it takes no more.
+    failing: bool,
 }
 
 impl Block {
@@ -84,6 +87,8 @@ pub struct Media<S> {
     births: u64,
     /// Blocks that are bad: kept, because it is asked for at every point of a time series.
     bad: u64,
+    /// Blocks in which a program failed since they were erased: mostly none, and then no block need be asked.
+    failing: u32,
 }
 
 /// What reading a slot gave.
@@ -113,6 +118,7 @@ impl<S: Sector> Media<S> {
             unreadable: BTreeSet::new(),
             faults,
             births: 0,
+            failing: 0,
             geometry,
         }
     }
@@ -288,8 +294,9 @@ impl<S: Sector> Media<S> {
     /// every page took it; the slots of a page that did not are torn.
     ///
     /// # Panics
-    /// On a page that is not erased, out of order in its block, in a bad block, not at a page boundary, in another mode
-    /// than the block was opened in or behind its last page in that mode, or on pages that no single command programs.
+    /// On a page that is not erased, out of order in its block, in a bad block or one in which an earlier program failed,
+    /// not at a page boundary, in another mode than the block was opened in or behind its last page in that mode, or on
+    /// pages that no single command programs.
     pub(crate) fn program(
         &mut self,
         target: Target,
@@ -320,6 +327,11 @@ impl<S: Sector> Media<S> {
             let opened = self.births;
             let block = self.block_mut(target.superblock, plane);
             assert!(!block.bad, "program of a bad block: page {page}, plane {plane} of {}", target.superblock);
+            assert!(
+                !block.failing,
+                "program of page {page}, plane {plane} of {}, behind a program that failed in this block",
+                target.superblock
+            );
             assert!(
                 block.next_page <= page,
                 "program of page {page}, plane {plane} of {}: page {} is the next erased one",
@@ -354,6 +366,9 @@ impl<S: Sector> Media<S> {
                 }
             }
         }
+        if !all_well {
+            self.note_failures(target, count);
+        }
         all_well
     }
 
@@ -371,6 +386,7 @@ impl<S: Sector> Media<S> {
             block.erases += 1;
             block.next_page = 0;
             (block.opened, block.stream, block.mode) = (0, Stream::default(), Mode::default());
+            self.set_failing(superblock, plane, false);
             if S::PRESENT {
                 let block = self.geometry.block(superblock, plane);
                 self.payload[block.index()] = None;
@@ -395,9 +411,12 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// The power went while this program was under way: each of its pages made it or is torn.
+    /// The power went while this program was under way: each of its pages made it or is torn. Whether it would have
+    /// failed nobody knows.
     pub(crate) fn tear_program(&mut self, target: Target, count: u32) {
         for first in (0..count).step_by(self.geometry.slots as usize) {
+            let (_, plane) = self.geometry.page_and_plane(target.offset + first);
+            self.set_failing(target.superblock, plane, false);
             if self.faults.survives_cut() {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use base::engine::Handle;
 use flash::backend::{List, Observer, Op};
-use flash::nand::{Sector, Spare};
+use flash::nand::Sector;
 
 use super::{HybridFtl, Kind};
 use crate::port::{Flash, Owners, Rest, Service, Unit};
@@ -71,7 +71,7 @@ impl HybridFtl {
             if failed {
                 self.fail(target.superblock);
             }
-            if failed && flash.backend.media().spare(psn) == Spare::Torn {
+            if failed && !flash.backend.media().holds_data(psn) {
                 // The data is still with its owner: it is written again, elsewhere.
                 let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
                 self.waiting.push_back(Unit { lpn, owner, at, mask, version, rest: Rest::Unasked });

@@ -27,7 +27,7 @@ struct Found {
     in_place: bool,
     /// And there is none missing before the last.
     in_order: bool,
-    /// The page behind the last programmed one.
+    /// The page behind the last programmed one, or behind all if a program failed.
     next: u32,
 }
 
@@ -41,6 +41,7 @@ impl HybridFtl {
                 self.allocator.put(self.geometry.die_of(superblock), superblock, media.erases(superblock));
             } else {
                 self.block(superblock).open();
+                self.block(superblock).failing = media.is_failing(superblock);
                 programmed.push((media.birth(superblock), superblock));
             }
         }
@@ -112,6 +113,10 @@ impl HybridFtl {
         found.block = found.block.filter(|_| blocks == 1);
         found.in_place &= found.block.is_some();
         found.in_order = found.in_place && pages == found.next;
+        if media.is_failing(superblock) {
+            // It takes no more.
+            (found.next, found.in_order) = (self.pages, false);
+        }
         found
     }
 

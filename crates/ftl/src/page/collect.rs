@@ -389,7 +389,7 @@ impl PageFtl {
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
-                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                let torn = failed && !flash.backend.media().holds_data(psn);
                 if torn || self.enter_copy(flash.now, slot.lpn, slot.psn, psn) {
                     moved.push(slot.psn);
                 }

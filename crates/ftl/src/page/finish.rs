@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{Command, List, Observer, Op};
-use flash::nand::{Sector, Spare};
+use flash::nand::Sector;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
@@ -74,7 +74,7 @@ impl PageFtl {
             for i in 0..count {
                 let (_, slot) = flash.backend.slot(handle, i);
                 let psn = self.geometry.slot(target.superblock, target.offset + i);
-                let torn = failed && flash.backend.media().spare(psn) == Spare::Torn;
+                let torn = failed && !flash.backend.media().holds_data(psn);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The data is still with its owner: write it again, elsewhere.
                     let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);

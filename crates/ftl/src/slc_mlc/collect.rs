@@ -176,7 +176,7 @@ impl ChangFtl {
         flash.backend.release(list);
         let mut collection = self.collection.take().expect("a collection");
         for page in &collection.moves {
-            if flash.backend.media().spare(page.to) == Spare::Torn {
+            if !flash.backend.media().holds_data(page.to) {
                 let (superblock, _) = self.geometry.locate(page.to);
                 self.mapping.blocks_mut()[superblock.get()].failing = true;
                 continue;

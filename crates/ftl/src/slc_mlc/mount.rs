@@ -149,6 +149,7 @@ impl ChangFtl {
             let found = &mut self.mapping.blocks_mut()[*block];
             (found.programmed, found.in_order) = (next, in_order);
             found.slc = media.mode(SuperblockId::new(*block)) == Mode::Slc;
+            found.failing = media.is_failing(SuperblockId::new(*block));
             if found.slc && self.density.is_none() {
                 // A snapshot of a disk that had the mode: nothing more is written there.
                 found.programmed = self.pages;
@@ -252,6 +253,9 @@ impl ChangFtl {
                 tail = log.after(tail);
             }
             log.resume(head, next, tail);
+            if media.is_failing(SuperblockId::new(head)) {
+                log.head_failed();
+            }
         }
         let erases = media.all_erases().map(u64::from).sum();
         let mut slc = Slc::new(&self.spec, geometry, endurance, self.units, erases, log);

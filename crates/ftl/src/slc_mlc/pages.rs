@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Sector, Stream, Target};
 
 use super::blocks::NONE;
 use super::gather::Gatherer;
@@ -243,7 +243,7 @@ impl ChangFtl {
         for page in batch.drain(..) {
             let Due { lpn, unit, .. } = page.due;
             let (block, _) = self.geometry.locate(page.psn);
-            if flash.backend.media().spare(page.psn) == Spare::Torn {
+            if !flash.backend.media().holds_data(page.psn) {
                 // It is written again, elsewhere.
                 self.mapping.blocks_mut()[block.get()].failing = true;
                 self.due.push_back(page.due);

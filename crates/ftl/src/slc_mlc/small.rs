@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Sector, Stream, Target};
 
 use super::{ChangFtl, Step, Work};
 use crate::port::{Flash, Owners, Unit};
@@ -83,7 +83,7 @@ impl ChangFtl {
                 let psn = slc.geometry.slot(target.superblock, target.offset + i);
                 let (sector, unit) = self.smalls[self.small_done];
                 self.small_done += 1;
-                if flash.second().media().spare(psn) == Spare::Torn {
+                if !flash.second().media().holds_data(psn) {
                     slc.log.head_failed();
                     self.smalls.push((sector, unit));
                 } else {

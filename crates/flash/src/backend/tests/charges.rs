@@ -3,6 +3,12 @@
 use super::hydra::{FORWARDED, Hydra};
 use super::*;
 
+#[test]
+fn an_event_takes_eight_bytes_with_its_generation() {
+    // The queue keeps millions of them, each beside its key.
+    assert_eq!((size_of::<Event>(), size_of::<Option<Event>>()), (8, 8));
+}
+
 /// Readings in the middle between two events, and what was charged until then.
 fn follow<S: Sector>(bench: &mut Bench<S>, mut look: impl FnMut(&Backend<S, Vec<Phase>>, Time)) {
     while let Some((at, event)) = bench.events.pop() {

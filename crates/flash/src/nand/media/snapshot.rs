@@ -201,6 +201,10 @@ const ENTRIES: u32 = 128;
 /// Beside the stream: the block is in SLC mode.
 const SLC: u8 = 2;
 
+/// Beside each other: the block is bad, and a program failed in it.
+const BAD: u8 = 1;
+const FAILING: u8 = 2;
+
 /// How the payload of a block is kept.
 const DERIVED: u8 = 0;
 const DATA: u8 = 1;
@@ -222,7 +226,8 @@ impl<S: Sector> Media<S> {
             sink.small(block.next_page)?;
             sink.small(block.erases)?;
             let slc = if block.mode == Mode::Slc { SLC } else { 0 };
-            sink.put(&[block.stream as u8 | slc, u8::from(block.bad)])?;
+            let broken = if block.bad { BAD } else { 0 } | if block.failing { FAILING } else { 0 };
+            sink.put(&[block.stream as u8 | slc, broken])?;
         }
         let mut before = 0;
         for spare in self.spares.words() {
@@ -307,7 +312,21 @@ impl<S: Sector> Media<S> {
             return Err(SnapshotError::Damaged);
         }
         let bad = blocks.iter().filter(|block| block.bad).count() as u64;
-        Ok(Self { geometry, endurance, one_shot, blocks, spares, payload, images, unreadable, faults, births, bad })
+        let failing = blocks.iter().filter(|block| block.failing).count() as u32;
+        Ok(Self {
+            geometry,
+            endurance,
+            one_shot,
+            blocks,
+            spares,
+            payload,
+            images,
+            unreadable,
+            faults,
+            births,
+            bad,
+            failing,
+        })
     }
 }
 
@@ -321,10 +340,11 @@ fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, Sn
         1 => Stream::Copies,
         _ => return Err(SnapshotError::Damaged),
     };
-    if flags[1] > 1 || next_page > geometry.pages {
+    if flags[1] > (BAD | FAILING) || next_page > geometry.pages {
         return Err(SnapshotError::Damaged);
     }
-    Ok(Block { opened: order, stream, mode, next_page, erases, bad: flags[1] == 1 })
+    let (bad, failing) = (flags[1] & BAD != 0, flags[1] & FAILING != 0);
+    Ok(Block { opened: order, stream, mode, next_page, erases, bad, failing })
 }
 
 fn payload<S: Sector, R: Read>(
@@ -400,6 +420,10 @@ mod tests {
             media.program(target, 4, (Stream::Copies, mode), spare, &data);
         }
         media.erase(SuperblockId::new(2));
+        media.faults_mut().fail_program(0);
+        let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 9 }, false);
+        let target = Target { superblock: SuperblockId::new(0), offset: 4 };
+        assert!(!media.program(target, 4, (Stream::Host, Mode::Full), spare, &[stamp(5); 8]), "one page fails");
         media.tear_erase(SuperblockId::new(3));
         media.retire(SuperblockId::new(2));
         media.stage_image(1, None, 4, &[7, u32::MAX, 9]);
@@ -424,7 +448,8 @@ mod tests {
         let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");
         assert_eq!((&loaded.blocks, &loaded.spares), (&media.blocks, &media.spares));
         assert_eq!((&loaded.payload, &loaded.unreadable), (&media.payload, &media.unreadable));
-        assert_eq!((loaded.births, loaded.bad), (media.births, media.bad));
+        assert_eq!((loaded.births, loaded.bad, loaded.failing), (media.births, media.bad, media.failing));
+        assert!(loaded.is_failing(SuperblockId::new(0)) && !loaded.is_failing(SuperblockId::new(1)));
         assert!(loaded.images.iter().eq(media.images.iter()), "translation pages");
         assert_eq!(saved(&loaded), saved(&media));
         let two = [saved(&media), saved(&media)].concat();
