@@ -1,7 +1,9 @@
 //! The memory of a hybrid disk's FTL.
 
 use super::blocks::Blocks;
+use super::cache::MapCache;
 use super::mapping::MappingSpec;
+use super::nonmax::NonMaxU32;
 use super::slc::Slc;
 use super::{ChangFtl, chains, density, wear};
 use crate::Resolved;
@@ -17,12 +19,11 @@ impl ChangFtl {
             MappingSpec::Chains => chains::memory(logical),
             MappingSpec::Pages => crate::ftl::victim::Minima::memory(1, blocks),
         };
-        let map = units * size_of::<u32>() as u64;
-        let cache = logical * size_of::<[u32; 2]>() as u64;
+        let map = units * size_of::<Option<NonMaxU32>>() as u64;
         let levelled = if resolved.ftl.wear.threshold.is_some() { wear::memory(blocks) } else { 0 };
         let density = if spec.density.is_some() { density::memory(logical) } else { 0 };
         let slc = resolved.second.as_ref().map_or(0, |second| Slc::memory(&spec, &second.geometry, units));
-        map + mapping + cache + Blocks::memory(blocks) + levelled + density + slc
+        map + mapping + MapCache::memory(logical) + Blocks::memory(blocks) + levelled + density + slc
     }
 
     /// Bytes that a mount takes besides: what has been programmed, by its age, and the newest copy of every sector in
