@@ -1,6 +1,7 @@
 //! Free lists: erased blocks of each die, in the order in which they are taken.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// Which free block is taken first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,26 +12,30 @@ pub(super) enum FreeOrder {
     Age,
 }
 
-/// The free blocks of all dies.
+/// A free block, with its erases or the number of its entry: the least is taken first.
+type Entry = Reverse<(u64, u32)>;
+
+/// The free blocks of all dies. Once each die had as many as it ever has, nothing is allocated.
 #[derive(Clone, Debug)]
 pub(super) struct FreeLists {
     order: FreeOrder,
-    /// Each block with its erases, or the number of its entry.
-    dies: Vec<BTreeSet<(u64, u32)>>,
+    dies: Vec<BinaryHeap<Entry>>,
     blocks_per_die: u32,
     count: u32,
     entered: u64,
 }
 
 impl FreeLists {
-    /// Bytes of so many blocks, all of them free: a leaf of the set is two thirds full.
+    /// Bytes of so many blocks, all of which may be free.
     pub(super) const fn memory(count: u64) -> u64 {
-        count * (size_of::<(u64, u32)>() * 3 / 2) as u64
+        count * size_of::<Entry>() as u64
     }
 
     /// The lists of so many dies, all of them empty.
     pub(super) fn new(dies: u32, blocks_per_die: u32, order: FreeOrder) -> Self {
-        Self { order, dies: vec![BTreeSet::new(); dies as usize], blocks_per_die, count: 0, entered: 0 }
+        let empty = || BinaryHeap::with_capacity(blocks_per_die as usize);
+        let dies = std::iter::repeat_with(empty).take(dies as usize).collect();
+        Self { order, dies, blocks_per_die, count: 0, entered: 0 }
     }
 
     pub(super) const fn count(&self) -> u32 {
@@ -38,7 +43,7 @@ impl FreeLists {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.dies.iter().flatten().map(|(_, block)| *block)
+        self.dies.iter().flatten().map(|Reverse((_, block))| *block)
     }
 
     fn die_of(&self, block: u32) -> usize {
@@ -53,19 +58,19 @@ impl FreeLists {
             FreeOrder::Age => self.entered,
         };
         let die = self.die_of(block);
-        self.dies[die].insert((key, block));
+        self.dies[die].push(Reverse((key, block)));
         self.count += 1;
     }
 
     /// Takes the first block of all.
     pub(super) fn take(&mut self) -> Option<u32> {
-        let (_, block) = self.dies.iter().filter_map(BTreeSet::first).min().copied()?;
+        let Reverse((_, block)) = self.dies.iter().filter_map(BinaryHeap::peek).max().copied()?;
         self.take_on(self.die_of(block) as u32)
     }
 
     /// Takes the first block of a die.
     pub(super) fn take_on(&mut self, die: u32) -> Option<u32> {
-        let (_, block) = self.dies[die as usize].pop_first()?;
+        let Reverse((_, block)) = self.dies[die as usize].pop()?;
         self.count -= 1;
         Some(block)
     }
@@ -73,11 +78,11 @@ impl FreeLists {
     /// Takes this block. False if it is not free.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
         let die = self.die_of(block);
-        let free = &mut self.dies[die];
-        let Some(entry) = free.iter().find(|(_, free)| *free == block).copied() else { return false };
-        free.remove(&entry);
-        self.count -= 1;
-        true
+        let before = self.dies[die].len();
+        self.dies[die].retain(|Reverse((_, free))| *free != block);
+        let is_free = self.dies[die].len() < before;
+        self.count -= u32::from(is_free);
+        is_free
     }
 }
 
@@ -109,6 +114,6 @@ mod tests {
         let mut lists = lists(FreeOrder::Wear);
         assert!(lists.take_this(5) && !lists.take_this(5) && !lists.take_this(0));
         assert_eq!((lists.take_on(1), lists.take_on(1), lists.count()), (Some(6), None, 2));
-        assert!(lists.iter().eq([2, 1]));
+        assert_eq!(lists.iter().collect::<Vec<_>>(), [2, 1]);
     }
 }
