@@ -1,6 +1,7 @@
 //! What several families do alike.
 
 mod entry;
+mod every;
 mod free_list;
 mod gates;
 mod holes;
@@ -9,6 +10,7 @@ mod versions;
 mod wear;
 
 pub(crate) use entry::ENTRY;
+pub(crate) use every::Every;
 pub(crate) use free_list::FreeList;
 pub(crate) use gates::Gates;
 pub(crate) use holes::Holes;

@@ -164,6 +164,36 @@ fn merges_and_flushes_allocate_nothing() {
     }
 }
 
+/// 64 blocks of sixteen pages of 2 KiB, with and without SLC flash in front. Requests cause folds or collections.
+#[test]
+fn a_hybrid_disk_allocates_nothing() {
+    for mapping in ["chains", "pages"] {
+        for slc in ["", "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 16 }"] {
+            let text = format!(
+                "name = 'hybrid'\nflash = {{ part = 'dirik-2009', channels = 2, chips = 2, blocks = 16, pages = 16, \
+                 planes = 1 }}\n{slc}\nftl = {{ kind = 'chang', over-provisioning = '50%', \
+                 chang = {{ mapping = '{mapping}' }} }}\n"
+            );
+            let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            let drive = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")), 1);
+            let pick = |rng: &mut Rng, units: u64| {
+                let kind = if rng.chance(0.3) { IoKind::Read } else { IoKind::Write };
+                io(kind, rng.below(units), 1)
+            };
+            let rng = Rng::stream(1, "allocations");
+            let mut warm = Loop { drive, pick, rng, completions: Vec::new(), submitted: 0, outstanding: 0 };
+            warm.run(FEWER, 2 * DEPTH);
+            let stretches = (0..STRETCHES).map(|_| {
+                let counted = allocation_counter::measure(|| warm.run(FEWER, DEPTH));
+                (counted.count_total, counted.bytes_total)
+            });
+            assert_eq!(stretches.min(), Some((0, 0)), "{mapping}, {slc}");
+            let hybrid = warm.drive.counters().hybrid.expect("a hybrid disk");
+            assert!(hybrid.folds > 0 && (slc.is_empty() || hybrid.cleaned > 0), "{mapping}, {slc}: {hybrid:?}");
+        }
+    }
+}
+
 /// Without payload, at most two bytes for each page of 2 KiB: seven for a row of four, and what superblocks take.
 #[test]
 fn hydras_state_is_two_bytes_a_page() {

@@ -1,17 +1,19 @@
 //! Physical blocks of the MLC flash, and those that are spare.
 
-use std::collections::BTreeSet;
 use std::ops::{Index, IndexMut};
 
-pub(super) const NONE: u32 = u32::MAX;
+use flash::nand::Mode;
+
+use super::free_list::{FreeLists, FreeOrder};
+use super::nonmax::NonMaxU32;
 
 /// What is known of a physical block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// The logical block whose chain it is in.
-    pub(super) lba: u32,
+    pub(super) lba: Option<NonMaxU32>,
     /// LB: the next block of the chain.
-    pub(super) next: u32,
+    pub(super) next: Option<NonMaxU32>,
     /// The page behind the last programmed one.
     pub(super) programmed: u32,
     /// Pages that the map leads to.
@@ -22,21 +24,27 @@ pub(super) struct Block {
     pub(super) failing: bool,
     /// It is erased and has no part yet.
     pub(super) spare: bool,
-    /// It is in SLC mode.
-    pub(super) slc: bool,
+    pub(super) mode: Mode,
     /// As a data block: the page of the logical block that its first one is for.
     pub(super) base: u32,
 }
 
+impl Block {
+    /// The logical block whose chain it is in.
+    pub(super) fn lba(&self) -> Option<u32> {
+        self.lba.map(NonMaxU32::get)
+    }
+}
+
 const NEW: Block = Block {
-    lba: NONE,
-    next: NONE,
+    lba: None,
+    next: None,
     programmed: 0,
     valid: 0,
     in_order: true,
     failing: false,
     spare: false,
-    slc: false,
+    mode: Mode::Full,
     base: 0,
 };
 
@@ -44,13 +52,7 @@ const NEW: Block = Block {
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     blocks: Vec<Block>,
-    /// Spare blocks, for each die: least worn first, or, without dynamic wear levelling, in the order in which they became
-    /// spare.
-    free: Vec<BTreeSet<(u64, u32)>>,
-    spare: u32,
-    per_die: u32,
-    dynamic: bool,
-    freed: u64,
+    free: FreeLists,
 }
 
 impl Index<u32> for Blocks {
@@ -67,15 +69,14 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
-    /// Bytes of so many blocks, all of them spare: a leaf of the set is two thirds full.
+    /// Bytes of so many blocks, all of them spare.
     pub(super) const fn memory(count: u64) -> u64 {
-        count * (size_of::<Block>() + size_of::<(u64, u32)>() * 3 / 2) as u64
+        count * size_of::<Block>() as u64 + FreeLists::memory(count)
     }
 
     /// Blocks of so many dies, none of them spare.
-    pub(super) fn new(count: u32, dies: u32, dynamic: bool) -> Self {
-        let free = vec![BTreeSet::new(); dies as usize];
-        Self { blocks: vec![NEW; count as usize], free, spare: 0, per_die: count / dies, dynamic, freed: 0 }
+    pub(super) fn new(count: u32, dies: u32, order: FreeOrder) -> Self {
+        Self { blocks: vec![NEW; count as usize], free: FreeLists::new(dies, count / dies, order) }
     }
 
     pub(super) fn count(&self) -> u32 {
@@ -83,43 +84,39 @@ impl Blocks {
     }
 
     pub(super) const fn spare(&self) -> u32 {
-        self.spare
+        self.free.count()
     }
 
     pub(super) fn spares(&self) -> impl Iterator<Item = u32> + '_ {
-        self.free.iter().flatten().map(|(_, block)| *block)
+        self.free.iter()
     }
 
     /// A block is erased.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self[block] = Block { spare: true, ..NEW };
-        self.freed += 1;
-        let key = if self.dynamic { u64::from(erases) } else { self.freed };
-        self.free[(block / self.per_die) as usize].insert((key, block));
-        self.spare += 1;
+        self.free.put(block, erases);
     }
 
     /// A spare block.
     pub(super) fn take(&mut self) -> Option<u32> {
-        let (_, block) = self.free.iter().filter_map(BTreeSet::first).min().copied()?;
-        self.take_on(block / self.per_die)
+        let block = self.free.take()?;
+        self[block].spare = false;
+        Some(block)
     }
 
     /// A spare block of a die.
     pub(super) fn take_on(&mut self, die: u32) -> Option<u32> {
-        let (_, block) = self.free[die as usize].pop_first()?;
+        let block = self.free.take_on(die)?;
         self[block].spare = false;
-        self.spare -= 1;
         Some(block)
     }
 
-    /// This spare block.
+    /// This spare block. False if it is none.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
-        let free = &mut self.free[(block / self.per_die) as usize];
-        let Some(entry) = free.iter().find(|(_, free)| *free == block).copied() else { return false };
-        free.remove(&entry);
-        self[block].spare = false;
-        self.spare -= 1;
-        true
+        let is_spare = self.free.take_this(block);
+        if is_spare {
+            self[block].spare = false;
+        }
+        is_spare
     }
 }

@@ -3,63 +3,37 @@
 //! The simulator always knows them; the cache says when the controller would have to look at the spare areas of a chain
 //! first. The block that was looked up longest ago goes.
 
-const NONE: u32 = u32::MAX;
+use super::recency::Recency;
 
 /// Logical blocks in the order of their use.
 #[derive(Clone, Debug)]
 pub(super) struct MapCache {
-    /// The neighbours of each block in the order; `NONE` for both if it is not in the cache and at the ends.
-    links: Vec<[u32; 2]>,
-    newest: u32,
-    oldest: u32,
+    known: Recency,
     count: u32,
     room: u32,
 }
 
-const NEWER: usize = 0;
-const OLDER: usize = 1;
-
 impl MapCache {
-    pub(super) fn new(blocks: u32, room: u32) -> Self {
-        Self { links: vec![[NONE; 2]; blocks as usize], newest: NONE, oldest: NONE, count: 0, room }
+    /// Bytes of the order of so many logical blocks.
+    pub(super) const fn memory(logical: u64) -> u64 {
+        Recency::memory(logical)
     }
 
-    fn holds(&self, lba: u32) -> bool {
-        self.links[lba as usize] != [NONE; 2] || self.newest == lba
+    pub(super) fn new(blocks: u32, room: u32) -> Self {
+        Self { known: Recency::new(blocks), count: 0, room }
     }
 
     /// Looks a logical block up, and takes it in. True if it was there.
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
-        if self.newest == lba {
-            return true;
+        let hit = self.known.contains(lba);
+        if !hit {
+            match self.known.oldest() {
+                Some(oldest) if self.count == self.room => self.known.remove(oldest),
+                _ => self.count += 1,
+            }
         }
-        let hit = self.holds(lba);
-        if hit {
-            self.unlink(lba);
-        } else if self.count == self.room {
-            self.unlink(self.oldest);
-        }
-        self.links[lba as usize] = [NONE, self.newest];
-        match self.newest {
-            NONE => self.oldest = lba,
-            newest => self.links[newest as usize][NEWER] = lba,
-        }
-        self.newest = lba;
-        self.count += 1;
+        self.known.touch(lba);
         hit
-    }
-
-    fn unlink(&mut self, lba: u32) {
-        let [newer, older] = std::mem::replace(&mut self.links[lba as usize], [NONE; 2]);
-        match newer {
-            NONE => self.newest = older,
-            newer => self.links[newer as usize][OLDER] = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.links[older as usize][NEWER] = newer,
-        }
-        self.count -= 1;
     }
 }
 

@@ -10,126 +10,125 @@ use std::collections::VecDeque;
 
 use flash::nand::Mode;
 
-use super::blocks::{Block, Blocks, NONE};
-use super::mapping::Place;
+use super::blocks::{Block, Blocks};
+use super::nonmax::NonMaxU32;
+use super::place::Place;
+use super::recency::Recency;
+
+/// What is known of the chain of a logical block.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chain {
+    /// L2P.
+    data: Option<NonMaxU32>,
+    /// The second data block of one in SLC mode.
+    second: Option<NonMaxU32>,
+    /// The end of the chain.
+    last: Option<NonMaxU32>,
+}
+
+impl Chain {
+    /// The last block that is no log block.
+    fn last_data(&self) -> Option<NonMaxU32> {
+        self.second.or(self.data)
+    }
+}
 
 /// All chains.
 #[derive(Clone, Debug)]
 pub(super) struct Chains {
     pages: u32,
-    /// L2P.
-    data: Vec<u32>,
-    /// The second data block of those in SLC mode.
-    second: Vec<u32>,
-    /// Logical blocks in SLC mode.
-    slc: Vec<bool>,
-    /// The end of each chain.
-    last: Vec<u32>,
+    /// By logical block.
+    chains: Vec<Chain>,
+    /// The mode in which the blocks of each logical block are opened.
+    modes: Vec<Mode>,
     pub(super) blocks: Blocks,
     /// Logical blocks with log blocks, in the order of their last update.
-    links: Vec<[u32; 2]>,
-    newest: u32,
-    oldest: u32,
+    updated: Recency,
     /// Logical blocks whose last log block has become full, those first where it was in order.
     full: VecDeque<u32>,
 }
 
-const NEWER: usize = 0;
-const OLDER: usize = 1;
-
 /// Bytes of the chains of so many logical blocks.
 pub(super) const fn memory(logical: u64) -> u64 {
-    logical * (3 * size_of::<u32>() + size_of::<bool>() + size_of::<[u32; 2]>()) as u64
+    logical * (size_of::<Chain>() + size_of::<Mode>()) as u64 + Recency::memory(logical)
 }
 
 impl Chains {
     pub(super) fn new(logical: u32, pages: u32, blocks: Blocks) -> Self {
         Self {
             pages,
-            data: vec![NONE; logical as usize],
-            second: vec![NONE; logical as usize],
-            slc: vec![false; logical as usize],
-            last: vec![NONE; logical as usize],
+            chains: vec![Chain::default(); logical as usize],
+            modes: vec![Mode::Full; logical as usize],
             blocks,
-            links: vec![[NONE; 2]; logical as usize],
-            newest: NONE,
-            oldest: NONE,
+            updated: Recency::new(logical),
             full: VecDeque::new(),
         }
     }
 
     /// Pages of a block, in the mode that it is in.
     pub(super) fn room(&self, block: u32) -> u32 {
-        if self.blocks[block].slc { Mode::Slc.pages(self.pages) } else { self.pages }
+        self.blocks[block].mode.pages(self.pages)
     }
 
-    /// True if the blocks of a logical block are opened in SLC mode.
+    /// The mode in which the blocks of a logical block are opened.
+    pub(super) fn mode(&self, lba: u32) -> Mode {
+        self.modes[lba as usize]
+    }
+
+    /// True if that is SLC mode.
     pub(super) fn is_slc(&self, lba: u32) -> bool {
-        self.slc[lba as usize]
+        self.mode(lba) == Mode::Slc
     }
 
-    pub(super) fn set_slc(&mut self, lba: u32, slc: bool) {
-        self.slc[lba as usize] = slc;
-    }
-
-    /// The last block of a chain that is no log block.
-    fn last_data(&self, lba: u32) -> u32 {
-        match self.second[lba as usize] {
-            NONE => self.data[lba as usize],
-            second => second,
-        }
+    pub(super) fn set_mode(&mut self, lba: u32, mode: Mode) {
+        self.modes[lba as usize] = mode;
     }
 
     /// True if a logical block has log blocks.
     pub(super) fn has_log(&self, lba: u32) -> bool {
-        self.last_data(lba) != self.last[lba as usize]
+        let chain = self.chains[lba as usize];
+        chain.last_data() != chain.last
     }
 
     /// Whether a logical block whose chain has no log block yet lacks the data block of one of its halves: that from
     /// page `base` on.
     pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
-        let data = self.data[lba as usize];
-        if data == NONE || self.second[lba as usize] != NONE || self.has_log(lba) {
-            return false;
-        }
-        let Block { slc, base: its, .. } = self.blocks[data];
-        slc && its != base
+        let Chain { data: Some(data), second: None, .. } = self.chains[lba as usize] else { return false };
+        let Block { mode, base: its, .. } = self.blocks[data.get()];
+        mode == Mode::Slc && its != base && !self.has_log(lba)
     }
 
     /// The log blocks of a chain.
     pub(super) fn logs(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
-        self.chain(lba).skip(1 + usize::from(self.second[lba as usize] != NONE))
+        self.chain(lba).skip(1 + usize::from(self.chains[lba as usize].second.is_some()))
     }
 
     /// The blocks of a chain, the data block first.
     pub(super) fn chain(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = Some(self.data[lba as usize]).filter(|block| *block != NONE);
-        std::iter::successors(first, |block| {
-            let next = self.blocks[*block].next;
-            (next != NONE).then_some(next)
-        })
+        std::iter::successors(self.chains[lba as usize].data, |block| self.blocks[block.get()].next).map(NonMaxU32::get)
     }
 
     /// Puts a block at the end of a chain.
     pub(super) fn append(&mut self, lba: u32, block: u32) {
-        match self.last[lba as usize] {
-            NONE => self.data[lba as usize] = block,
-            last => self.blocks[last].next = block,
+        let (chain, this) = (&mut self.chains[lba as usize], Some(NonMaxU32::new(block)));
+        match chain.last {
+            None => chain.data = this,
+            Some(last) => self.blocks[last.get()].next = this,
         }
-        self.last[lba as usize] = block;
-        self.blocks[block].lba = lba;
+        chain.last = this;
+        self.blocks[block].lba = Some(NonMaxU32::new(lba));
         if self.has_log(lba) {
-            self.touch(lba);
+            self.updated.touch(lba);
         }
     }
 
     /// Chains the data block of the other half to that of the first.
     pub(super) fn append_second(&mut self, lba: u32, block: u32) {
         debug_assert!(self.lacks_half(lba, self.blocks[block].base));
-        self.second[lba as usize] = block;
-        self.blocks[self.data[lba as usize]].next = block;
-        self.last[lba as usize] = block;
-        self.blocks[block].lba = lba;
+        let (chain, this) = (&mut self.chains[lba as usize], Some(NonMaxU32::new(block)));
+        self.blocks[chain.data.expect("the first half").get()].next = this;
+        (chain.second, chain.last) = (this, this);
+        self.blocks[block].lba = Some(NonMaxU32::new(lba));
     }
 
     /// Takes a chain apart. A block of it may become the data block of a new one.
@@ -138,13 +137,10 @@ impl Chains {
         if let Some(data) = data {
             old.retain(|block| *block != data);
         }
-        if self.has_log(lba) {
-            self.unlink(lba);
-        }
-        (self.data[lba as usize], self.last[lba as usize]) = (NONE, NONE);
-        self.second[lba as usize] = NONE;
+        self.updated.remove(lba);
+        self.chains[lba as usize] = Chain::default();
         if let Some(data) = data {
-            self.blocks[data].next = NONE;
+            self.blocks[data].next = None;
             self.append(lba, data);
         }
     }
@@ -153,10 +149,8 @@ impl Chains {
     /// behind it has been programmed there, or the next of the log block. A spare block is taken if there are more than
     /// `reserve`.
     pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
-        for data in [self.data[lba as usize], self.second[lba as usize]] {
-            if data == NONE {
-                continue;
-            }
+        let Chain { data, second, last } = self.chains[lba as usize];
+        for data in [data, second].into_iter().flatten().map(NonMaxU32::get) {
             let room = self.room(data);
             let block = &mut self.blocks[data];
             let Some(page) = offset.checked_sub(block.base) else { continue };
@@ -166,23 +160,23 @@ impl Chains {
                 return Place::At(data, page);
             }
         }
-        let last = self.last[lba as usize];
-        let full = |block: u32| {
-            let Block { failing, programmed, .. } = self.blocks[block];
-            failing || programmed >= self.room(block)
+        let takes_more = |log: &u32| {
+            let Block { failing, programmed, .. } = self.blocks[*log];
+            !failing && programmed < self.room(*log)
         };
-        if !self.has_log(lba) || full(last) {
+        let log = last.map(NonMaxU32::get).filter(|_| self.has_log(lba)).filter(takes_more);
+        let Some(log) = log else {
             if self.blocks.spare() <= reserve {
                 return Place::NoBlock;
             }
             let Some(block) = self.blocks.take() else { return Place::NoBlock };
-            self.blocks[block].slc = self.slc[lba as usize];
+            self.blocks[block].mode = self.mode(lba);
             self.append(lba, block);
             return self.place(lba, offset, reserve);
-        }
-        self.touch(lba);
-        let room = self.room(last);
-        let block = &mut self.blocks[last];
+        };
+        self.updated.touch(lba);
+        let room = self.room(log);
+        let block = &mut self.blocks[log];
         let page = block.programmed;
         block.in_order &= offset == page;
         block.programmed += 1;
@@ -193,16 +187,13 @@ impl Chains {
                 self.full.push_back(lba);
             }
         }
-        Place::At(last, page)
+        Place::At(log, page)
     }
 
     /// The block that can become the data block of a logical block without a copy: its last log block, if all of it is in
     /// order and valid.
     pub(super) fn switch_of(&self, lba: u32) -> Option<u32> {
-        let last = self.last[lba as usize];
-        if !self.has_log(lba) || last == NONE {
-            return None;
-        }
+        let last = self.chains[lba as usize].last.filter(|_| self.has_log(lba))?.get();
         let block = &self.blocks[last];
         (block.in_order && block.valid == self.pages && !block.failing).then_some(last)
     }
@@ -216,57 +207,26 @@ impl Chains {
                 return Some(lba);
             }
         }
-        (self.oldest != NONE).then_some(self.oldest)
+        self.updated.oldest()
     }
 
     fn has_full_log(&self, lba: u32) -> bool {
-        let logs = self.chain(lba).skip(1).filter(|block| *block != self.second[lba as usize]);
-        let mut logs = logs.map(|log| self.blocks[log].programmed >= self.room(log));
-        logs.any(|full| full)
-    }
-
-    /// A logical block with log blocks is updated.
-    fn touch(&mut self, lba: u32) {
-        if self.newest == lba {
-            return;
-        }
-        if self.links[lba as usize] != [NONE; 2] {
-            self.unlink(lba);
-        }
-        self.links[lba as usize] = [NONE, self.newest];
-        match self.newest {
-            NONE => self.oldest = lba,
-            newest => self.links[newest as usize][NEWER] = lba,
-        }
-        self.newest = lba;
-    }
-
-    fn unlink(&mut self, lba: u32) {
-        let [newer, older] = std::mem::replace(&mut self.links[lba as usize], [NONE; 2]);
-        match newer {
-            NONE if self.newest == lba => self.newest = older,
-            NONE => return,
-            newer => self.links[newer as usize][OLDER] = older,
-        }
-        match older {
-            NONE => self.oldest = newer,
-            older => self.links[older as usize][NEWER] = newer,
-        }
+        self.logs(lba).any(|log| self.blocks[log].programmed >= self.room(log))
     }
 
     /// Logical blocks with log blocks, from the one that was updated longest ago on.
     pub(super) fn by_age(&self) -> impl Iterator<Item = u32> + '_ {
-        let next = |lba: u32| (lba != NONE).then_some(lba);
-        std::iter::successors(next(self.oldest), move |lba| next(self.links[*lba as usize][NEWER]))
+        self.updated.by_age()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::free_list::FreeOrder;
     use super::*;
 
     fn chains() -> Chains {
-        let mut chains = Chains::new(3, 4, Blocks::new(8, 1, false));
+        let mut chains = Chains::new(3, 4, Blocks::new(8, 1, FreeOrder::Age));
         (0..8).for_each(|block| chains.blocks.put(block, 0));
         chains
     }
@@ -340,10 +300,10 @@ mod tests {
     #[test]
     fn in_slc_mode_each_half_has_a_data_block_and_a_log_block_half_the_pages() {
         let mut chains = chains();
-        chains.set_slc(0, true);
+        chains.set_mode(0, Mode::Slc);
         for base in [0, 2] {
             let block = chains.blocks.take().expect("a spare block");
-            (chains.blocks[block].slc, chains.blocks[block].base) = (true, base);
+            (chains.blocks[block].mode, chains.blocks[block].base) = (Mode::Slc, base);
             if base == 0 {
                 chains.append(0, block);
             } else {

@@ -4,10 +4,11 @@ use base::units::{Psn, SuperblockId};
 use flash::nand::{Media, Mode, Sector, Spare};
 
 use super::ChangFtl;
-use super::blocks::NONE;
 use super::chains::Chains;
+use super::disk::Disk;
 use super::mapping::Mapping;
-use super::page_map::PageMap;
+use super::page_map::{PageMap, Role};
+use super::slc::SectorAt;
 
 impl ChangFtl {
     /// Checks everything that must hold between two events.
@@ -15,16 +16,23 @@ impl ChangFtl {
     /// # Panics
     /// If something does not hold.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
-        let blocks = self.mapping.blocks();
+        self.tasks.check();
+        self.disk.check(media, second);
+    }
+}
+
+impl Disk {
+    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
+        let blocks = self.mlc.mapping.blocks();
         let mut valid = vec![0; blocks.count() as usize];
-        for (lpn, psn) in (0..).zip(&self.map).filter(|(_, psn)| **psn != NONE) {
-            let spare = media.spare(Psn::new(*psn));
+        for (lpn, psn) in self.mlc.mapped() {
+            let spare = media.spare(psn);
             assert!(matches!(spare, Spare::Data { lpn: there, .. } if there.get() == lpn), "lpn {lpn}: {spare:?}");
-            valid[(psn / self.pages) as usize] += 1;
+            valid[self.mlc.block_of(psn) as usize] += 1;
         }
         // How many parts each block has.
         let mut parts = vec![0; valid.len()];
-        match &self.mapping {
+        match &self.mlc.mapping {
             Mapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
             Mapping::Pages(pages) => check_pages(pages, &mut parts),
         }
@@ -45,25 +53,25 @@ impl ChangFtl {
     }
 
     fn check_chains<S: Sector>(&self, chains: &Chains, media: &Media<S>, parts: &mut [u32]) {
-        for (lpn, psn) in (0..).zip(&self.map).filter(|(_, psn)| **psn != NONE) {
-            let block = psn / self.pages;
-            assert_eq!(chains.blocks[block].lba, lpn / self.pages, "the chain of block {block}");
+        for (lpn, psn) in self.mlc.mapped() {
+            let (block, (lba, _)) = (self.mlc.block_of(psn), self.mlc.split(lpn));
+            assert_eq!(chains.blocks[block].lba(), Some(lba), "the chain of block {block}");
         }
-        let logical = self.units.div_ceil(self.pages);
+        let logical = self.mlc.units().div_ceil(self.mlc.pages);
         for lba in 0..logical {
             for block in chains.chain(lba) {
                 let known = chains.blocks[block];
-                assert_eq!(known.lba, lba, "block {block} in the chain of {lba}");
-                let slc = !known.slc || chains.is_slc(lba) || self.density.is_none();
-                assert!(slc, "block {block} is in SLC mode, and logical block {lba} is not");
+                assert_eq!(known.lba(), Some(lba), "block {block} in the chain of {lba}");
+                let allowed = known.mode == Mode::Full || chains.is_slc(lba) || self.mlc.density.is_none();
+                assert!(allowed, "block {block} is in SLC mode, and logical block {lba} is not");
                 let superblock = SuperblockId::new(block);
-                let mode = media.mode(superblock) == Mode::Slc;
-                assert!(media.is_erased(superblock) || known.slc == mode, "the mode of block {block}");
+                let mode = media.mode(superblock);
+                assert!(media.is_erased(superblock) || known.mode == mode, "the mode of block {block}");
                 parts[block as usize] += 1;
             }
         }
         let in_slc_mode = (0..logical).filter(|lba| chains.is_slc(*lba)).count() as u32;
-        let (count, most) = self.density.as_ref().map_or((0, 0), |density| (density.count, density.most));
+        let (count, most) = self.mlc.density.as_ref().map_or((0, 0), |density| (density.count, density.most));
         assert!(in_slc_mode == count && count <= most, "{in_slc_mode} logical blocks in SLC mode, {count} of {most}");
         let with_log = (0..logical).filter(|lba| chains.has_log(*lba)).count();
         assert_eq!(chains.by_age().count(), with_log, "logical blocks with log blocks");
@@ -71,13 +79,13 @@ impl ChangFtl {
 
     fn check_slc<S: Sector>(&self, media: &Media<S>) {
         let Some(slc) = &self.slc else { return };
-        let mut held = vec![0; self.units as usize];
-        let places = slc.table.regulars().chain(slc.homeless.iter().copied());
-        for (sector, place) in places {
+        let mut held = vec![0; self.mlc.units() as usize];
+        let regulars = slc.table.regulars().map(|(sector, place)| SectorAt { sector, place });
+        for SectorAt { sector, place } in regulars.chain(slc.homeless.iter().copied()) {
             let spare = media.spare(Psn::new(place));
             assert!(matches!(spare, Spare::Data { lpn, .. } if lpn.get() == sector), "sector {sector}: {spare:?}");
             assert!(slc.log.holds(slc.block_of(place).get()), "sector {sector} is not between tail and head");
-            held[(sector / self.geometry.sectors) as usize] += 1;
+            held[(sector / self.mlc.geometry.sectors) as usize] += 1;
         }
         assert_eq!(slc.held, held, "sectors in the SLC flash");
         assert!(slc.log.used() <= slc.log.blocks(), "{} of {} blocks", slc.log.used(), slc.log.blocks());
@@ -85,8 +93,10 @@ impl ChangFtl {
 }
 
 fn check_pages(pages: &PageMap, parts: &mut [u32]) {
-    for (block, closed) in pages.roles() {
-        assert!(closed.is_none_or(|valid| valid == pages.blocks[block].valid), "valid pages of closed block {block}");
+    for (block, role) in pages.roles() {
+        if let Role::Closed { valid } = role {
+            assert_eq!(valid, pages.blocks[block].valid, "valid pages of closed block {block}");
+        }
         parts[block as usize] += 1;
     }
 }

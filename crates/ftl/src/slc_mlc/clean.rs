@@ -8,188 +8,191 @@
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, List, Observer, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::backend::{Cause, Class, List, Observer, Op, Slot};
+use flash::nand::{Media, Sector, Spare, Stream, Target};
 
-use super::blocks::NONE;
-use super::pages::Due;
-use super::{ChangFtl, Step};
+use super::disk::Disk;
+use super::due::put_back;
+use super::next::{Array, Next, Outcome, Told};
+use super::pages::Store;
+use super::slc::{SectorAt, Slc};
+use super::walk::Commands;
 use crate::port::Flash;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Begun,
-    /// What went to the head has gone.
-    Copied,
-    /// What had to go to the MLC flash has gone.
-    WrittenBack,
+    /// Sectors are being copied to the head.
+    Copying,
+    /// The others are being written to the MLC flash.
+    WritingBack,
+    Erasing,
 }
 
 /// The cleaning of a tail block.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Clean {
     phase: Phase,
 }
 
-impl ChangFtl {
-    pub(super) const fn begin_clean(&mut self) {
-        self.clean = Some(Clean { phase: Phase::Begun });
+impl Clean {
+    pub(super) const fn new() -> Self {
+        Self { phase: Phase::Begun }
     }
 
     /// Takes the next step.
-    pub(super) fn clean_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        let Some(clean) = &mut self.clean else { return };
-        match clean.phase {
-            Phase::Begun => {
-                clean.phase = Phase::Copied;
-                self.copy_tail(flash);
+    pub(super) fn step<S: Sector, O: Observer>(
+        self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        told: Told,
+    ) -> Next<Self, Store> {
+        match self.phase {
+            Phase::Begun => match copy_tail(disk, flash) {
+                Some(list) => Next::List(Array::Slc, list, Self { phase: Phase::Copying }),
+                None => Self::write_back(disk, flash),
+            },
+            Phase::Copying => {
+                copied(disk, flash, told.list());
+                Self::write_back(disk, flash)
             }
-            Phase::Copied => {
-                clean.phase = Phase::WrittenBack;
-                self.write_tail_back(flash);
-            }
-            Phase::WrittenBack => self.erase_tail(flash),
-        }
-    }
-
-    /// The sectors that are valid in the tail, and where they are, in the order of their slots.
-    fn tail_sectors<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>) -> Vec<(u32, u32)> {
-        let slc = self.slc.as_ref().expect("it is being cleaned");
-        let first = slc.log.tail().get() * slc.geometry.superblock_slots();
-        let places = first..first + slc.geometry.superblock_slots();
-        let media = flash.second().media();
-        let sector = |place: u32| match media.spare(Psn::new(place)) {
-            Spare::Data { lpn, .. } if slc.table.regular(lpn.get()) == Some(place) => Some((lpn.get(), place)),
-            _ => None,
-        };
-        places.filter_map(sector).collect()
-    }
-
-    fn copy_tail<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        let mut sectors = self.tail_sectors(flash);
-        let slc = self.slc.as_mut().expect("it is being cleaned");
-        self.counts.cleaned += 1;
-        let mut page = None;
-        for (_, place) in &sectors {
-            let this = Some(slc.geometry.page_of(Psn::new(*place)));
-            self.counts.tail_pages += u64::from(std::mem::replace(&mut page, this) != this);
-        }
-        let (next, room) = slc.log.room();
-        let per_block = self.pages * self.geometry.sectors;
-        sectors.retain(|(sector, place)| !self.mapping.takes_back(sector / per_block, slc.is_copied(*place)));
-        let gains = (sectors.len() as u32).div_ceil(slc.slots) < slc.geometry.pages;
-        if !self.spec.copy_back || slc.valve.is_closed() || slc.is_throttling || !gains {
-            return;
-        }
-        sectors.truncate((room * slc.slots) as usize);
-        if sectors.is_empty() {
-            return;
-        }
-        let second = flash.second();
-        let list = second.open_list(Class::Other, 0);
-        let mut last = None;
-        let mut from = Vec::with_capacity(sectors.len());
-        for (sector, place) in &sectors {
-            let psn = Psn::new(*place);
-            let page = slc.geometry.page_of(psn);
-            let read = match last {
-                Some((same, read)) if same == page => read,
-                _ => second.add_read(list, Cause::Gc, slc.block_of(*place)),
-            };
-            last = Some((page, read));
-            from.push(second.push_slot(read, Slot { psn, lpn: Lpn::new(*sector), expected: true, ..Slot::default() }));
-        }
-        for (page, from) in (next..).zip(from.chunks(slc.slots as usize)) {
-            let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
-            let program = second.add_program(list, Cause::Gc, target, Stream::Copies);
-            for from in from {
-                let to = second.push_slot(program, Slot::default());
-                second.forward_in_turn(*from, to);
+            Phase::WritingBack => match erase_tail(disk, flash) {
+                Some(list) => Next::List(Array::Slc, list, Self { phase: Phase::Erasing }),
+                None => Next::Ended(Outcome::Done),
+            },
+            Phase::Erasing => {
+                erased(disk, flash, told.list());
+                Next::Ended(Outcome::Done)
             }
         }
-        let pages = (sectors.len() as u32).div_ceil(slc.slots);
-        slc.log.take(pages);
-        self.counts.copied_back += u64::from(pages);
-        self.submit_second(flash, Step::Tail, list);
     }
 
-    /// What was copied to the head is there.
-    pub(super) fn tail_copied<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
-        let slc = self.slc.as_mut().expect("it is being cleaned");
-        let mut next = flash.second().list(list).first();
-        while let Some(handle) = next {
-            let command = flash.second().command(handle);
-            next = command.sibling();
-            if command.op != flash::backend::Op::Program {
-                continue;
-            }
-            let (target, count, failed) = (command.target, command.count(), command.failed);
-            if failed {
-                // What was to go there is still in the tail, and goes to the MLC flash.
-                slc.log.head_failed();
-                continue;
-            }
-            for i in 0..count {
-                let (_, slot) = flash.second().slot(handle, i);
-                let psn = slc.geometry.slot(target.superblock, target.offset + i);
-                slc.set(slot.lpn.get(), slot.lpn.get() / self.geometry.sectors, psn.get(), true);
-            }
+    /// The pages of what is left go to the MLC flash.
+    fn write_back<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self, Store> {
+        let mut sectors = std::mem::take(&mut disk.vectors.tail);
+        sectors.extend(tail_sectors(disk.slc_mut(), flash.second().media()));
+        disk.counts.written_back += sectors.len() as u64;
+        let above = Store::of_sectors(disk, sectors.iter().map(|found| found.sector), Cause::Merge);
+        put_back(&mut disk.vectors.tail, sectors);
+        Next::First { task: Self { phase: Phase::WritingBack }, above }
+    }
+}
+
+/// The sectors that are valid in the tail, in the order of their slots.
+fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = SectorAt> {
+    let first = slc.log.tail().get() * slc.geometry.superblock_slots();
+    let places = first..first + slc.geometry.superblock_slots();
+    places.filter_map(move |place| match media.spare(Psn::new(place)) {
+        Spare::Data { lpn, .. } if slc.table.regular(lpn.get()) == Some(place) => {
+            Some(SectorAt { sector: lpn.get(), place })
         }
-        flash.second().release(list);
-    }
+        _ => None,
+    })
+}
 
-    /// The pages of what is left are due in the MLC flash.
-    fn write_tail_back<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        let sectors = self.tail_sectors(flash);
-        self.counts.written_back += sectors.len() as u64;
-        self.due_for_mlc(sectors.iter().map(|(sector, _)| *sector), Cause::Merge);
+/// Copies to the head what is to stay in the SLC flash.
+fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+    let mut sectors = std::mem::take(&mut disk.vectors.tail);
+    let second = flash.second();
+    sectors.extend(tail_sectors(disk.slc_mut(), second.media()));
+    let Disk { spec, mlc, slc, counts, vectors } = disk;
+    let slc = slc.as_mut().expect("it is being cleaned");
+    counts.cleaned += 1;
+    let page_of = |found: &SectorAt| slc.geometry.page_of(Psn::new(found.place));
+    counts.tail_pages += sectors.chunk_by(|a, b| page_of(a) == page_of(b)).count() as u64;
+    let (next, room) = slc.log.room();
+    let per_block = mlc.pages * mlc.geometry.sectors;
+    sectors.retain(|found| !mlc.mapping.takes_back(found.sector / per_block, slc.is_copied(found.place)));
+    let gains = (sectors.len() as u32).div_ceil(slc.slots) < slc.geometry.pages;
+    sectors.truncate((room * slc.slots) as usize);
+    if !spec.copy_back || slc.valve.is_closed() || slc.is_throttling || !gains || sectors.is_empty() {
+        put_back(&mut vectors.tail, sectors);
+        return None;
     }
-
-    /// Has the pages of these sectors written to the MLC flash, each once.
-    fn due_for_mlc(&mut self, sectors: impl Iterator<Item = u32>, cause: Cause) {
-        let mut pages: Vec<u32> = sectors.map(|sector| sector / self.geometry.sectors).collect();
-        pages.sort_unstable();
-        pages.dedup();
-        self.due.extend(pages.into_iter().map(|lpn| Due { lpn, unit: NONE, cause }));
+    let list = second.open_list(Class::Other, 0);
+    let mut from = std::mem::take(&mut vectors.slots);
+    for page in sectors.chunk_by(|a, b| page_of(a) == page_of(b)) {
+        let read = second.add_read(list, Cause::Gc, slc.block_of(page[0].place));
+        from.extend(page.iter().map(|found| {
+            let (psn, lpn) = (Psn::new(found.place), Lpn::new(found.sector));
+            second.push_slot(read, Slot { psn, lpn, expected: true, ..Slot::default() })
+        }));
     }
-
-    /// Has the sectors written to the MLC flash that found no entry in the table at mount. False if there are none.
-    pub(super) fn take_in_homeless(&mut self) -> bool {
-        let Some(slc) = self.slc.as_ref().filter(|slc| !slc.homeless.is_empty()) else { return false };
-        let sectors: Vec<u32> = slc.homeless.iter().map(|(sector, _)| *sector).collect();
-        self.due_for_mlc(sectors.into_iter(), Cause::Recovery);
-        true
-    }
-
-    fn erase_tail<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        if !self.tail_sectors(flash).is_empty() {
-            // The MLC flash takes nothing any more.
-            (self.stuck, self.clean) = (true, None);
-            return;
+    for (page, from) in (next..).zip(from.chunks(slc.slots as usize)) {
+        let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
+        let program = second.add_program(list, Cause::Gc, target, Stream::Copies);
+        for from in from {
+            let to = second.push_slot(program, Slot::default());
+            second.forward_in_turn(*from, to);
         }
-        let slc = self.slc.as_mut().expect("it is being cleaned");
-        let tail = slc.log.tail();
-        if slc.log.tail_is_failing() {
-            flash.second().media_mut().retire(tail);
-            slc.tail_is_gone(true);
-            self.clean = None;
-            return;
-        }
-        let second = flash.second();
-        let list = second.open_list(Class::Other, 0);
-        second.add_erase(list, Cause::Gc, tail);
-        self.submit_second(flash, Step::TailErase, list);
     }
+    let pages = (sectors.len() as u32).div_ceil(slc.slots);
+    slc.log.take(pages);
+    counts.copied_back += u64::from(pages);
+    put_back(&mut vectors.slots, from);
+    put_back(&mut vectors.tail, sectors);
+    Some(list)
+}
 
-    pub(super) fn tail_erased<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
-        let erase = flash.second().list(list).first().expect("an erase");
-        let failed = flash.second().command(erase).failed;
-        flash.second().release(list);
-        let slc = self.slc.as_mut().expect("it is being cleaned");
-        if failed {
-            flash.second().media_mut().retire(slc.log.tail());
+/// What was copied to the head is there.
+fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    let sectors = disk.mlc.geometry.sectors;
+    let (slc, second) = (disk.slc_mut(), flash.second());
+    let mut commands = Commands::of(second, list);
+    while let Some(handle) = commands.next(second) {
+        let command = second.command(handle);
+        if command.op != Op::Program {
+            continue;
         }
-        slc.tail_is_gone(failed);
-        self.clean = None;
+        if command.failed {
+            // What was to go there is still in the tail, and goes to the MLC flash.
+            slc.log.head_failed();
+            continue;
+        }
+        for (i, (_, slot)) in (0..).zip(second.slots(handle)) {
+            let psn = slc.geometry.slot(command.target.superblock, command.target.offset + i);
+            let sector = slot.lpn.get();
+            slc.set(SectorAt { sector, place: psn.get() }, sector / sectors, true);
+        }
     }
+    second.release(list);
+}
+
+/// Has the sectors written to the MLC flash that found no entry in the table at mount, if there are any.
+pub(super) fn take_in_homeless(disk: &mut Disk) -> Option<Store> {
+    let slc = disk.slc.as_mut().filter(|slc| !slc.homeless.is_empty() && !slc.is_stuck)?;
+    let homeless = std::mem::take(&mut slc.homeless);
+    let store = Store::of_sectors(disk, homeless.iter().map(|found| found.sector), Cause::Recovery);
+    disk.slc_mut().homeless = homeless;
+    Some(store)
+}
+
+/// Erases the tail, if nothing is left in it and it can be erased.
+fn erase_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+    let (slc, second) = (disk.slc_mut(), flash.second());
+    if tail_sectors(slc, second.media()).next().is_some() {
+        // The MLC flash takes nothing any more.
+        slc.is_stuck = true;
+        return None;
+    }
+    let tail = slc.log.tail();
+    if slc.log.tail_is_failing() {
+        second.media_mut().retire(tail);
+        slc.tail_is_gone(true);
+        return None;
+    }
+    let list = second.open_list(Class::Other, 0);
+    second.add_erase(list, Cause::Gc, tail);
+    Some(list)
+}
+
+fn erased<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    let (slc, second) = (disk.slc_mut(), flash.second());
+    let erase = second.list(list).first().expect("an erase");
+    let failed = second.command(erase).failed;
+    second.release(list);
+    if failed {
+        second.media_mut().retire(slc.log.tail());
+    }
+    slc.tail_is_gone(failed);
 }

@@ -6,14 +6,18 @@
 //! [fold](super::fold) does.
 
 use base::engine::Handle;
-use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::nand::{Sector, Spare, Stream, Target};
+use base::units::{Lpn, SuperblockId};
+use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::nand::{Mode, Sector, Spare, Stream};
 
-use super::gather::Gatherer;
-use super::mapping::{Mapping, Place};
+use super::disk::Disk;
+use super::due::{PageCopy, Vectors, put_back};
+use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
+use super::mapping::Mapping;
+use super::next::{Array, Next, Outcome, Told};
 use super::page_map::Frontier;
-use super::{ChangFtl, Step};
+use super::place::Place;
+use super::walk::Slots;
 use crate::port::Flash;
 
 /// How far a collection is.
@@ -21,11 +25,14 @@ use crate::port::Flash;
 enum Phase {
     /// What is still valid is to be moved.
     Begun,
-    /// What the SLC flash has of it has been read.
-    Gathered,
-    /// The pages have been read.
-    Fetched,
-    Erased,
+    /// What the SLC flash has of it is being read.
+    Gathering,
+    /// The pages are being read.
+    Fetching { gathered: Option<Handle<List>> },
+    /// They are being written elsewhere.
+    Writing,
+    /// The block is being erased.
+    Erasing,
 }
 
 /// A collection under way.
@@ -36,66 +43,60 @@ pub(super) struct Collection {
     phase: Phase,
     /// The worn block that the pages go to, for wear levelling.
     onto: Option<u32>,
-    moves: Vec<Move>,
+    moves: Vec<PageCopy>,
 }
 
-/// A page that is moved.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Move {
-    lpn: u32,
-    from: Psn,
-    to: Psn,
-    /// Sectors that come from the SLC flash.
-    slc: u64,
-    slot: Option<SlotRef>,
-}
-
-/// The vectors of the last collection, to be used again: what it moved, and which sectors of it were lost.
-pub(super) type Spares = (Vec<Move>, Vec<bool>);
-
-impl ChangFtl {
-    pub(super) fn begin_collection(&mut self, block: u32, cause: Cause, onto: Option<u32>) {
-        let moves = std::mem::take(&mut self.spare_moves.0);
-        self.collection = Some(Collection { block, cause, phase: Phase::Begun, onto, moves });
+impl Collection {
+    /// A collection of a block, onto this spare block if that is to be worn.
+    pub(super) fn new(vectors: &mut Vectors, block: u32, cause: Cause, onto: Option<u32>) -> Self {
+        Self { block, cause, phase: Phase::Begun, onto, moves: std::mem::take(&mut vectors.copies) }
     }
 
-    /// Takes the next step of the collection.
-    pub(super) fn collect_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        let Some(mut collection) = self.collection.take() else { return };
-        match collection.phase {
-            Phase::Begun => {
-                if !self.find_moves(flash, &mut collection) {
-                    return;
-                }
-                if collection.moves.is_empty() {
-                    self.erase_collected(flash, &mut collection);
-                } else {
-                    (collection.phase, self.is_gathered) = (Phase::Gathered, true);
-                    self.gather_moves(flash, &mut collection);
-                }
+    /// Takes the next step.
+    pub(super) fn step<S: Sector, O: Observer>(
+        self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        told: Told,
+    ) -> Next<Self> {
+        match self.phase {
+            Phase::Begun => self.begin(disk, flash),
+            Phase::Gathering => self.fetch(flash, Some(told.list())),
+            Phase::Fetching { gathered } => self.write(flash, gathered, told.list()),
+            Phase::Writing => self.written(disk, flash, told.list()),
+            Phase::Erasing => {
+                disk.mlc.blocks_erased(flash.backend, told.list());
+                self.erased(disk, flash)
             }
-            Phase::Gathered => {
-                self.fetch_moves(flash, &collection);
-                collection.phase = Phase::Fetched;
-            }
-            Phase::Fetched => self.write_moves(flash, &mut collection),
-            Phase::Erased => return self.end_collection(flash, collection),
         }
-        self.collection = Some(collection);
+    }
+
+    fn begin<S: Sector, O: Observer>(mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self> {
+        if !self.find_moves(disk, flash) {
+            return self.end(disk, Outcome::NoBlock);
+        }
+        if self.moves.is_empty() {
+            return self.erase(disk, flash);
+        }
+        if let Some(list) = self.gather(disk, flash) {
+            self.phase = Phase::Gathering;
+            return Next::List(Array::Slc, list, self);
+        }
+        self.fetch(flash, None)
     }
 
     /// Finds the valid pages of the block, and places for as many as there is room for. False if there is none for any: the
     /// block stays as it is.
-    fn find_moves<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, collection: &mut Collection) -> bool {
-        let Mapping::Pages(pages) = &mut self.mapping else { unreachable!("chains are folded") };
-        collection.moves.clear();
-        for page in 0..self.pages {
-            let from = self.geometry.slot(SuperblockId::new(collection.block), page);
+    fn find_moves<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> bool {
+        self.moves.clear();
+        for page in 0..disk.mlc.pages {
+            let from = disk.mlc.slot(self.block, page);
             let Spare::Data { lpn, .. } = flash.backend.media().spare(from) else { continue };
-            if self.map[lpn.index()] != from.get() {
+            if disk.mlc.psn_of(lpn.get()) != Some(from) {
                 continue;
             }
-            let onto = collection.onto.filter(|onto| !pages.blocks[*onto].failing);
+            let Mapping::Pages(pages) = &mut disk.mlc.mapping else { unreachable!("chains are folded") };
+            let onto = self.onto.filter(|onto| !pages.blocks[*onto].failing);
             let place = match onto {
                 Some(onto) => {
                     let page = pages.blocks[onto].programmed;
@@ -105,122 +106,125 @@ impl ChangFtl {
                 None => pages.place(Frontier::Copies),
             };
             let Place::At(block, page) = place else {
-                if !collection.moves.is_empty() {
+                if !self.moves.is_empty() {
                     break;
                 }
                 // Until something has been erased.
-                self.worn_out = true;
-                pages.close(collection.block);
-                collection.onto.into_iter().for_each(|onto| pages.close(onto));
+                disk.mlc.worn_out = true;
+                pages.close(self.block);
+                self.onto.into_iter().for_each(|onto| pages.close(onto));
                 return false;
             };
-            let to = self.geometry.slot(SuperblockId::new(block), page);
-            collection.moves.push(Move { lpn: lpn.get(), from, to, slc: 0, slot: None });
+            self.moves.push(PageCopy::new(lpn.get(), from, Some(disk.mlc.slot(block, page))));
         }
         true
     }
 
-    fn gather_moves<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, collection: &mut Collection) {
-        let Some(slc) = self.slc.as_ref().filter(|_| self.spec.fold_assistance) else { return };
+    /// Reads what the SLC flash has of the pages, if anything is to be taken along.
+    fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+        let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
-        for (i, page) in collection.moves.iter_mut().enumerate() {
-            page.slc = gatherer.add_unit(flash, slc, collection.cause, page.lpn, i);
+        for (i, page) in self.moves.iter_mut().enumerate() {
+            page.slc = gatherer.add_unit(flash, slc, self.cause, (page.lpn, u64::MAX), (i, None));
         }
-        if let Some(list) = gatherer.list() {
-            self.submit_second(flash, Step::Gather, list);
-        }
+        gatherer.list()
     }
 
-    fn fetch_moves<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, collection: &Collection) {
+    fn fetch<S: Sector, O: Observer>(
+        mut self,
+        flash: &mut Flash<'_, S, O>,
+        gathered: Option<Handle<List>>,
+    ) -> Next<Self> {
         let list = flash.backend.open_list(Class::Other, 0);
-        for page in &collection.moves {
-            let read = flash.backend.add_read(list, collection.cause, SuperblockId::new(collection.block));
+        for page in &self.moves {
+            let read = flash.backend.add_read(list, self.cause, SuperblockId::new(self.block));
             // Not `expected`: its version is wanted, which is read from the spare area.
             flash.backend.push_slot(read, Slot { psn: page.from, lpn: Lpn::new(page.lpn), ..Slot::default() });
         }
-        self.submit(flash, Step::Fetch, list);
+        self.phase = Phase::Fetching { gathered };
+        Next::List(Array::Mlc, list, self)
     }
 
-    fn write_moves<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, collection: &mut Collection) {
+    fn write<S: Sector, O: Observer>(
+        mut self,
+        flash: &mut Flash<'_, S, O>,
+        gathered: Option<Handle<List>>,
+        fetched: Handle<List>,
+    ) -> Next<Self> {
         let list = flash.backend.open_list(Class::Other, 0);
-        let mut lost = std::mem::take(&mut self.spare_moves.1);
-        lost.clear();
-        lost.resize(collection.moves.len(), false);
-        Self::each_gathered(self.gathered, flash, |_, sector| lost[sector.at] |= sector.lost);
-        let mut moves = collection.moves.iter_mut().zip(&lost);
-        Self::each_fetched(self.fetched, flash, |flash, from, read| {
-            let (page, lost) = moves.next().expect("a move for each page read");
+        each_gathered(flash, gathered, |_, _, sector| self.moves[sector.at as usize].lost |= sector.lost);
+        let (mut pages, mut moves) = (Slots::of(flash.backend, fetched), self.moves.iter_mut());
+        while let Some((from, read)) = pages.next(flash.backend) {
+            let page = moves.next().expect("a move for each page read");
             assert_eq!(read.lpn.get(), page.lpn, "the map is wrong");
-            let (superblock, offset) = flash.backend.geometry().locate(page.to);
-            let target = Target { superblock, offset };
-            let program = flash.backend.add_program(list, collection.cause, target, Stream::Copies);
-            let (lpn, version, lost) = (read.lpn, read.version, read.lost || *lost);
+            let (lpn, version, lost) = (read.lpn, read.version, read.lost || page.lost);
             let slot = Slot { lpn, version, lost, mask: page.slc, expected: true, ..Slot::default() };
-            let into = flash.backend.push_slot(program, slot);
-            Self::hand_rest_over(flash, from, into, page.slc);
+            let program = Program { to: page.target(), mode: Mode::Full, stream: Stream::Copies, slot };
+            let into = add_program(flash.backend, list, self.cause, None, program);
+            hand_rest_over(flash.backend, from, into, page.slc);
             page.slot = Some(into);
-        });
-        self.spare_moves.1 = lost;
-        let sectors = self.geometry.sectors;
-        Self::each_gathered(self.gathered, flash, |flash, sector| {
-            let into = collection.moves[sector.at].slot.expect("it has just been added");
-            Self::hand_over(flash, sector.place, into, (sector.sector % sectors) as usize);
-        });
-        self.release_gathered(flash);
-        self.release_fetched(flash);
-        self.submit(flash, Step::Copy, list);
+        }
+        hand_over(flash, gathered, |at| self.moves[at].slot);
+        flash.backend.release(fetched);
+        self.phase = Phase::Writing;
+        Next::List(Array::Mlc, list, self)
     }
 
     /// The copies are there: the map leads to them. What failed is moved again.
-    pub(super) fn moved<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    fn written<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+    ) -> Next<Self> {
         flash.backend.release(list);
-        let mut collection = self.collection.take().expect("a collection");
-        for page in &collection.moves {
-            if !flash.backend.media().holds_data(page.to) {
-                let (superblock, _) = self.geometry.locate(page.to);
-                self.mapping.blocks_mut()[superblock.get()].failing = true;
+        for page in &self.moves {
+            let to = page.target();
+            if !flash.backend.media().holds_data(to) {
+                let block = disk.mlc.block_of(to);
+                disk.mlc.mapping.blocks_mut()[block].failing = true;
                 continue;
             }
-            self.set_map(page.lpn, page.to.get());
-            if page.slc != 0 {
-                self.counts.assisted += u64::from(page.slc.count_ones());
-                self.drop_sectors(page.lpn, u64::MAX);
-            }
+            disk.mlc.set(page.lpn, Some(to));
+            disk.took_along(page.lpn, page.slc);
         }
-        collection.phase = Phase::Begun;
-        self.collection = Some(collection);
+        self.phase = Phase::Begun;
+        Next::Again(self)
     }
 
-    fn erase_collected<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, collection: &mut Collection) {
-        let block = collection.block;
-        assert_eq!(self.mapping.blocks()[block].valid, 0, "block {block} is erased");
-        collection.phase = Phase::Erased;
-        if collection.cause == Cause::Gc {
-            self.counts.folds += 1;
+    fn erase<S: Sector, O: Observer>(mut self, disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self> {
+        let block = self.block;
+        assert_eq!(disk.mlc.mapping.blocks()[block].valid, 0, "block {block} is erased");
+        if self.cause == Cause::Gc {
+            disk.counts.folds += 1;
         } else {
-            self.counts.levelled += 1;
+            disk.counts.levelled += 1;
         }
-        if self.mapping.blocks()[block].failing {
-            return self.retire(flash, block);
+        if disk.mlc.mapping.blocks()[block].failing {
+            disk.mlc.retire(flash.backend.media_mut(), block);
+            return self.erased(disk, flash);
         }
         let list = flash.backend.open_list(Class::Other, 0);
-        flash.backend.add_erase(list, collection.cause, SuperblockId::new(block));
-        self.counts.fold_erases += u64::from(collection.cause == Cause::Gc);
-        self.submit(flash, Step::Erase, list);
+        flash.backend.add_erase(list, self.cause, SuperblockId::new(block));
+        disk.counts.fold_erases += u64::from(self.cause == Cause::Gc);
+        self.phase = Phase::Erasing;
+        Next::List(Array::Mlc, list, self)
     }
 
-    fn end_collection<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, mut collection: Collection) {
-        if let (Some(onto), Mapping::Pages(pages)) = (collection.onto, &mut self.mapping) {
+    fn erased<S: Sector, O: Observer>(self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> Next<Self> {
+        if let (Some(onto), Mapping::Pages(pages)) = (self.onto, &mut disk.mlc.mapping) {
             if pages.blocks[onto].programmed > 0 {
                 pages.close(onto);
             } else {
                 pages.blocks.put(onto, flash.backend.media().erases(SuperblockId::new(onto)));
             }
         }
-        collection.moves.clear();
-        self.spare_moves.0 = collection.moves;
-        if collection.cause == Cause::Gc {
-            self.level();
-        }
+        let outcome = if self.cause == Cause::Gc { Outcome::Reclaimed } else { Outcome::Done };
+        self.end(disk, outcome)
+    }
+
+    fn end(self, disk: &mut Disk, outcome: Outcome) -> Next<Self> {
+        put_back(&mut disk.vectors.copies, self.moves);
+        Next::Ended(outcome)
     }
 }

@@ -7,6 +7,8 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::blocks::Blocks;
+use super::cache::MapCache;
+use super::nonmax::NonMaxU32;
 use super::slc::Slc;
 use super::{ChangSpec, DensitySpec, MappingSpec, chains, density, wear};
 use crate::family::{Array, Config};
@@ -66,12 +68,11 @@ impl Config for ChangConfig {
             MappingSpec::Chains => chains::memory(logical),
             MappingSpec::Pages => crate::toolkit::Minima::memory(1, blocks),
         };
-        let map = units * size_of::<u32>() as u64;
-        let cache = logical * size_of::<[u32; 2]>() as u64;
+        let map = units * size_of::<Option<NonMaxU32>>() as u64;
         let levelled = if self.wear.threshold.is_some() { wear::memory(blocks) } else { 0 };
         let density = if spec.density.is_some() { density::memory(logical) } else { 0 };
         let slc = self.second.as_ref().map_or(0, |second| Slc::memory(spec, &second.geometry, units));
-        map + mapping + cache + Blocks::memory(blocks) + levelled + density + slc
+        map + mapping + MapCache::memory(logical) + Blocks::memory(blocks) + levelled + density + slc
     }
 
     /// What has been programmed, by its age, and the newest copy of every sector in the small flash, which is about half

@@ -12,9 +12,12 @@ use std::collections::VecDeque;
 
 use base::fault::Fault;
 use base::units::{Bytes, Span};
-use flash::nand::Geometry;
+use flash::nand::{Geometry, Mode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use super::place::block_bytes;
+use crate::toolkit::Every;
 
 /// Dynamic density control: logical blocks that are accessed often are in SLC mode.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -56,7 +59,7 @@ impl DensitySpec {
     /// What is wrong with it on such a flash array.
     pub(super) fn faults(&self, geometry: &Geometry) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let block = super::spec::block(geometry);
+        let block = block_bytes(geometry);
         let mut add = |path: &str, message: String, remedy: String| {
             faults.push(Fault::new(format!("ftl.chang.density{path}"), message, remedy));
         };
@@ -92,8 +95,7 @@ pub(super) struct Density {
     pub(super) most: u32,
     /// Those that are.
     pub(super) count: u32,
-    rank_every: u32,
-    since: u32,
+    rank_every: Every,
     /// Accesses, halved at each ranking.
     counts: Vec<u16>,
     /// Those at the last ranking, before they were halved, and how many make a logical block frequent.
@@ -111,15 +113,18 @@ pub(super) struct Density {
 }
 
 /// What is to be folded next, and into which mode.
-pub(super) type Change = (u32, bool);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) lba: u32,
+    pub(super) mode: Mode,
+}
 
 impl Density {
     pub(super) fn new(spec: &DensitySpec, logical: u32, block: Bytes) -> Self {
         Self {
             most: spec.blocks(block) / 2,
             count: 0,
-            rank_every: spec.rank_every,
-            since: 0,
+            rank_every: Every::new(spec.rank_every),
             counts: vec![0; logical as usize],
             ranked: vec![0; logical as usize],
             frequent: u16::MAX,
@@ -133,9 +138,7 @@ impl Density {
     /// A request accesses a logical block.
     pub(super) fn access(&mut self, lba: u32, is_slc: impl Fn(u32) -> bool) {
         self.counts[lba as usize] = self.counts[lba as usize].saturating_add(1);
-        self.since += 1;
-        if self.since == self.rank_every {
-            self.since = 0;
+        if self.rank_every.tick() {
             self.rank(is_slc);
         }
     }
@@ -165,8 +168,12 @@ impl Density {
     }
 
     /// The mode that a fold is to leave a logical block in.
-    pub(super) fn mode_of(&self, lba: u32, is_slc: bool) -> bool {
-        if is_slc { !self.is_rare(lba) } else { self.is_frequent(lba) && self.count < self.most }
+    pub(super) fn mode_of(&self, lba: u32, now: Mode) -> Mode {
+        match now {
+            Mode::Slc if self.is_rare(lba) => Mode::Full,
+            Mode::Full if self.is_frequent(lba) && self.count < self.most => Mode::Slc,
+            mode => mode,
+        }
     }
 
     /// What must change its mode before anything else is folded: a frequent logical block, or, if there is no room for
@@ -190,13 +197,13 @@ impl Density {
                 self.waiting.pop_front();
             } else if self.count < self.most {
                 self.waiting.pop_front();
-                return Some((lba, true));
+                return Some(Change { lba, mode: Mode::Slc });
             } else {
                 let rare = self.search(|this, lba| is_slc(lba) && this.is_rare(lba));
                 if rare.is_none() {
                     self.waiting.clear();
                 }
-                return rare.map(|lba| (lba, false));
+                return rare.map(|lba| Change { lba, mode: Mode::Full });
             }
         }
         None
@@ -204,7 +211,7 @@ impl Density {
 
     /// A logical block that gives its second block back, if flash has become scarce.
     pub(super) fn give_back(&mut self, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
-        self.search(|_, lba| is_slc(lba)).map(|lba| (lba, false))
+        self.search(|_, lba| is_slc(lba)).map(|lba| Change { lba, mode: Mode::Full })
     }
 
     /// The next logical block, from where the last search ended.
@@ -224,6 +231,10 @@ mod tests {
     use super::*;
 
     const NO: fn(u32) -> bool = |_| false;
+
+    fn to(lba: u32, mode: Mode) -> Change {
+        Change { lba, mode }
+    }
 
     /// Room for two of six, ranked after twelve accesses.
     fn density() -> Density {
@@ -247,11 +258,11 @@ mod tests {
     fn the_most_accessed_are_frequent_as_far_as_there_is_room() {
         let mut density = density();
         accesses(&mut density, &[0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 4, 5]);
-        let frequent: Vec<u32> = (0..6).filter(|lba| density.mode_of(*lba, false)).collect();
+        let frequent: Vec<u32> = (0..6).filter(|lba| density.mode_of(*lba, Mode::Full) == Mode::Slc).collect();
         assert_eq!(frequent, [1, 2]);
-        assert_eq!(density.next_change(|_| true, NO), Some((1, true)));
+        assert_eq!(density.next_change(|_| true, NO), Some(to(1, Mode::Slc)));
         assert_eq!(density.next_change(|_| true, NO), None, "not two in a row");
-        assert_eq!(density.next_change(|_| true, NO), Some((2, true)));
+        assert_eq!(density.next_change(|_| true, NO), Some(to(2, Mode::Slc)));
         density.changed = false;
         assert_eq!(density.next_change(|_| true, NO), None);
     }
@@ -260,11 +271,11 @@ mod tests {
     fn of_equal_ones_none_is_frequent_and_neither_is_one_access() {
         let mut density = density();
         accesses(&mut density, &[0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5]);
-        assert!((0..6).all(|lba| !density.mode_of(lba, false)));
+        assert!((0..6).all(|lba| density.mode_of(lba, Mode::Full) == Mode::Full));
         let mut density = self::density();
-        density.rank_every = 2;
+        density.rank_every = Every::new(2);
         accesses(&mut density, &[0, 1]);
-        assert!((0..6).all(|lba| !density.mode_of(lba, false)));
+        assert!((0..6).all(|lba| density.mode_of(lba, Mode::Full) == Mode::Full));
     }
 
     #[test]
@@ -274,11 +285,11 @@ mod tests {
         accesses(&mut density, &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
         let is_slc = |lba| lba == 0 || lba == 2;
         density.waiting = [1].into();
-        assert_eq!(density.next_change(|_| true, is_slc), Some((0, false)));
+        assert_eq!(density.next_change(|_| true, is_slc), Some(to(0, Mode::Full)));
         // It stays until it is there.
         (density.count, density.changed) = (1, false);
-        assert_eq!(density.next_change(|_| true, is_slc), Some((1, true)));
-        assert!(density.mode_of(2, true) && !density.mode_of(0, true));
+        assert_eq!(density.next_change(|_| true, is_slc), Some(to(1, Mode::Slc)));
+        assert_eq!((density.mode_of(2, Mode::Slc), density.mode_of(0, Mode::Slc)), (Mode::Slc, Mode::Full));
     }
 
     #[test]
@@ -286,10 +297,12 @@ mod tests {
         let mut density = density();
         density.count = 2;
         accesses(&mut density, &[1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
-        assert_eq!((density.mode_of(3, false), density.mode_of(3, true)), (false, true));
+        for mode in [Mode::Full, Mode::Slc] {
+            assert_eq!(density.mode_of(3, mode), mode);
+        }
         let is_slc = |lba| lba == 3 || lba == 2;
         assert_eq!(density.next_change(|_| true, is_slc), None, "nobody makes room for 1");
-        assert_eq!(density.give_back(is_slc), Some((2, false)));
-        assert_eq!(density.give_back(is_slc), Some((3, false)));
+        assert_eq!(density.give_back(is_slc), Some(to(2, Mode::Full)));
+        assert_eq!(density.give_back(is_slc), Some(to(3, Mode::Full)));
     }
 }

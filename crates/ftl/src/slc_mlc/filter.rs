@@ -8,6 +8,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::toolkit::Every;
+
 /// Sizes that are told apart: 2^0 to 2^10 sectors.
 pub(crate) const SIZES: usize = 11;
 
@@ -37,14 +39,13 @@ impl ThresholdBy {
 pub(super) struct Filter {
     by: ThresholdBy,
     counts: [u64; SIZES],
-    period: u32,
-    since: u32,
+    every: Every,
     threshold: u32,
 }
 
 impl Filter {
     pub(super) const fn new(by: ThresholdBy, period: u32) -> Self {
-        Self { by, counts: [0; SIZES], period, since: 0, threshold: FIRST }
+        Self { by, counts: [0; SIZES], every: Every::new(period), threshold: FIRST }
     }
 
     /// The largest write that is taken for hot, in sectors.
@@ -55,11 +56,9 @@ impl Filter {
     /// Counts a write, and looks for the clusters when it is time.
     pub(super) fn record(&mut self, sectors: u32) {
         self.counts[size_class(sectors)] += 1;
-        self.since += 1;
-        if self.since < self.period {
+        if !self.every.tick() {
             return;
         }
-        self.since = 0;
         let class = match self.by {
             ThresholdBy::Partition => by_partition(&self.counts),
             ThresholdBy::Alternation => Some(by_alternation(&self.counts)),

@@ -1,22 +1,22 @@
-//! Sectors on their way from the SLC flash: to the host, to a page of the MLC flash, or into a fold. And pages of the MLC
-//! flash on their way into others, where a list of its own reads them.
+//! Sectors on their way from the SLC flash: to the host, to a page of the MLC flash, or into a copy. And pages of the MLC
+//! flash on their way into others.
 //!
-//! The list that has read them is kept until they have been used. A slot of it names its sector, and by `at` the page or
-//! unit that it is for.
+//! The list that has read sectors is kept until they have been used. A slot of it names its sector, and by `at` the page or
+//! unit that it is for. The same holds for pages, where a list of its own reads them.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::nand::Sector;
+use flash::backend::{Backend, Cause, Class, Command, List, Observer, Slot, SlotRef};
+use flash::nand::{Mode, Sector, Stream, Target};
 
-use super::ChangFtl;
-use super::slc::Slc;
+use super::slc::{SectorAt, Slc};
+use super::walk::Slots;
 use crate::port::{Flash, Owner};
 
 /// Puts a list of reads together, a command for each page.
 pub(super) struct Gatherer {
     list: Option<Handle<List>>,
-    last: Option<(base::units::Ppn, Handle<flash::backend::Command>)>,
+    last: Option<(base::units::Ppn, Handle<Command>)>,
 }
 
 impl Gatherer {
@@ -30,9 +30,9 @@ impl Gatherer {
         flash: &mut Flash<'_, S, O>,
         slc: &Slc,
         cause: Cause,
-        (sector, place): (u32, u32),
+        SectorAt { sector, place }: SectorAt,
         (at, owner): (usize, Owner),
-    ) -> SlotRef {
+    ) {
         let second = flash.second();
         let list = *self.list.get_or_insert_with(|| second.open_list(Class::Other, 0));
         let page = slc.geometry.page_of(Psn::new(place));
@@ -44,30 +44,30 @@ impl Gatherer {
         self.last = Some((page, command));
         // Not `expected`: its version is wanted, which is read from the spare area.
         let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, owner, ..Slot::default() };
-        second.push_slot(command, slot)
+        second.push_slot(command, slot);
     }
 
-    /// Adds all that the SLC flash has of a unit, for the page `at`, which is nobody's, and says which sectors those are.
+    /// Adds what the SLC flash has of a unit, as far as it is in `mask`, and says which sectors those are.
     pub(super) fn add_unit<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         slc: &Slc,
         cause: Cause,
-        lpn: u32,
-        at: usize,
+        (lpn, mask): (u32, u64),
+        of: (usize, Owner),
     ) -> u64 {
-        let mut mask = 0;
         if slc.held[lpn as usize] == 0 {
-            return mask;
+            return 0;
         }
         let sectors = flash.backend.geometry().sectors;
-        for offset in 0..sectors {
+        let mut found = 0;
+        for offset in (0..sectors).filter(|offset| mask >> offset & 1 != 0) {
             let sector = lpn * sectors + offset;
             let Some(place) = slc.place_of(sector) else { continue };
-            mask |= 1 << offset;
-            self.add(flash, slc, cause, (sector, place), (at, None));
+            found |= 1 << offset;
+            self.add(flash, slc, cause, SectorAt { sector, place }, of);
         }
-        mask
+        found
     }
 
     pub(super) const fn list(&self) -> Option<Handle<List>> {
@@ -75,91 +75,89 @@ impl Gatherer {
     }
 }
 
-/// A sector that has been gathered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Gathered {
-    pub(super) place: SlotRef,
-    pub(super) sector: u32,
-    pub(super) version: u32,
-    pub(super) lost: bool,
-    pub(super) at: usize,
+/// Hands the slot of each gathered sector to `then`.
+pub(super) fn each_gathered<S: Sector, O: Observer>(
+    flash: &mut Flash<'_, S, O>,
+    gathered: Option<Handle<List>>,
+    mut then: impl FnMut(&mut Flash<'_, S, O>, SlotRef, Slot),
+) {
+    let Some(list) = gathered else { return };
+    let mut slots = Slots::of(flash.second(), list);
+    while let Some((place, slot)) = slots.next(flash.second()) {
+        then(flash, place, slot);
+    }
 }
 
-impl ChangFtl {
-    /// Hands each gathered sector to `then`.
-    pub(super) fn each_gathered<S: Sector, O: Observer>(
-        list: Option<Handle<List>>,
-        flash: &mut Flash<'_, S, O>,
-        mut then: impl FnMut(&mut Flash<'_, S, O>, Gathered),
-    ) {
-        let Some(list) = list else { return };
-        let mut next = flash.second().list(list).first();
-        while let Some(command) = next {
-            next = flash.second().command(command).sibling();
-            for i in 0..flash.second().command(command).count() {
-                let (place, slot) = flash.second().slot(command, i);
-                let (sector, version, lost) = (slot.lpn.get(), slot.version, slot.lost);
-                then(flash, Gathered { place, sector, version, lost, at: slot.at as usize });
-            }
-        }
+/// Releases the list of sectors that have been used.
+pub(super) fn release_gathered<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, gathered: Option<Handle<List>>) {
+    if let Some(list) = gathered {
+        flash.second().release(list);
     }
+}
 
-    /// Copies a gathered sector into a page that is to be programmed.
-    pub(super) fn hand_over<S: Sector, O: Observer>(
-        flash: &mut Flash<'_, S, O>,
-        from: SlotRef,
-        into: SlotRef,
-        sector: usize,
-    ) {
+/// Copies gathered sectors into the pages that they are for, which are to be programmed, and releases their list.
+pub(super) fn hand_over<S: Sector, O: Observer>(
+    flash: &mut Flash<'_, S, O>,
+    gathered: Option<Handle<List>>,
+    into: impl Fn(usize) -> Option<SlotRef>,
+) {
+    let sectors = flash.backend.geometry().sectors;
+    each_gathered(flash, gathered, |flash, from, slot| {
+        let into = into(slot.at as usize).expect("a program for each page");
         if S::PRESENT {
             let content = flash.second().payload_of(from)[0];
-            flash.backend.payload_of(into)[sector] = content;
+            flash.backend.payload_of(into)[(slot.lpn.get() % sectors) as usize] = content;
         }
-    }
+    });
+    release_gathered(flash, gathered);
+}
 
-    /// Hands each page that was fetched from the MLC flash to `then`.
-    pub(super) fn each_fetched<S: Sector, O: Observer>(
-        list: Option<Handle<List>>,
-        flash: &mut Flash<'_, S, O>,
-        mut then: impl FnMut(&mut Flash<'_, S, O>, SlotRef, Slot),
-    ) {
-        let Some(list) = list else { return };
-        let mut next = flash.backend.list(list).first();
-        while let Some(command) = next {
-            next = flash.backend.command(command).sibling();
-            let (place, slot) = flash.backend.slot(command, 0);
-            then(flash, place, slot);
+/// Copies a page that was read into one that is to be programmed, but for the sectors that this `has`.
+pub(super) fn hand_rest_over<S: Sector, O: Observer>(
+    backend: &mut Backend<S, O>,
+    from: SlotRef,
+    into: SlotRef,
+    has: u64,
+) {
+    if S::PRESENT {
+        for sector in (0..backend.geometry().sectors as usize).filter(|sector| has >> sector & 1 == 0) {
+            let content = backend.payload_of(from)[sector];
+            backend.payload_of(into)[sector] = content;
         }
     }
+}
 
-    /// Copies what was fetched into a page that is to be programmed, but for the sectors that it `has`.
-    pub(super) fn hand_rest_over<S: Sector, O: Observer>(
-        flash: &mut Flash<'_, S, O>,
-        from: SlotRef,
-        into: SlotRef,
-        has: u64,
-    ) {
-        if S::PRESENT {
-            for sector in (0..flash.backend.geometry().sectors as usize).filter(|sector| has >> sector & 1 == 0) {
-                let content = flash.backend.payload_of(from)[sector];
-                flash.backend.payload_of(into)[sector] = content;
-            }
-        }
-    }
+/// A page that is to be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Program {
+    pub(super) to: Psn,
+    pub(super) mode: Mode,
+    pub(super) stream: Stream,
+    pub(super) slot: Slot,
+}
 
-    /// What was fetched has been used.
-    pub(super) fn release_fetched<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        if let Some(list) = self.fetched.take() {
-            flash.backend.release(list);
-        }
-        self.is_fetched = false;
+/// Adds a program to a list. If a slot is to be read for it, the list does that before, and the program takes from there what
+/// its own slot does not bring.
+pub(super) fn add_program<S: Sector, O: Observer>(
+    backend: &mut Backend<S, O>,
+    list: Handle<List>,
+    cause: Cause,
+    read: Option<Slot>,
+    program: Program,
+) -> SlotRef {
+    let from = read.map(|slot| {
+        let (superblock, _) = backend.geometry().locate(slot.psn);
+        let read = backend.add_read(list, cause, superblock);
+        backend.push_slot(read, slot)
+    });
+    let (superblock, offset) = backend.geometry().locate(program.to);
+    let command = backend.add_program(list, cause, Target { superblock, offset }, program.stream);
+    if program.mode == Mode::Slc {
+        backend.in_slc_mode(command);
     }
-
-    /// What was gathered has been used.
-    pub(super) fn release_gathered<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        if let Some(list) = self.gathered.take() {
-            flash.second().release(list);
-        }
-        self.is_gathered = false;
+    let to = backend.push_slot(command, program.slot);
+    if let Some(from) = from {
+        backend.forward_in_turn(from, to);
     }
+    to
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::blocks::Blocks;
 use super::chains::Chains;
 use super::page_map::{Frontier, PageMap};
-use super::spec::RESERVE;
+use super::place::{Place, RESERVE};
 
 /// How the MLC flash is mapped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -28,15 +28,6 @@ pub enum MappingSpec {
 impl MappingSpec {
     /// All of them.
     pub const EVERY: [Self; 2] = [Self::Chains, Self::Pages];
-}
-
-/// Where a page may be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
-    /// At this page of this block.
-    At(u32, u32),
-    /// Nowhere before there is another spare block.
-    NoBlock,
 }
 
 /// The mapping of a disk.

@@ -1,6 +1,7 @@
 //! What a write costs, in closed form (Chang, Sec. 4.1).
 
 use base::units::Span;
+use serde::Serialize;
 
 /// Times and pages per block of one kind of flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub struct PageTimes {
 }
 
 /// What the expected cost of a page write depends on besides the times: Table 3 gives some, a run counts its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct WriteCost {
     /// Share of the data written that the SLC flash takes.
     pub alpha: f64,

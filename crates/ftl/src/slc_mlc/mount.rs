@@ -9,123 +9,134 @@
 use base::units::{Psn, Span, SuperblockId};
 use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
 
-use super::blocks::{Block, Blocks, NONE};
+use super::blocks::{Block, Blocks};
 use super::cache::MapCache;
 use super::chains::Chains;
+use super::counters::{ArrayShape, HybridCounters};
 use super::density::Density;
+use super::disk::Disk;
+use super::due::Vectors;
+use super::free_list::FreeOrder;
 use super::log::CircularLog;
 use super::mapping::{Mapping, MappingSpec};
+use super::mlc::Mlc;
 use super::page_map::PageMap;
+use super::place::block_bytes;
+use super::requests::Requests;
 use super::slc::Slc;
+use super::spec::ChangSpec;
+use super::task::Tasks;
 use super::wear::DualPool;
-use super::{ArrayShape, ChangConfig, ChangFtl, HybridCounters, Step, Work};
+use super::{ChangConfig, ChangFtl};
 use crate::port::Mount;
 use crate::sabotage::Sabotage;
+use crate::toolkit::Versions;
 
 impl ChangFtl {
     /// The FTL of a device: a new drive is one where nothing is found.
     pub(super) fn mount<S: Sector>(config: &ChangConfig, from: &Mount<'_, S>) -> Self {
-        let media = from.media;
-        let geometry = config.geometry.clone();
-        let pages = geometry.superblock_slots();
-        let blocks = geometry.superblock_count();
-        let units = config.units;
-        let spec = config.spec.clone();
-        let logical = units.div_ceil(pages);
+        let (spec, media) = (config.spec.clone(), from.media);
+        let mut versions = Versions::default();
+        let mut mlc = Mlc::new(config, media);
+        let programmed = mlc.find_pages(media, &mut versions, from.planted.is(Sabotage::OlderRecovered));
+        match mlc.mapping {
+            Mapping::Chains(_) => mlc.find_chains(media, &programmed),
+            Mapping::Pages(_) => mlc.close_all(&programmed),
+        }
+        let mut counts =
+            HybridCounters { mlc: ArrayShape::new(media.geometry(), &config.timing), ..HybridCounters::default() };
+        counts.table_bytes = match mlc.mapping {
+            Mapping::Chains(_) => 2 * u64::from(mlc.units().div_ceil(mlc.pages) + mlc.geometry.superblock_count()),
+            Mapping::Pages(_) => 4 * u64::from(mlc.units()),
+        };
+        let mut slc = None;
+        if let (Some(array), Some(second)) = (&config.second, from.second) {
+            slc = find_log(&spec, array.endurance, (&mlc, media), second, &mut versions).map(Box::new);
+            if let Some(slc) = &slc {
+                counts.slc = Some(ArrayShape::new(&array.geometry, &array.backend.timing));
+                counts.table_bytes += 5 * slc.table.count();
+            }
+        }
+        let disk = Disk { spec, mlc, slc, counts, vectors: Vectors::default() };
+        let found = (0..disk.mlc.units()).filter(|lpn| disk.holds(*lpn)).count() as u32;
+        Self { disk, requests: Requests::default(), tasks: Tasks::default(), versions, found }
+    }
+}
+
+/// The blocks that hold something, from the oldest on; the erased ones are handed to `erased`.
+fn programmed_by_age<S: Sector>(media: &Media<S>, mut erased: impl FnMut(u32)) -> Vec<u32> {
+    let mut programmed: Vec<(BlockBirth, u32)> = Vec::new();
+    for block in 0..media.geometry().superblock_count() {
+        let superblock = SuperblockId::new(block);
+        if media.is_bad(superblock) {
+            continue;
+        }
+        if media.is_erased(superblock) {
+            erased(block);
+        } else {
+            programmed.push((media.birth(superblock), block));
+        }
+    }
+    programmed.sort_unstable();
+    programmed.into_iter().map(|(_, block)| block).collect()
+}
+
+/// A copy of a sector in the SLC flash. In their order the one that counts is the last of its sector.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct SectorCopy {
+    sector: u32,
+    version: u32,
+    birth: BlockBirth,
+    place: u32,
+}
+
+/// The copy of each sector that counts, by sector.
+fn newest_of_each(copies: &mut [SectorCopy]) -> impl Iterator<Item = SectorCopy> {
+    copies.sort_unstable();
+    copies.chunk_by(|a, b| a.sector == b.sector).filter_map(|copies| copies.last().copied())
+}
+
+impl Mlc {
+    /// The MLC flash of a device, of whose blocks and pages nothing is known yet.
+    fn new<S: Sector>(config: &ChangConfig, media: &Media<S>) -> Self {
+        let spec = &config.spec;
+        let geometry = media.geometry().clone();
+        let (pages, blocks) = (geometry.superblock_slots(), geometry.superblock_count());
+        let logical = config.units.div_ceil(pages);
         let wear = &config.wear;
+        let order = if wear.dynamic { FreeOrder::Wear } else { FreeOrder::Age };
+        let mapping = match spec.mapping {
+            MappingSpec::Chains => Mapping::Chains(Chains::new(logical, pages, Blocks::new(blocks, 1, order))),
+            MappingSpec::Pages => {
+                let dies = geometry.die_count();
+                Mapping::Pages(PageMap::new(pages, dies, Blocks::new(blocks, dies, order)))
+            }
+        };
         let usable = (0..blocks).map(|block| (block, SuperblockId::new(block)));
         let usable = usable.filter(|(_, superblock)| !media.is_bad(*superblock));
         let counts = usable.map(|(block, superblock)| (block, media.erases(superblock)));
-        let dies = if spec.mapping == MappingSpec::Pages { geometry.die_count() } else { 1 };
-        let all = Blocks::new(blocks, dies, wear.dynamic);
-        let mapping = match spec.mapping {
-            MappingSpec::Chains => Mapping::Chains(Chains::new(logical, pages, all)),
-            MappingSpec::Pages => Mapping::Pages(PageMap::new(pages, dies, all)),
-        };
-        let mut ftl = Self {
+        Self {
             pages,
-            units,
             endurance: config.endurance,
-            map: vec![NONE; units as usize],
+            map: vec![None; config.units as usize],
             mapping,
             cache: MapCache::new(logical, spec.mapping_cache),
-            wear: wear.threshold.map(|threshold| DualPool::new(threshold, wear.check_every, blocks, counts)),
-            density: spec.density.as_ref().map(|density| Density::new(density, logical, super::spec::block(&geometry))),
-            erases: media.all_erases().map(u64::from).sum(),
-            slc: None,
-            queue: std::collections::VecDeque::new(),
-            wanted: std::collections::VecDeque::new(),
-            incoming: std::collections::VecDeque::new(),
-            open_reads: 0,
-            open_writes: 0,
-            step: Step::None,
-            work: Work::None,
-            waited: Span::ZERO,
-            reads_now: Vec::new(),
-            units_now: Vec::new(),
-            smalls: Vec::new(),
-            small_done: 0,
-            due: std::collections::VecDeque::new(),
-            batch: Vec::new(),
             looks: Vec::new(),
-            gathered: None,
-            is_gathered: false,
-            fetched: None,
-            is_fetched: false,
-            fold: None,
-            collection: None,
-            clean: None,
-            spare_vectors: (Vec::new(), Vec::new()),
-            spare_moves: (Vec::new(), Vec::new()),
+            levelling: wear.threshold.map(|threshold| DualPool::new(threshold, wear.check_every, blocks, counts)),
+            density: spec.density.as_ref().map(|density| Density::new(density, logical, block_bytes(&geometry))),
+            erases: media.all_erases().map(u64::from).sum(),
             useless: Vec::new(),
             worn_out: false,
-            stuck: false,
-            counts: HybridCounters::default(),
-            version: 0,
-            found: 0,
-            planted: from.planted,
-            spec,
             geometry,
-        };
-        let programmed = ftl.find_pages(media);
-        match ftl.mapping {
-            Mapping::Chains(_) => ftl.find_chains(media, &programmed),
-            Mapping::Pages(_) => ftl.close_all(&programmed),
         }
-        if let (Some(array), Some(second)) = (&config.second, from.second) {
-            ftl.find_log(array.endurance, media, second);
-        }
-        ftl.counts.mlc = ArrayShape::new(media.geometry(), &config.timing);
-        ftl.counts.table_bytes = match ftl.mapping {
-            Mapping::Chains(_) => 2 * u64::from(logical + blocks),
-            Mapping::Pages(_) => 4 * u64::from(units),
-        };
-        if let (Some(slc), Some(array)) = (&ftl.slc, &config.second) {
-            ftl.counts.slc = Some(ArrayShape::new(&array.geometry, &array.backend.timing));
-            ftl.counts.table_bytes += 5 * slc.table.count();
-        }
-        let there = (0..units).filter(|lpn| ftl.map[*lpn as usize] != NONE || ftl.holds_sectors(*lpn));
-        ftl.found = there.count() as u32;
-        ftl
     }
 
-    /// Maps the pages of the MLC flash, and returns the blocks that hold something from the oldest on.
-    fn find_pages<S: Sector>(&mut self, media: &Media<S>) -> Vec<u32> {
-        let mut programmed: Vec<(BlockBirth, u32)> = Vec::new();
-        for block in 0..self.geometry.superblock_count() {
-            let superblock = SuperblockId::new(block);
-            if media.is_bad(superblock) {
-                continue;
-            }
-            if media.is_erased(superblock) {
-                self.mapping.put(block, media.erases(superblock));
-            } else {
-                programmed.push((media.birth(superblock), block));
-            }
-        }
-        programmed.sort_unstable();
-        let programmed: Vec<u32> = programmed.into_iter().map(|(_, block)| block).collect();
-        let older = self.planted.is(Sabotage::OlderRecovered);
+    /// Maps the pages, and returns the blocks that hold something from the oldest on. The `older` of two copies counts only
+    /// if that bug is planted.
+    fn find_pages<S: Sector>(&mut self, media: &Media<S>, versions: &mut Versions, older: bool) -> Vec<u32> {
+        let programmed = programmed_by_age(media, |block| {
+            self.mapping.put(block, media.erases(SuperblockId::new(block)));
+        });
         for block in &programmed {
             let (mut next, mut in_order) = (0, true);
             for page in 0..self.pages {
@@ -137,20 +148,17 @@ impl ChangFtl {
                 }
                 let Spare::Data { lpn, version } = spare else { continue };
                 in_order &= lpn.get() % self.pages == page;
-                self.version = self.version.max(version);
-                let known = match self.map[lpn.index()] {
-                    NONE => None,
-                    psn => Some(version_of(media, psn)),
-                };
+                versions.note(version);
+                let known = self.psn_of(lpn.get()).map(|psn| version_of(media, psn));
                 if known.is_none_or(|known| if older { version < known } else { version > known }) {
-                    self.set_map(lpn.get(), psn.get());
+                    self.set(lpn.get(), Some(psn));
                 }
             }
             let found = &mut self.mapping.blocks_mut()[*block];
             (found.programmed, found.in_order) = (next, in_order);
-            found.slc = media.mode(SuperblockId::new(*block)) == Mode::Slc;
+            found.mode = media.mode(SuperblockId::new(*block));
             found.failing = media.is_failing(SuperblockId::new(*block));
-            if found.slc && self.density.is_none() {
+            if found.mode == Mode::Slc && self.density.is_none() {
                 // A snapshot of a disk that had the mode: nothing more is written there.
                 found.programmed = self.pages;
             }
@@ -177,7 +185,7 @@ impl ChangFtl {
         for data in [true, false] {
             for block in programmed {
                 let found = self.mapping.blocks()[*block];
-                if found.valid == 0 || found.lba != NONE {
+                if found.valid == 0 || found.lba.is_some() {
                     continue;
                 }
                 let lba = self.lba_of(media, *block);
@@ -187,7 +195,7 @@ impl ChangFtl {
                     self.mapping.blocks_mut()[*block].base = base;
                     if first {
                         self.mapping.chains_mut().append(lba, *block);
-                    } else if found.slc && self.mapping.chains().lacks_half(lba, base) {
+                    } else if found.mode == Mode::Slc && self.mapping.chains().lacks_half(lba, base) {
                         self.mapping.chains_mut().append_second(lba, *block);
                     }
                     continue;
@@ -202,15 +210,17 @@ impl ChangFtl {
         if let Some(density) = &mut self.density {
             let chains = self.mapping.chains_mut();
             for block in programmed {
-                let Block { lba, slc, .. } = chains.blocks[*block];
-                if slc && lba != NONE && !chains.is_slc(lba) {
-                    chains.set_slc(lba, true);
+                let Block { lba, mode, .. } = chains.blocks[*block];
+                if let (Some(lba), Mode::Slc) = (lba, mode)
+                    && !chains.is_slc(lba.get())
+                {
+                    chains.set_mode(lba.get(), Mode::Slc);
                     density.count += 1;
                 }
             }
         }
         let blocks = self.mapping.blocks();
-        self.useless = programmed.iter().copied().filter(|block| blocks[*block].lba == NONE).collect();
+        self.useless = programmed.iter().copied().filter(|block| blocks[*block].lba.is_none()).collect();
     }
 
     /// The logical block that a block belongs to.
@@ -230,64 +240,68 @@ impl ChangFtl {
         });
         let base = bases.next()??;
         let half = Mode::Slc.pages(self.pages);
-        let possible = base == 0 || self.mapping.blocks()[block].slc && base == half;
+        let possible = base == 0 || self.mapping.blocks()[block].mode == Mode::Slc && base == half;
         (possible && bases.all(|other| other == Some(base))).then_some(base)
     }
+}
 
-    /// Finds head, tail and sectors of the SLC log.
-    fn find_log<S: Sector>(&mut self, endurance: u32, mlc: &Media<S>, media: &Media<S>) {
-        let geometry = media.geometry().clone();
-        let blocks = 0..geometry.superblock_count();
-        let bad = blocks.clone().map(|block| media.is_bad(SuperblockId::new(block))).collect();
-        let Some(mut log) = CircularLog::new(bad, geometry.pages) else { return };
-        let written = |block: &u32| {
-            let superblock = SuperblockId::new(*block);
-            !media.is_bad(superblock) && !media.is_erased(superblock)
-        };
-        if let Some(head) = blocks.clone().filter(written).max_by_key(|block| media.birth(SuperblockId::new(*block))) {
-            let slots = geometry.superblock_slots();
-            let used = |offset: &u32| media.spare(geometry.slot(SuperblockId::new(head), *offset)) != Spare::Empty;
-            let next = (0..slots).rev().find(used).map_or(0, |offset| offset / geometry.slots + 1);
-            let mut tail = log.after(head);
-            while tail != head && !written(&tail) {
-                tail = log.after(tail);
-            }
-            log.resume(head, next, tail);
-            if media.is_failing(SuperblockId::new(head)) {
-                log.head_failed();
-            }
+/// Finds head, tail and sectors of the SLC log. `None` if all its blocks are bad.
+fn find_log<S: Sector>(
+    spec: &ChangSpec,
+    endurance: u32,
+    (mlc, pages): (&Mlc, &Media<S>),
+    media: &Media<S>,
+    versions: &mut Versions,
+) -> Option<Slc> {
+    let geometry = media.geometry().clone();
+    let blocks = 0..geometry.superblock_count();
+    let bad = blocks.clone().map(|block| media.is_bad(SuperblockId::new(block))).collect();
+    let mut log = CircularLog::new(bad, geometry.pages)?;
+    let written = |block: &u32| {
+        let superblock = SuperblockId::new(*block);
+        !media.is_bad(superblock) && !media.is_erased(superblock)
+    };
+    if let Some(head) = blocks.clone().filter(written).max_by_key(|block| media.birth(SuperblockId::new(*block))) {
+        let slots = geometry.superblock_slots();
+        let used = |offset: &u32| media.spare(geometry.slot(SuperblockId::new(head), *offset)) != Spare::Empty;
+        let next = (0..slots).rev().find(used).map_or(0, |offset| offset / geometry.slots + 1);
+        let mut tail = log.after(head);
+        while tail != head && !written(&tail) {
+            tail = log.after(tail);
         }
-        let erases = media.all_erases().map(u64::from).sum();
-        let mut slc = Slc::new(&self.spec, geometry, endurance, self.units, erases, log);
-        let mut newest: Vec<(u32, u32, BlockBirth, u32)> = Vec::new();
-        for block in blocks.filter(written) {
-            let superblock = SuperblockId::new(block);
-            for offset in 0..slc.geometry.superblock_slots() {
-                let psn = slc.geometry.slot(superblock, offset);
-                let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                self.version = self.version.max(version);
-                newest.push((lpn.get(), version, media.birth(superblock), psn.get()));
-            }
+        log.resume(head, next, tail);
+        if media.is_failing(SuperblockId::new(head)) {
+            log.head_failed();
         }
-        newest.sort_unstable();
-        for (i, (sector, version, _, place)) in newest.iter().copied().enumerate() {
-            if newest.get(i + 1).is_some_and(|(next, ..)| *next == sector) {
-                continue;
-            }
-            let lpn = sector / self.geometry.sectors;
-            let page = self.map[lpn as usize];
-            if page != NONE && version < version_of(mlc, page) {
-                continue;
-            }
-            if slc.table.set(sector, place) {
-                slc.held[lpn as usize] += 1;
-            } else {
-                slc.take_homeless(sector, lpn, place);
-            }
-        }
-        self.slc = Some(Box::new(slc));
     }
+    let erases = media.all_erases().map(u64::from).sum();
+    let mut slc = Slc::new(spec, geometry, endurance, mlc.units(), erases, log);
+    let mut copies: Vec<SectorCopy> = Vec::new();
+    for block in blocks.filter(written) {
+        let superblock = SuperblockId::new(block);
+        let birth = media.birth(superblock);
+        for offset in 0..slc.geometry.superblock_slots() {
+            let psn = slc.geometry.slot(superblock, offset);
+            let Spare::Data { lpn, version } = media.spare(psn) else { continue };
+            versions.note(version);
+            copies.push(SectorCopy { sector: lpn.get(), version, birth, place: psn.get() });
+        }
+    }
+    for SectorCopy { sector, version, place, .. } in newest_of_each(&mut copies) {
+        let lpn = sector / mlc.geometry.sectors;
+        if mlc.psn_of(lpn).is_some_and(|page| version < version_of(pages, page)) {
+            continue;
+        }
+        if slc.table.set(sector, place) {
+            slc.held[lpn as usize] += 1;
+        } else {
+            slc.take_homeless(sector, lpn, place);
+        }
+    }
+    Some(slc)
+}
 
+impl ChangFtl {
     /// The time that looking at every page takes, one after another: a spare area takes as long as its page (Sec. 4.1,
     /// footnote 2).
     pub(super) fn scan_time<S: Sector>(config: &ChangConfig, media: &Media<S>, second: Option<&Media<S>>) -> Span {
@@ -320,8 +334,8 @@ fn programmed_pages<S: Sector>(media: &Media<S>) -> Programmed {
 }
 
 /// The version of what is in a slot.
-pub(super) fn version_of<S: Sector>(media: &Media<S>, psn: u32) -> u32 {
-    match media.spare(Psn::new(psn)) {
+fn version_of<S: Sector>(media: &Media<S>, psn: Psn) -> u32 {
+    match media.spare(psn) {
         Spare::Data { version, .. } => version,
         Spare::Empty | Spare::Torn => 0,
     }

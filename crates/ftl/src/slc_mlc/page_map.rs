@@ -4,9 +4,9 @@
 //! an open block, and pages go to the lanes in turn, so that the pages of a request are on as many dies as there are. A lane
 //! that needs a block takes one of its die, or, if there is none, any.
 
-use super::blocks::{Blocks, NONE};
-use super::mapping::Place;
-use super::spec::RESERVE;
+use super::blocks::Blocks;
+use super::nonmax::NonMaxU32;
+use super::place::{Place, RESERVE};
 use crate::toolkit::Minima;
 
 /// Who writes.
@@ -20,8 +20,35 @@ pub(super) enum Frontier {
 #[derive(Clone, Debug)]
 struct Lanes {
     /// The open block of each.
-    open: Vec<u32>,
+    open: Vec<Option<NonMaxU32>>,
     turn: usize,
+}
+
+/// The lanes of both frontiers.
+#[derive(Clone, Debug)]
+struct Frontiers {
+    host: Lanes,
+    copies: Lanes,
+}
+
+impl Frontiers {
+    const fn lanes(&mut self, frontier: Frontier) -> &mut Lanes {
+        match frontier {
+            Frontier::Host => &mut self.host,
+            Frontier::Copies => &mut self.copies,
+        }
+    }
+}
+
+/// What a block of a page map is that is neither spare nor being collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It takes pages.
+    Open,
+    /// It takes nothing more, and is a candidate when the next victim is picked.
+    Filled,
+    /// It is a candidate, with so many valid pages.
+    Closed { valid: u32 },
 }
 
 /// Open and closed blocks.
@@ -29,7 +56,7 @@ struct Lanes {
 pub(super) struct PageMap {
     pub(super) blocks: Blocks,
     pages: u32,
-    lanes: [Lanes; 2],
+    frontiers: Frontiers,
     /// Blocks that take nothing more, since the last victim was picked.
     filled: Vec<u32>,
     /// The others that hold something, by their valid pages.
@@ -40,9 +67,10 @@ pub(super) struct PageMap {
 
 impl PageMap {
     pub(super) fn new(pages: u32, dies: u32, blocks: Blocks) -> Self {
-        let lanes = Lanes { open: vec![NONE; dies as usize], turn: 0 };
+        let lanes = Lanes { open: vec![None; dies as usize], turn: 0 };
+        let frontiers = Frontiers { host: lanes.clone(), copies: lanes };
         let closed = Minima::new(1, blocks.count());
-        Self { blocks, pages, lanes: [lanes.clone(), lanes], filled: Vec::new(), closed, scarce: false }
+        Self { blocks, pages, frontiers, filled: Vec::new(), closed, scarce: false }
     }
 
     /// Blocks that what the host sees leaves free at least: the open ones of both frontiers, as many to open next, the
@@ -54,13 +82,13 @@ impl PageMap {
     /// Finds a place for a page, and takes it. For the host there is none before each lane can have a block, so that all go
     /// on working; copies make do with the lanes there are, and with any block at last.
     pub(super) fn place(&mut self, frontier: Frontier) -> Place {
-        let dies = self.lanes[0].open.len();
+        let dies = self.frontiers.host.open.len();
         let kept = match frontier {
             Frontier::Host if !self.scarce => RESERVE + dies as u32,
             Frontier::Host | Frontier::Copies => RESERVE,
         };
         for _ in 0..dies {
-            let lane = self.lanes[frontier as usize].turn;
+            let lane = self.frontiers.lanes(frontier).turn;
             if !self.is_open(frontier, lane) && self.blocks.spare() > kept {
                 self.open(frontier, lane);
             }
@@ -70,10 +98,10 @@ impl PageMap {
             if frontier == Frontier::Host && !self.scarce {
                 return Place::NoBlock;
             }
-            self.lanes[frontier as usize].turn = (lane + 1) % dies;
+            self.frontiers.lanes(frontier).turn = (lane + 1) % dies;
         }
         if frontier == Frontier::Copies && self.blocks.spare() > 0 {
-            let lane = self.lanes[frontier as usize].turn;
+            let lane = self.frontiers.lanes(frontier).turn;
             self.open(frontier, lane);
             return self.take(frontier, lane);
         }
@@ -82,27 +110,25 @@ impl PageMap {
 
     /// True if a lane has a block that takes a page. One in which a program failed takes none.
     fn is_open(&mut self, frontier: Frontier, lane: usize) -> bool {
-        let open = &mut self.lanes[frontier as usize].open[lane];
-        if *open != NONE && self.blocks[*open].failing {
-            self.filled.push(std::mem::replace(open, NONE));
-        }
-        *open != NONE
+        let open = &mut self.frontiers.lanes(frontier).open[lane];
+        self.filled.extend(open.take_if(|open| self.blocks[open.get()].failing).map(NonMaxU32::get));
+        open.is_some()
     }
 
     fn open(&mut self, frontier: Frontier, lane: usize) {
         let block = self.blocks.take_on(lane as u32).or_else(|| self.blocks.take());
-        self.lanes[frontier as usize].open[lane] = block.expect("a spare block");
+        self.frontiers.lanes(frontier).open[lane] = Some(NonMaxU32::new(block.expect("a spare block")));
     }
 
     fn take(&mut self, frontier: Frontier, lane: usize) -> Place {
-        let lanes = &mut self.lanes[frontier as usize];
+        let lanes = self.frontiers.lanes(frontier);
         lanes.turn = (lane + 1) % lanes.open.len();
-        let open = &mut lanes.open[lane];
-        let block = *open;
+        let block = lanes.open[lane].expect("an open block").get();
         let page = self.blocks[block].programmed;
         self.blocks[block].programmed += 1;
         if page + 1 == self.pages {
-            self.filled.push(std::mem::replace(open, NONE));
+            lanes.open[lane] = None;
+            self.filled.push(block);
         }
         Place::At(block, page)
     }
@@ -155,22 +181,24 @@ impl PageMap {
         }
     }
 
-    /// What each block is: its valid pages if it is closed, `None` if it is open or waits to be closed. Others are not
-    /// mentioned.
-    pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Option<u32>)> + '_ {
-        let open = self.lanes.iter().flat_map(|lanes| &lanes.open).copied().filter(|block| *block != NONE);
-        let closed = (0..self.blocks.count()).filter_map(|block| Some((block, Some(self.closed.valid(block)?))));
-        open.chain(self.filled.iter().copied()).map(|block| (block, None)).chain(closed)
+    /// What each block is, if it has a role.
+    pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Role)> + '_ {
+        let Frontiers { host, copies } = &self.frontiers;
+        let open = host.open.iter().chain(&copies.open).flatten().map(|block| (block.get(), Role::Open));
+        let filled = self.filled.iter().map(|block| (*block, Role::Filled));
+        let role = |block| Some((block, Role::Closed { valid: self.closed.valid(block)? }));
+        open.chain(filled).chain((0..self.blocks.count()).filter_map(role))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::free_list::FreeOrder;
     use super::*;
 
     /// Two dies of eight blocks of four pages.
     fn page_map() -> PageMap {
-        let mut map = PageMap::new(4, 2, Blocks::new(16, 2, false));
+        let mut map = PageMap::new(4, 2, Blocks::new(16, 2, FreeOrder::Age));
         (0..16).for_each(|block| map.blocks.put(block, 0));
         map
     }

@@ -4,259 +4,301 @@
 //! host nor the SLC flash brings are read first. Before a page is written the controller must know its logical block's
 //! chain: if the mapping cache does not, the pages of the chain are looked at (Chang, Sec. 3.5 and 4.1).
 
+use std::collections::VecDeque;
+
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Class, List, Observer, Slot, SlotRef};
-use flash::nand::{Sector, Stream, Target};
+use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::nand::{Sector, Stream};
 
-use super::blocks::NONE;
-use super::gather::Gatherer;
-use super::mapping::{Mapping, Place};
-use super::{BATCH, ChangFtl, Step};
-use crate::port::{Flash, Owner, Owners, Unit, full_mask};
+use super::disk::Disk;
+use super::due::{Due, Placed, put_back};
+use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
+use super::mlc::Mlc;
+use super::next::{Array, Next, Outcome, Told};
+use super::place::Place;
+use super::reclaim::{Reclaim, Room, level, make_room};
+use super::walk::Slots;
+use crate::port::{Flash, Owners, Service, Unit, full_mask};
 
-/// A page to be written.
+/// Pages that one list programs at most.
+const BATCH: usize = 256;
+
+/// Who has the pages written.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Due {
-    pub(super) lpn: u32,
-    /// The unit of the host that it is, by its place among those of the request; `NONE` if the SLC flash gives it up.
-    pub(super) unit: u32,
-    pub(super) cause: Cause,
+enum Source {
+    /// The host, whose units are told this.
+    Host(Service),
+    /// The SLC flash, which gives them up for this reason.
+    Slc(Cause),
 }
 
-/// One that has a place.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Placed {
-    due: Due,
-    psn: Psn,
-    /// Sectors that the host brings, and sectors from the SLC flash.
-    host: u64,
-    slc: u64,
-    version: u32,
-    lost: bool,
-    to: Option<SlotRef>,
+impl Source {
+    const fn cause(self) -> Cause {
+        match self {
+            Self::Host(_) => Cause::Host,
+            Self::Slc(cause) => cause,
+        }
+    }
 }
 
-/// Whose page it is; nobody's if the SLC flash gives it up.
-fn owner_of(units: &[Unit], unit: u32) -> Owner {
-    units.get(unit as usize).filter(|_| unit != NONE)?.owner
+/// How far the batch is that is being written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Its pages have no places yet, or something makes room for them.
+    Placing,
+    /// What the SLC flash has of them is being read.
+    Gathering,
+    /// The sectors that nobody brings are being read.
+    Fetching { gathered: Option<Handle<List>> },
+    /// The pages are being written.
+    Writing,
 }
 
-impl ChangFtl {
-    /// Finds places for as many pages as there are spare blocks for. If there is none, a chain is folded, and if there is
-    /// none to be folded, the disk is worn out.
-    pub(super) fn place_batch<S: Sector>(&mut self, owners: &mut impl Owners<S>) {
-        (self.is_gathered, self.is_fetched) = (false, false);
+/// The writing of pages, batch by batch.
+#[derive(Clone, Debug)]
+pub(super) struct Store {
+    source: Source,
+    phase: Phase,
+    /// Pages that have no place yet.
+    due: VecDeque<Due>,
+    batch: Vec<Placed>,
+}
+
+impl Store {
+    fn new(disk: &mut Disk, source: Source) -> Self {
+        let (due, batch) = (std::mem::take(&mut disk.vectors.due), std::mem::take(&mut disk.vectors.batch));
+        Self { source, phase: Phase::Placing, due, batch }
+    }
+
+    /// Writes the units of a request.
+    pub(super) fn of_units(disk: &mut Disk, units: &[Unit], service: Service) -> Self {
+        let mut store = Self::new(disk, Source::Host(service));
+        store.due.extend(units.iter().map(|unit| Due { lpn: unit.lpn.get(), unit: Some(*unit) }));
+        store
+    }
+
+    /// Writes the pages of these sectors, each once, because the SLC flash gives them up.
+    pub(super) fn of_sectors(disk: &mut Disk, sectors: impl Iterator<Item = u32>, cause: Cause) -> Self {
+        let mut store = Self::new(disk, Source::Slc(cause));
+        let lpns = &mut disk.vectors.lpns;
+        lpns.extend(sectors.map(|sector| sector / disk.mlc.geometry.sectors));
+        lpns.sort_unstable();
+        lpns.dedup();
+        store.due.extend(lpns.drain(..).map(|lpn| Due { lpn, unit: None }));
+        store
+    }
+
+    /// Takes the next step.
+    pub(super) fn step<S: Sector, O: Observer>(
+        self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        told: Told,
+    ) -> Next<Self, Reclaim> {
+        match (self.phase, told) {
+            (Phase::Placing, Told::Ended(Outcome::Reclaimed)) => match level(disk) {
+                Some(above) => Next::First { task: self, above },
+                None => self.place(disk, flash, owners),
+            },
+            (Phase::Placing, _) => self.place(disk, flash, owners),
+            (Phase::Gathering, _) => self.fetch(disk, flash, owners, Some(told.list())),
+            (Phase::Fetching { gathered }, _) => self.write(disk, flash, owners, gathered, Some(told.list())),
+            (Phase::Writing, _) => self.written(disk, flash, owners, told.list()),
+        }
+    }
+
+    /// Finds places for as many pages as there are spare blocks for. If there is none, room is made, and if that cannot be,
+    /// the disk is worn out.
+    fn place<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) -> Next<Self, Reclaim> {
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
-            if due.unit == NONE && !self.holds_sectors(due.lpn) {
+            if due.unit.is_none() && !disk.holds_sectors(due.lpn) {
                 // A fold that made room has taken it along.
                 self.due.pop_front();
                 continue;
             }
-            let (lba, offset) = self.split(due.lpn);
-            self.look_up(lba, true);
-            let Place::At(block, page) = self.mapping.place(lba, offset) else { break };
+            let (lba, offset) = disk.mlc.split(due.lpn);
+            disk.counts.misses += u64::from(!disk.look_up(lba));
+            let Place::At(block, page) = disk.mlc.mapping.place(lba, offset) else { break };
             self.due.pop_front();
-            let unit = self.units_now.get(due.unit as usize).filter(|_| due.unit != NONE);
-            let (host, version) = unit.map_or((0, 0), |unit| (unit.mask, unit.version));
-            self.batch.push(Placed { due, psn: self.slot(block, page), host, slc: 0, version, lost: false, to: None });
+            self.batch.push(Placed::new(due, disk.mlc.slot(block, page)));
         }
-        if !self.batch.is_empty() || self.due.is_empty() || self.collect() {
-            return;
+        if !self.batch.is_empty() {
+            if let Some(list) = self.gather(disk, flash) {
+                self.phase = Phase::Gathering;
+                return Next::List(Array::Slc, list, self);
+            }
+            return self.fetch(disk, flash, owners, None);
         }
-        let Some(due) = self.due.pop_front() else { return };
-        match self.units_now.get(due.unit as usize) {
-            Some(unit) if due.unit != NONE => owners.write_refused(unit.owner),
-            // It stays where it is.
-            _ => self.stuck = true,
+        if self.due.is_empty() {
+            disk.vectors.due = self.due;
+            put_back(&mut disk.vectors.batch, self.batch);
+            return Next::Ended(Outcome::Done);
+        }
+        match make_room(disk) {
+            Room::After(above) => return Next::First { task: self, above },
+            Room::MakeDo => {}
+            Room::None => match self.due.pop_front().and_then(|due| due.unit) {
+                Some(unit) => owners.write_refused(unit.owner),
+                // It stays where it is.
+                None => disk.slc_mut().is_stuck = true,
+            },
+        }
+        Next::Again(self)
+    }
+
+    /// Reads what the SLC flash has of the pages and the host does not bring.
+    fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
+        let slc = disk.slc.as_ref()?;
+        let mut gatherer = Gatherer::new();
+        for (i, page) in self.batch.iter_mut().enumerate() {
+            let Placed { due, slc: found, .. } = page;
+            *found = gatherer.add_unit(flash, slc, Cause::Merge, (due.lpn, !due.mask()), (i, due.owner()));
+        }
+        gatherer.list()
+    }
+
+    /// Where the commands of a list work beside each other, reads the sectors that nobody brings by a list of their own.
+    fn fetch<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        gathered: Option<Handle<List>>,
+    ) -> Next<Self, Reclaim> {
+        let mut list = None;
+        if disk.mlc.mapping.is_parallel() {
+            for (i, page) in self.batch.iter().enumerate() {
+                let Some(old) = rest_of(&disk.mlc, page) else { continue };
+                let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, 0));
+                let block = SuperblockId::new(disk.mlc.block_of(old));
+                let read = flash.backend.add_read(list, self.source.cause(), block);
+                flash.backend.push_slot(read, Slot { at: i as i32, ..slot_of(page, old) });
+            }
+        }
+        match list {
+            Some(list) => {
+                self.phase = Phase::Fetching { gathered };
+                Next::List(Array::Mlc, list, self)
+            }
+            None => self.write(disk, flash, owners, gathered, None),
         }
     }
 
-    /// Reads what the SLC flash has of the pages, and then writes them.
-    pub(super) fn write_batch<S: Sector, O: Observer>(
-        &mut self,
+    fn write<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-    ) {
-        if !self.is_gathered && self.gather_batch(flash) {
-            return;
-        }
-        if self.mapping.is_parallel() && !self.is_fetched && self.fetch_rests(flash) {
-            return;
-        }
+        gathered: Option<Handle<List>>,
+        fetched: Option<Handle<List>>,
+    ) -> Next<Self, Reclaim> {
         let list = flash.backend.open_list(Class::Other, 0);
-        let gathered = self.gathered;
-        let mut batch = std::mem::take(&mut self.batch);
-        Self::each_gathered(gathered, flash, |_, sector| {
-            let page = &mut batch[sector.at];
+        each_gathered(flash, gathered, |_, _, sector| {
+            let page = &mut self.batch[sector.at as usize];
             page.lost |= sector.lost;
             // The host's version is newer than any that is here already.
-            if page.due.unit == NONE {
+            if page.due.unit.is_none() {
                 page.version = page.version.max(sector.version);
             }
         });
-        Self::each_fetched(self.fetched, flash, |_, _, rest| batch[rest.at as usize].lost |= rest.lost);
-        self.add_looks(flash, list);
-        for page in &mut batch {
-            self.add_page(flash, owners, list, page);
+        let rests = fetched.map(|fetched| Slots::of(flash.backend, fetched));
+        let mut lost = rests;
+        while let Some((_, rest)) = lost.as_mut().and_then(|rests| rests.next(flash.backend)) {
+            self.batch[rest.at as usize].lost |= rest.lost;
         }
-        let sectors = self.geometry.sectors;
-        Self::each_gathered(gathered, flash, |flash, sector| {
-            let into = batch[sector.at].to.expect("it has just been added");
-            Self::hand_over(flash, sector.place, into, (sector.sector % sectors) as usize);
-        });
-        Self::each_fetched(self.fetched, flash, |flash, from, rest| {
-            let page = &batch[rest.at as usize];
-            Self::hand_rest_over(flash, from, page.to.expect("it has just been added"), page.host | page.slc);
-        });
-        self.batch = batch;
-        self.release_gathered(flash);
-        self.release_fetched(flash);
-        self.submit(flash, Step::Pages, list);
-    }
-
-    /// False if the SLC flash has nothing of them.
-    fn gather_batch<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
-        let Some(slc) = &self.slc else { return false };
-        let mut gatherer = Gatherer::new();
-        for (i, page) in self.batch.iter_mut().enumerate() {
-            if slc.held[page.due.lpn as usize] == 0 {
-                continue;
-            }
-            let owner = owner_of(&self.units_now, page.due.unit);
-            for offset in 0..self.geometry.sectors {
-                let sector = page.due.lpn * self.geometry.sectors + offset;
-                let Some(place) = slc.place_of(sector).filter(|_| page.host >> offset & 1 == 0) else { continue };
-                page.slc |= 1 << offset;
-                gatherer.add(flash, slc, Cause::Merge, (sector, place), (i, owner));
-            }
+        disk.add_looks(flash, list);
+        for page in &mut self.batch {
+            add_page(disk, flash, owners, (list, self.source.cause()), page);
         }
-        match gatherer.list() {
-            Some(list) => self.submit_second(flash, Step::Gather, list),
-            None => self.is_gathered = true,
+        hand_over(flash, gathered, |at| self.batch[at].slot);
+        let mut rests = rests;
+        while let Some((from, rest)) = rests.as_mut().and_then(|rests| rests.next(flash.backend)) {
+            let page = &self.batch[rest.at as usize];
+            hand_rest_over(flash.backend, from, page.slot.expect("it has just been added"), page.mask());
         }
-        gatherer.list().is_some()
-    }
-
-    /// Where the old page of one that is written is, if it has sectors that nobody brings.
-    fn rest_of(&self, page: &Placed) -> Option<u32> {
-        let old = self.map[page.due.lpn as usize];
-        (old != NONE && (page.host | page.slc) != full_mask(self.geometry.sectors)).then_some(old)
-    }
-
-    /// Reads the sectors that nobody brings by a list of their own. False if there are none.
-    fn fetch_rests<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
-        let mut list = None;
-        for (i, page) in self.batch.iter().enumerate() {
-            let Some(old) = self.rest_of(page) else { continue };
-            let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, 0));
-            let read = flash.backend.add_read(list, page.due.cause, SuperblockId::new(old / self.pages));
-            let (psn, lpn) = (Psn::new(old), Lpn::new(page.due.lpn));
-            flash.backend.push_slot(read, Slot { psn, lpn, at: i as i32, expected: true, ..Slot::default() });
+        if let Some(fetched) = fetched {
+            flash.backend.release(fetched);
         }
-        self.is_fetched = true;
-        if let Some(list) = list {
-            self.submit(flash, Step::Fetch, list);
-        }
-        list.is_some()
-    }
-
-    fn add_page<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        owners: &mut impl Owners<S>,
-        list: Handle<List>,
-        page: &mut Placed,
-    ) {
-        let Due { lpn, unit, cause } = page.due;
-        self.counts.mlc_pages += 1;
-        let mask = page.host | page.slc;
-        let rest = self.rest_of(page).filter(|_| !self.mapping.is_parallel()).map(|old| {
-            let slot = Slot { psn: Psn::new(old), lpn: Lpn::new(lpn), expected: true, ..Slot::default() };
-            let read = flash.backend.add_read(list, cause, SuperblockId::new(old / self.pages));
-            flash.backend.push_slot(read, slot)
-        });
-        let (superblock, offset) = self.geometry.locate(page.psn);
-        let program = flash.backend.add_program(list, cause, Target { superblock, offset }, Stream::Host);
-        if self.mapping.blocks()[superblock.get()].slc {
-            flash.backend.in_slc_mode(program);
-            self.counts.slc_mode_pages += 1;
-        }
-        let slot = Slot {
-            lpn: Lpn::new(lpn),
-            version: page.version,
-            mask,
-            expected: true,
-            lost: page.lost,
-            owner: owner_of(&self.units_now, unit),
-            ..Slot::default()
-        };
-        let to = flash.backend.push_slot(program, slot);
-        page.to = Some(to);
-        if let Some(rest) = rest {
-            flash.backend.forward_in_turn(rest, to);
-        }
-        if unit != NONE {
-            let unit = self.units_now[unit as usize];
-            owners.charge(unit.owner);
-            if S::PRESENT {
-                owners.give(&unit, flash.backend.payload_of(to));
-            }
-        }
-    }
-
-    /// Looks a logical block up in the mapping cache. If it is not there, the pages of its chain are to be looked at first.
-    pub(super) fn look_up(&mut self, lba: u32, for_write: bool) {
-        let Mapping::Chains(chains) = &self.mapping else { return };
-        if self.cache.look_up(lba) {
-            return;
-        }
-        self.counts.scans += 1;
-        self.counts.misses += u64::from(for_write);
-        let Self { looks, spec, .. } = self;
-        let look = |block| (block, chains.blocks[block].programmed.min(chains.room(block)));
-        if spec.scan_data_blocks {
-            looks.extend(chains.chain(lba).map(look).filter(|(_, pages)| *pages > 0));
-        } else {
-            looks.extend(chains.logs(lba).map(look).filter(|(_, pages)| *pages > 0));
-        }
-    }
-
-    /// Adds what is to be looked at to a list.
-    pub(super) fn add_looks<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
-        for (block, pages) in self.looks.drain(..) {
-            flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
-            self.counts.scanned += u64::from(pages);
-        }
+        self.phase = Phase::Writing;
+        Next::List(Array::Mlc, list, self)
     }
 
     /// The pages are there: only now the map leads to them.
-    pub(super) fn pages_written<S: Sector, O: Observer>(
-        &mut self,
+    fn written<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
-    ) {
-        let mut batch = std::mem::take(&mut self.batch);
-        for page in batch.drain(..) {
-            let Due { lpn, unit, .. } = page.due;
-            let (block, _) = self.geometry.locate(page.psn);
+    ) -> Next<Self, Reclaim> {
+        for page in self.batch.drain(..) {
+            let Due { lpn, unit } = page.due;
             if !flash.backend.media().holds_data(page.psn) {
                 // It is written again, elsewhere.
-                self.mapping.blocks_mut()[block.get()].failing = true;
+                let block = disk.mlc.block_of(page.psn);
+                disk.mlc.mapping.blocks_mut()[block].failing = true;
                 self.due.push_back(page.due);
                 continue;
             }
-            self.set_map(lpn, page.psn.get());
+            disk.mlc.set(lpn, Some(page.psn));
             // What the host has not written went along by force (Sec. 3.6).
-            self.drop_sectors(lpn, !page.host);
-            if unit != NONE {
-                owners.write_done(self.units_now[unit as usize].owner, self.service());
+            disk.drop_sectors(lpn, !page.due.mask());
+            if let (Some(unit), Source::Host(service)) = (unit, self.source) {
+                owners.write_done(unit.owner, service);
             }
         }
-        self.batch = batch;
         flash.backend.release(list);
+        self.phase = Phase::Placing;
+        Next::Again(self)
+    }
+}
+
+/// Where the old page of one that is written is, if it has sectors that nobody brings.
+fn rest_of(mlc: &Mlc, page: &Placed) -> Option<Psn> {
+    mlc.psn_of(page.due.lpn).filter(|_| page.mask() != full_mask(mlc.geometry.sectors))
+}
+
+/// The read of the old page.
+fn slot_of(page: &Placed, old: Psn) -> Slot {
+    Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
+}
+
+fn add_page<S: Sector, O: Observer>(
+    disk: &mut Disk,
+    flash: &mut Flash<'_, S, O>,
+    owners: &mut impl Owners<S>,
+    (list, cause): (Handle<List>, Cause),
+    page: &mut Placed,
+) {
+    disk.counts.mlc_pages += 1;
+    let rest = rest_of(&disk.mlc, page).filter(|_| !disk.mlc.mapping.is_parallel());
+    let mode = disk.mlc.mapping.blocks()[disk.mlc.block_of(page.psn)].mode;
+    disk.counts.slc_mode_pages += u64::from(mode == flash::nand::Mode::Slc);
+    let slot = Slot {
+        lpn: Lpn::new(page.due.lpn),
+        version: page.version,
+        mask: page.mask(),
+        expected: true,
+        lost: page.lost,
+        owner: page.due.owner(),
+        ..Slot::default()
+    };
+    let program = Program { to: page.psn, mode, stream: Stream::Host, slot };
+    let to = add_program(flash.backend, list, cause, rest.map(|old| slot_of(page, old)), program);
+    page.slot = Some(to);
+    if let Some(unit) = page.due.unit {
+        owners.charge(unit.owner);
+        if S::PRESENT {
+            owners.give(&unit, flash.backend.payload_of(to));
+        }
     }
 }

@@ -20,7 +20,7 @@ impl Ftl for ChangFtl {
     }
 
     fn units(&self) -> u32 {
-        self.units
+        self.disk.mlc.units()
     }
 
     fn found(&self) -> u32 {
@@ -32,11 +32,11 @@ impl Ftl for ChangFtl {
     }
 
     fn latest_version(&self) -> u32 {
-        self.version
+        self.versions.latest()
     }
 
     fn next_version(&mut self) -> u32 {
-        self.next_version()
+        self.versions.next()
     }
 
     #[inline]

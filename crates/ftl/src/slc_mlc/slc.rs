@@ -23,6 +23,13 @@ pub(super) enum Verdict {
     Unplaced,
 }
 
+/// A sector, and its slot in the SLC flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SectorAt {
+    pub(super) sector: u32,
+    pub(super) place: u32,
+}
+
 /// The SLC flash and what is known of it.
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
@@ -40,7 +47,9 @@ pub(super) struct Slc {
     /// Sectors of each mapping unit that are here.
     pub(super) held: Vec<u8>,
     /// Sectors found at mount for which the table has no entry: they go to the MLC flash before anything else is done.
-    pub(super) homeless: Vec<(u32, u32)>,
+    pub(super) homeless: Vec<SectorAt>,
+    /// The MLC flash refused sectors of the tail: the log is not cleaned any more.
+    pub(super) is_stuck: bool,
     /// Slots whose sector was copied there from the tail. Nobody knows after the power has gone.
     copied: Vec<bool>,
     /// Where the latest sector went.
@@ -76,6 +85,7 @@ impl Slc {
             is_throttling: false,
             held: vec![0; units as usize],
             homeless: Vec::new(),
+            is_stuck: false,
             copied: vec![false; geometry.slot_count() as usize],
             latest: log.head().get() * geometry.superblock_slots(),
             wear: Wear { erases, blocks: geometry.superblock_count(), endurance },
@@ -121,16 +131,16 @@ impl Slc {
     /// The slot of a sector, as a number of the SLC flash.
     pub(super) fn place_of(&self, sector: u32) -> Option<u32> {
         if !self.homeless.is_empty()
-            && let Ok(at) = self.homeless.binary_search_by_key(&sector, |(sector, _)| *sector)
+            && let Ok(at) = self.homeless.binary_search_by_key(&sector, |found| found.sector)
         {
-            return Some(self.homeless[at].1);
+            return Some(self.homeless[at].place);
         }
         self.table.regular(sector)
     }
 
     /// A sector was found for which there is no entry. They come in order.
     pub(super) fn take_homeless(&mut self, sector: u32, unit: u32, place: u32) {
-        self.homeless.push((sector, place));
+        self.homeless.push(SectorAt { sector, place });
         self.held[unit as usize] += 1;
     }
 
@@ -140,7 +150,7 @@ impl Slc {
     }
 
     /// A sector is in this slot now, written or `copied` there.
-    pub(super) fn set(&mut self, sector: u32, unit: u32, place: u32, copied: bool) {
+    pub(super) fn set(&mut self, SectorAt { sector, place }: SectorAt, unit: u32, copied: bool) {
         let new = self.table.regular(sector).is_none();
         assert!(self.table.set(sector, place), "sector {sector} has lost its entry");
         self.held[unit as usize] += u8::from(new);
@@ -150,7 +160,7 @@ impl Slc {
 
     /// A sector is not here any more; `forced` if it had to go.
     pub(super) fn drop_sector(&mut self, sector: u32, unit: u32, forced: bool) {
-        if let Ok(at) = self.homeless.binary_search_by_key(&sector, |(sector, _)| *sector) {
+        if let Ok(at) = self.homeless.binary_search_by_key(&sector, |found| found.sector) {
             self.homeless.remove(at);
             self.held[unit as usize] -= 1;
             return;

@@ -1,7 +1,7 @@
 //! The parameters of the hybrid disk's FTL: `[ftl.chang]`.
 
 use base::fault::Fault;
-use base::units::{Bytes, Ratio};
+use base::units::Ratio;
 use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,7 @@ use super::density::DensitySpec;
 use super::filter::ThresholdBy;
 use super::mapping::MappingSpec;
 use super::page_map::PageMap;
+use super::place::{RESERVE, block_bytes};
 use super::table::Probing;
 
 /// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010).
@@ -81,21 +82,13 @@ impl Default for ChangSpec {
 /// Entries that are looked at for a sector: each look costs time.
 const MOST_PROBES: u32 = 1024;
 
-/// The data of a block.
-pub(super) fn block(geometry: &Geometry) -> Bytes {
-    base::units::SECTOR * (u64::from(geometry.superblock_slots()) * u64::from(geometry.sectors))
-}
-
-/// Spare blocks that no log block is made of: one for the data block of a fold, and two in its place if it fails.
-pub(crate) const RESERVE: u32 = 3;
-
 impl ChangSpec {
     /// Blocks that what the host sees leaves free at least: a log block, the reserve, and the extra capacity for SLC mode.
     pub(crate) fn least_spare(&self, geometry: &Geometry) -> u32 {
         if self.mapping == MappingSpec::Pages {
             return PageMap::least_spare(geometry.die_count());
         }
-        let extra = self.density.as_ref().map_or(0, |density| density.blocks(block(geometry)));
+        let extra = self.density.as_ref().map_or(0, |density| density.blocks(block_bytes(geometry)));
         extra.saturating_add(RESERVE + 1)
     }
 
@@ -131,7 +124,7 @@ impl ChangSpec {
             faults.push(Fault::new("ftl.chang.density", message, "leave it out, or say mapping = \"chains\""));
         }
         faults.extend(self.density.iter().flat_map(|density| density.faults(geometry)));
-        let unit = Bytes::new(u64::from(geometry.sectors) * 512);
+        let unit = base::units::SECTOR * u64::from(geometry.sectors);
         if geometry.slots > 1 {
             let message = format!("a page holds {} mapping units of {unit}, and this FTL maps pages", geometry.slots);
             faults.push(Fault::new("ftl.map-unit", message, "leave it out, or make it a page"));

@@ -1,5 +1,7 @@
 //! The utilisation throttle: the SLC flash is kept from wearing out before the MLC flash (Chang, Sec. 3.4).
 
+use crate::toolkit::Every;
+
 /// Sums of erases, blocks and endurance of one kind of flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wear {
@@ -22,15 +24,15 @@ pub(super) struct Throttle {
     k: u32,
     initial: u32,
     step: u32,
-    period: u32,
-    c: u32,
+    /// Requests since `k` last fell, while it is active: c.
+    busy: Every,
     /// Requests since `k` last grew, while it is not active.
-    calm: u32,
+    calm: Every,
 }
 
 impl Throttle {
     pub(super) const fn new(initial: u32, step: u32, period: u32) -> Self {
-        Self { k: initial, initial, step, period, c: 0, calm: 0 }
+        Self { k: initial, initial, step, busy: Every::new(period), calm: Every::new(period) }
     }
 
     pub(super) const fn k(&self) -> u32 {
@@ -40,15 +42,14 @@ impl Throttle {
     /// Algorithm 2: whether a write is taken while the throttle is active. `found` says that all its sectors have entries
     /// in the hash table, virtual ones among them; `insert` gives them virtual ones.
     pub(super) fn active(&mut self, found: bool, insert: impl FnOnce()) -> bool {
-        self.c += 1;
+        self.busy.count();
         if found {
             return true;
         }
         insert();
-        if self.c >= self.period {
+        if self.busy.take_due() {
             // One block is the head.
             self.k = self.k.saturating_sub(self.step).max(1);
-            self.c = 0;
         }
         false
     }
@@ -58,10 +59,8 @@ impl Throttle {
         if self.k == self.initial {
             return;
         }
-        self.calm += 1;
-        if self.calm >= self.period {
+        if self.calm.tick() {
             self.k = (self.k + self.step).min(self.initial);
-            self.calm = 0;
         }
     }
 }

@@ -5,6 +5,8 @@
 //! is copied back until it is there again. The paper gives no numbers: the share of a window of accepted writes is held
 //! against a running mean over sixteen of them.
 
+use crate::toolkit::Every;
+
 /// Accepted writes in a window. Ours.
 const WINDOW: u32 = 1_000;
 
@@ -13,7 +15,7 @@ const WINDOW: u32 = 1_000;
 pub(super) struct Valve {
     /// The part of the running mean below which it closes; never if zero.
     notable: f64,
-    writes: u32,
+    window: Every,
     updates: u32,
     mean: Option<f64>,
     closed: bool,
@@ -21,7 +23,7 @@ pub(super) struct Valve {
 
 impl Valve {
     pub(super) const fn new(notable: f64) -> Self {
-        Self { notable, writes: 0, updates: 0, mean: None, closed: false }
+        Self { notable, window: Every::new(WINDOW), updates: 0, mean: None, closed: false }
     }
 
     /// True while nothing is copied back.
@@ -31,13 +33,11 @@ impl Valve {
 
     /// The SLC flash has taken a write; `update` if all of it was there.
     pub(super) fn taken(&mut self, update: bool) {
-        self.writes += 1;
         self.updates += u32::from(update);
-        if self.writes < WINDOW {
+        if !self.window.tick() {
             return;
         }
-        let share = f64::from(self.updates) / f64::from(self.writes);
-        (self.writes, self.updates) = (0, 0);
+        let share = f64::from(std::mem::take(&mut self.updates)) / f64::from(WINDOW);
         let mean = *self.mean.get_or_insert(share);
         self.closed = share < mean * self.notable;
         self.mean = Some(mean + (share - mean) / 16.0);

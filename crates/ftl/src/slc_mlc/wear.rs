@@ -6,20 +6,44 @@
 
 use std::collections::BTreeSet;
 
+use crate::toolkit::Every;
+
 /// Blocks ordered by a count of erases.
 type Ordered = BTreeSet<(u32, u32)>;
+
+/// Which pool a block is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pool {
+    Hot,
+    Cold,
+}
+
+impl Pool {
+    const fn other(self) -> Self {
+        match self {
+            Self::Hot => Self::Cold,
+            Self::Cold => Self::Hot,
+        }
+    }
+}
+
+/// Cold data is to move from one block to another, which is spare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Levelling {
+    pub(super) from: u32,
+    pub(super) onto: u32,
+}
 
 /// The two pools.
 #[derive(Clone, Debug)]
 pub(super) struct DualPool {
     threshold: u32,
-    /// Erases between two looks, and since the last.
-    every: u32,
-    since: u32,
+    /// Erases between two looks.
+    every: Every,
     erases: Vec<u32>,
     /// Erases since a block came to its pool.
     effective: Vec<u32>,
-    is_cold: Vec<bool>,
+    pools: Vec<Pool>,
     hot: Ordered,
     cold: Ordered,
     /// The cold ones by their effective erases.
@@ -28,7 +52,7 @@ pub(super) struct DualPool {
 
 /// Bytes of the pools of so many blocks: a block is in one of two sets, and if it is cold in a third.
 pub(super) const fn memory(blocks: u64) -> u64 {
-    blocks * (2 * size_of::<u32>() + size_of::<bool>() + 3 * size_of::<(u32, u32)>()) as u64
+    blocks * (2 * size_of::<u32>() + size_of::<Pool>() + 3 * size_of::<(u32, u32)>()) as u64
 }
 
 impl DualPool {
@@ -40,36 +64,42 @@ impl DualPool {
             erases[block as usize] = count;
             hot.insert((count, block));
         }
-        let (effective, is_cold) = (vec![0; blocks as usize], vec![false; blocks as usize]);
+        let (effective, pools) = (vec![0; blocks as usize], vec![Pool::Hot; blocks as usize]);
         let (cold, active) = (Ordered::new(), Ordered::new());
-        Self { threshold, every, since: 0, erases, effective, is_cold, hot, cold, active }
+        Self { threshold, every: Every::new(every), erases, effective, pools, hot, cold, active }
     }
 
     fn take_out(&mut self, block: u32) {
         let count = self.erases[block as usize];
-        if self.is_cold[block as usize] {
-            self.cold.remove(&(count, block));
-            self.active.remove(&(self.effective[block as usize], block));
-        } else {
-            self.hot.remove(&(count, block));
+        match self.pools[block as usize] {
+            Pool::Hot => {
+                self.hot.remove(&(count, block));
+            }
+            Pool::Cold => {
+                self.cold.remove(&(count, block));
+                self.active.remove(&(self.effective[block as usize], block));
+            }
         }
     }
 
-    fn put_in(&mut self, block: u32, cold: bool) {
+    fn put_in(&mut self, block: u32, pool: Pool) {
         let count = self.erases[block as usize];
-        self.is_cold[block as usize] = cold;
-        if cold {
-            self.cold.insert((count, block));
-            self.active.insert((self.effective[block as usize], block));
-        } else {
-            self.hot.insert((count, block));
+        self.pools[block as usize] = pool;
+        match pool {
+            Pool::Hot => {
+                self.hot.insert((count, block));
+            }
+            Pool::Cold => {
+                self.cold.insert((count, block));
+                self.active.insert((self.effective[block as usize], block));
+            }
         }
     }
 
     fn change_pool(&mut self, block: u32) {
         self.take_out(block);
         self.effective[block as usize] = 0;
-        self.put_in(block, !self.is_cold[block as usize]);
+        self.put_in(block, self.pools[block as usize].other());
     }
 
     /// A block has been erased.
@@ -77,8 +107,8 @@ impl DualPool {
         self.take_out(block);
         self.erases[block as usize] += 1;
         self.effective[block as usize] += 1;
-        self.put_in(block, self.is_cold[block as usize]);
-        self.since += 1;
+        self.put_in(block, self.pools[block as usize]);
+        self.every.count();
     }
 
     /// A block is bad.
@@ -88,11 +118,10 @@ impl DualPool {
 
     /// The block whose data is to move, if it is time to look and `spare`, a spare block, is worn enough to take it. Both
     /// change pools.
-    pub(super) fn look(&mut self, spare: impl Fn(u32) -> bool) -> Option<(u32, u32)> {
-        if self.since < self.every {
+    pub(super) fn look(&mut self, spare: impl Fn(u32) -> bool) -> Option<Levelling> {
+        if !self.every.take_due() {
             return None;
         }
-        self.since = 0;
         let (most, _) = self.hot.last().copied()?;
         // Too active for the cold pool.
         if let Some((2.., block)) = self.active.last().copied() {
@@ -105,10 +134,10 @@ impl DualPool {
         }
         let (least, from) = self.cold.first().copied()?;
         let worn = self.hot.iter().rev().take_while(|(count, _)| *count > least + self.threshold);
-        let (_, to) = worn.copied().find(|(_, block)| spare(*block))?;
+        let (_, onto) = worn.copied().find(|(_, block)| spare(*block))?;
         self.change_pool(from);
-        self.change_pool(to);
-        Some((from, to))
+        self.change_pool(onto);
+        Some(Levelling { from, onto })
     }
 }
 
@@ -125,7 +154,7 @@ mod tests {
             assert_eq!(pool.look(|_| true).is_some(), round == 16, "{round}");
         }
         // It has changed places with a worn one, and is used from now on.
-        assert!(!pool.is_cold[3]);
+        assert_eq!(pool.pools[3], Pool::Hot);
         let cold: Vec<_> = pool.cold.iter().copied().collect();
         assert_eq!(cold.len(), 1);
         assert_eq!(cold[0].0, 17);
@@ -139,7 +168,7 @@ mod tests {
             assert_eq!(pool.look(|block| block == 2), None);
         }
         pool.erased(0);
-        assert!(matches!(pool.look(|block| block == 0), Some((1 | 2, 0))));
+        assert!(matches!(pool.look(|block| block == 0), Some(Levelling { from: 1 | 2, onto: 0 })));
     }
 
     #[test]
@@ -150,6 +179,6 @@ mod tests {
             assert_eq!(pool.look(|_| true), None);
         }
         pool.erased(0);
-        assert_eq!(pool.look(|_| true), Some((1, 0)));
+        assert_eq!(pool.look(|_| true), Some(Levelling { from: 1, onto: 0 }));
     }
 }

@@ -205,7 +205,8 @@ fn hybrid(of: &HybridSummary) -> [String; 2] {
     let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), percent);
     let (accepted, updates) = (percent(of.accepted), percent(of.updates));
     let mode = if of.slc_mode_pages > 0 { format!(", {} blocks in SLC mode", of.slc_mode) } else { String::new() };
-    let (alpha, n, p) = (of.alpha, [of.n1, of.n2, of.n3, of.n4], [of.p1, of.p2]);
+    let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = of.factors;
+    let (n, p) = ([n1, n2, n3, n4], [p1, p2]);
     [
         format!(
             "SLC: {accepted} of the writes, {updates} updates, threshold {} sectors, k {}{mode}",

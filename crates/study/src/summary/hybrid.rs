@@ -2,7 +2,7 @@
 
 use flash::backend::{Account, Op};
 use serde::Serialize;
-use ssd::{Cost, Counters, HybridCounters};
+use ssd::{Cost, Counters, HybridCounters, WriteCost};
 
 use super::commands::{FlashRow, rows};
 
@@ -26,19 +26,8 @@ pub struct HybridSummary {
     /// Blocks that the SLC log might have at the end.
     pub k: u32,
     /// The factors of the closed form (Chang, Table 3).
-    pub alpha: f64,
-    /// Pages with valid data in a tail block.
-    pub n1: f64,
-    /// Pages of these that went to the head.
-    pub n2: f64,
-    /// Pages looked at for a logical block that the mapping cache did not have.
-    pub n3: f64,
-    /// Blocks erased for a chain that was reclaimed.
-    pub n4: f64,
-    /// Share of the pages written whose logical block the mapping cache did not have.
-    pub p1: f64,
-    /// Folds for each page written.
-    pub p2: f64,
+    #[serde(flatten)]
+    pub factors: WriteCost,
     /// What the closed form expects a page write to take with these factors.
     pub expected_page_write_us: f64,
     /// Chains that became a data block without a copy.
@@ -73,7 +62,7 @@ fn share(part: u64, of: u64) -> Option<f64> {
 
 impl HybridSummary {
     pub(super) fn new(of: &HybridCounters, counted: &Counters, price: Option<Cost>) -> Self {
-        let cost = of.write_cost();
+        let factors = of.write_cost();
         let second = counted.second.as_ref();
         let erases = |account: &Account, blocks: u32| account.op(Op::Erase).commands as f64 / f64::from(blocks);
         let wear = second
@@ -88,14 +77,8 @@ impl HybridSummary {
             updates: share(of.updates, of.accepted),
             threshold: of.threshold,
             k: of.k,
-            alpha: cost.alpha,
-            n1: cost.n1,
-            n2: cost.n2,
-            n3: cost.n3,
-            n4: cost.n4,
-            p1: cost.p1,
-            p2: cost.p2,
-            expected_page_write_us: cost.write(of.slc.map(|slc| slc.times).as_ref(), &of.mlc.times),
+            factors,
+            expected_page_write_us: factors.write(of.slc.map(|slc| slc.times).as_ref(), &of.mlc.times),
             switches: of.switches,
             levelled: of.levelled,
             written_back: of.written_back,
@@ -134,8 +117,8 @@ mod tests {
         assert!(hybrid.accepted.is_some_and(|share| share > 0.5), "{hybrid:?}");
         for (name, value) in [
             ("slc.accepted", hybrid.accepted),
-            ("slc.alpha", Some(hybrid.alpha)),
-            ("slc.p2", Some(hybrid.p2)),
+            ("slc.alpha", Some(hybrid.factors.alpha)),
+            ("slc.p2", Some(hybrid.factors.p2)),
             ("slc.wear", hybrid.wear_ratio),
             ("slc.expected", Some(hybrid.expected_page_write_us)),
             ("slc.tables", Some(hybrid.table_bytes as f64)),
@@ -153,6 +136,21 @@ mod tests {
         for wrong in ["slc", "slc.all", "slc.commands", "slc.commands.fly"] {
             assert!(wrong.parse::<Metric>().is_err(), "{wrong}");
         }
+    }
+
+    /// They stand among the other numbers, where results have had them from the first.
+    #[test]
+    fn the_factors_have_no_level_of_their_own() {
+        let hybrid = summary(&settled(small::with_slc())).hybrid.expect("a hybrid disk");
+        let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = hybrid.factors;
+        let number = |value: f64| serde_json::to_string(&value).expect("a number");
+        let mut expected = format!("\"k\":{},", hybrid.k);
+        let factors = [("alpha", alpha), ("n1", n1), ("n2", n2), ("n3", n3), ("n4", n4), ("p1", p1), ("p2", p2)];
+        for (name, value) in factors.into_iter().chain([("expected_page_write_us", hybrid.expected_page_write_us)]) {
+            expected += &format!("\"{name}\":{},", number(value));
+        }
+        let json = serde_json::to_string(&hybrid).expect("a summary");
+        assert!(json.contains(&expected), "{expected} in {json}");
     }
 
     #[test]

@@ -1,0 +1,115 @@
+//! Both arrays and what has been counted: what all tasks work on.
+
+use base::engine::Handle;
+use base::units::{Lpn, SuperblockId};
+use flash::backend::{Cause, List, Observer};
+use flash::nand::Sector;
+
+use super::counters::HybridCounters;
+use super::due::Vectors;
+use super::mapping::Mapping;
+use super::mlc::{Look, Mlc};
+use super::next::Array;
+use super::slc::Slc;
+use super::spec::ChangSpec;
+use crate::port::{Flash, full_mask};
+
+/// The disk.
+#[derive(Clone, Debug)]
+pub(super) struct Disk {
+    pub(super) spec: ChangSpec,
+    pub(super) mlc: Mlc,
+    pub(super) slc: Option<Box<Slc>>,
+    pub(super) counts: HybridCounters,
+    pub(super) vectors: Vectors,
+}
+
+impl Disk {
+    pub(super) fn holds_sectors(&self, lpn: u32) -> bool {
+        self.slc.as_ref().is_some_and(|slc| slc.held[lpn as usize] > 0)
+    }
+
+    /// True if either array has something of a unit.
+    pub(super) fn holds(&self, lpn: u32) -> bool {
+        self.mlc.psn_of(lpn).is_some() || self.holds_sectors(lpn)
+    }
+
+    /// The SLC flash.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(super) fn slc_mut(&mut self) -> &mut Slc {
+        self.slc.as_mut().expect("a disk with SLC flash")
+    }
+
+    pub(super) fn forget(&mut self, lpn: Lpn) {
+        self.mlc.set(lpn.get(), None);
+        self.drop_sectors(lpn.get(), 0);
+    }
+
+    /// The SLC flash does not have the sectors of a unit any more; those in `forced` leave a virtual entry.
+    pub(super) fn drop_sectors(&mut self, lpn: u32, forced: u64) {
+        if !self.holds_sectors(lpn) {
+            return;
+        }
+        let sectors = self.mlc.geometry.sectors;
+        let slc = self.slc_mut();
+        for offset in 0..sectors {
+            slc.drop_sector(lpn * sectors + offset, lpn, forced >> offset & 1 != 0);
+        }
+    }
+
+    /// A copy of a page has taken these sectors of the SLC flash along.
+    pub(super) fn took_along(&mut self, lpn: u32, sectors: u64) {
+        if sectors != 0 {
+            self.counts.assisted += u64::from(sectors.count_ones());
+            self.drop_sectors(lpn, full_mask(self.mlc.geometry.sectors));
+        }
+    }
+
+    /// Counts which logical blocks a request accesses, if somebody wants to know.
+    pub(super) fn accessed(&mut self, lpns: impl Iterator<Item = u32>) {
+        let Mlc { density, mapping, pages, .. } = &mut self.mlc;
+        let Some(density) = density else { return };
+        let mut last = None;
+        for lba in lpns.map(|lpn| lpn / *pages) {
+            if last.replace(lba) != Some(lba) {
+                density.access(lba, |lba| mapping.chains().is_slc(lba));
+            }
+        }
+    }
+
+    /// Looks a logical block up in the mapping cache. False if it is not there: the pages of its chain are looked at by the
+    /// next list.
+    pub(super) fn look_up(&mut self, lba: u32) -> bool {
+        let Mlc { mapping: Mapping::Chains(chains), cache, looks, .. } = &mut self.mlc else { return true };
+        if cache.look_up(lba) {
+            return true;
+        }
+        self.counts.scans += 1;
+        let look = |block| Look { block, pages: chains.blocks[block].programmed.min(chains.room(block)) };
+        if self.spec.scan_data_blocks {
+            looks.extend(chains.chain(lba).map(look).filter(|look| look.pages > 0));
+        } else {
+            looks.extend(chains.logs(lba).map(look).filter(|look| look.pages > 0));
+        }
+        false
+    }
+
+    /// Adds what is to be looked at to a list.
+    pub(super) fn add_looks<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        for Look { block, pages } in self.mlc.looks.drain(..) {
+            flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
+            self.counts.scanned += u64::from(pages);
+        }
+    }
+
+    /// Hands a list in.
+    pub(super) fn submit<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, array: Array, list: Handle<List>) {
+        match array {
+            Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),
+            Array::Mlc => flash.submit_in_turn(list),
+            Array::Slc => flash.submit_second(list),
+        }
+    }
+}

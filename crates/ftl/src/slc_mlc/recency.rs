@@ -1,0 +1,103 @@
+//! Things in the order of their use: a doubly linked list over their numbers.
+
+use super::nonmax::NonMaxU32;
+
+/// The neighbours of a thing; none at the ends, and none for what is not in the list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    newer: Option<NonMaxU32>,
+    older: Option<NonMaxU32>,
+}
+
+/// Some of the numbers below a bound, from the one used longest ago to the one used last.
+#[derive(Clone, Debug)]
+pub(super) struct Recency {
+    links: Vec<Link>,
+    newest: Option<NonMaxU32>,
+    oldest: Option<NonMaxU32>,
+}
+
+impl Recency {
+    /// Bytes of a list over so many numbers.
+    pub(super) const fn memory(count: u64) -> u64 {
+        count * size_of::<Link>() as u64
+    }
+
+    pub(super) fn new(count: u32) -> Self {
+        Self { links: vec![Link::default(); count as usize], newest: None, oldest: None }
+    }
+
+    pub(super) fn newest(&self) -> Option<u32> {
+        self.newest.map(NonMaxU32::get)
+    }
+
+    pub(super) fn oldest(&self) -> Option<u32> {
+        self.oldest.map(NonMaxU32::get)
+    }
+
+    pub(super) fn contains(&self, number: u32) -> bool {
+        self.links[number as usize].newer.is_some() || self.newest() == Some(number)
+    }
+
+    /// Makes a number the newest, wherever it was.
+    pub(super) fn touch(&mut self, number: u32) {
+        if self.newest() == Some(number) {
+            return;
+        }
+        self.remove(number);
+        let this = Some(NonMaxU32::new(number));
+        self.links[number as usize] = Link { newer: None, older: self.newest };
+        match self.newest {
+            None => self.oldest = this,
+            Some(newest) => self.links[newest.get() as usize].newer = this,
+        }
+        self.newest = this;
+    }
+
+    /// Takes a number out, if it is in the list.
+    pub(super) fn remove(&mut self, number: u32) {
+        if !self.contains(number) {
+            return;
+        }
+        let Link { newer, older } = std::mem::take(&mut self.links[number as usize]);
+        match newer {
+            None => self.newest = older,
+            Some(newer) => self.links[newer.get() as usize].older = older,
+        }
+        match older {
+            None => self.oldest = newer,
+            Some(older) => self.links[older.get() as usize].newer = newer,
+        }
+    }
+
+    /// From the one used longest ago on.
+    pub(super) fn by_age(&self) -> impl Iterator<Item = u32> + '_ {
+        std::iter::successors(self.oldest, |number| self.links[number.get() as usize].newer).map(NonMaxU32::get)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_order_is_that_of_use(steps in prop::collection::vec((0..8u32, any::<bool>()), 1..100)) {
+            let mut list = Recency::new(8);
+            let mut model: Vec<u32> = Vec::new();
+            for (number, used) in steps {
+                model.retain(|other| *other != number);
+                if used {
+                    list.touch(number);
+                    model.push(number);
+                } else {
+                    list.remove(number);
+                }
+                prop_assert_eq!(&list.by_age().collect::<Vec<_>>(), &model);
+                prop_assert_eq!((list.oldest(), list.newest()), (model.first().copied(), model.last().copied()));
+                prop_assert!((0..8).all(|number| list.contains(number) == model.contains(&number)));
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! What makes room in the MLC flash: the [fold](super::fold) of a chain, or the [collection](super::collect) of a block where
+//! pages are mapped; and wear levelling, which does one of them with cold data.
+
+use flash::backend::Cause;
+
+use super::collect::Collection;
+use super::density::Change;
+use super::disk::Disk;
+use super::fold::Fold;
+use super::mapping::Mapping;
+use super::mlc::Mlc;
+use super::wear::Levelling;
+
+/// One of the two.
+#[derive(Debug)]
+pub(super) enum Reclaim {
+    Fold(Fold),
+    Collect(Collection),
+}
+
+/// What can be done where a page finds no place.
+#[derive(Debug)]
+pub(super) enum Room {
+    /// This makes room.
+    After(Reclaim),
+    /// Nothing is gained by collecting, and the host does without new blocks from now on: there may be a place.
+    MakeDo,
+    /// Nothing.
+    None,
+}
+
+/// Looks for something that makes room.
+pub(super) fn make_room(disk: &mut Disk) -> Room {
+    if disk.mlc.worn_out {
+        return Room::None;
+    }
+    let Mapping::Pages(pages) = &mut disk.mlc.mapping else { return fold_chain(disk) };
+    match pages.victim() {
+        Some(block) => Room::After(Reclaim::Collect(Collection::new(&mut disk.vectors, block, Cause::Gc, None))),
+        None if pages.make_do() => Room::MakeDo,
+        None => Room::None,
+    }
+}
+
+fn fold_chain(disk: &mut Disk) -> Room {
+    match next_change(&mut disk.mlc) {
+        Some(change) => Room::After(Reclaim::Fold(Fold::new(&mut disk.vectors, change, Cause::Gc, None))),
+        None => Room::None,
+    }
+}
+
+/// The chain that is folded next: one whose mode must change, the victim of garbage collection, or one that gives its second
+/// block back.
+fn next_change(mlc: &mut Mlc) -> Option<Change> {
+    let chains = mlc.mapping.chains_mut();
+    let density = &mut mlc.density;
+    if let Some(density) = density
+        && let Some(change) = density.next_change(|lba| chains.has_log(lba), |lba| chains.is_slc(lba))
+    {
+        return Some(change);
+    }
+    if let Some(lba) = chains.victim() {
+        let mode = density.as_ref().map(|density| density.mode_of(lba, chains.mode(lba)));
+        return Some(Change { lba, mode: mode.unwrap_or_default() });
+    }
+    density.as_mut()?.give_back(|lba| chains.is_slc(lba))
+}
+
+/// Moves the data of a cold block to a worn one, if there are two that are so far apart.
+pub(super) fn level(disk: &mut Disk) -> Option<Reclaim> {
+    let Mlc { mapping, levelling, .. } = &mut disk.mlc;
+    let blocks = mapping.blocks();
+    let Levelling { from, onto } = levelling.as_mut()?.look(|block| blocks[block].spare)?;
+    match mapping {
+        Mapping::Chains(chains) => {
+            let lba = chains.blocks[from].lba()?;
+            let change = Change { lba, mode: chains.mode(lba) };
+            let is_spare = chains.blocks.take_this(onto);
+            is_spare.then(|| Reclaim::Fold(Fold::new(&mut disk.vectors, change, Cause::Wear, Some(onto))))
+        }
+        Mapping::Pages(pages) => {
+            if !pages.take_closed(from) {
+                return None;
+            }
+            assert!(pages.blocks.take_this(onto), "block {onto} is spare");
+            Some(Reclaim::Collect(Collection::new(&mut disk.vectors, from, Cause::Wear, Some(onto))))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Requests that wait for their turn: they are worked on one after another, in the order in which they came.
+
+use std::collections::VecDeque;
+
+use base::units::{Lpn, Time};
+
+use crate::port::{Owner, Unit};
+
+/// A unit that is to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted {
+    pub(super) owner: Owner,
+    pub(super) at: i32,
+    pub(super) mask: u64,
+    pub(super) lpn: u32,
+    /// Sectors that the SLC flash has.
+    pub(super) slc: u64,
+    /// The MLC flash has some of the others.
+    pub(super) from_mlc: bool,
+}
+
+/// A request that waits. The units of reads and writes are in queues of their own.
+#[derive(Clone, Copy, Debug)]
+enum Item {
+    Read { units: u32, since: Time },
+    Write { units: u32, since: Time },
+    Discard { owner: Owner, lpn: Lpn },
+}
+
+/// The request whose turn it is, since when it waits, and its units, which leave their queue.
+pub(super) enum Turn<R, W> {
+    Read { units: R, since: Time },
+    Write { units: W, since: Time },
+    Discard { owner: Owner, lpn: Lpn },
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    queue: VecDeque<Item>,
+    wanted: VecDeque<Wanted>,
+    incoming: VecDeque<Unit>,
+    /// Units at the end of these queues whose request is not complete.
+    open_reads: u32,
+    open_writes: u32,
+}
+
+impl Requests {
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// A unit of the read that is being handed over.
+    pub(super) fn read(&mut self, unit: Wanted) {
+        self.wanted.push_back(unit);
+        self.open_reads += 1;
+    }
+
+    /// All units of the read have been handed over.
+    pub(super) fn end_read(&mut self, since: Time) {
+        let units = std::mem::take(&mut self.open_reads);
+        if units > 0 {
+            self.queue.push_back(Item::Read { units, since });
+        }
+    }
+
+    /// A unit of the write that is being handed over.
+    pub(super) fn write(&mut self, unit: Unit) {
+        self.incoming.push_back(unit);
+        self.open_writes += 1;
+    }
+
+    /// All units of the write have been handed over.
+    pub(super) fn end_write(&mut self, since: Time) {
+        let units = std::mem::take(&mut self.open_writes);
+        if units > 0 {
+            self.queue.push_back(Item::Write { units, since });
+        }
+    }
+
+    pub(super) fn discard(&mut self, owner: Owner, lpn: Lpn) {
+        self.queue.push_back(Item::Discard { owner, lpn });
+    }
+
+    /// Takes the request whose turn it is.
+    pub(super) fn next(&mut self) -> Option<Turn<impl Iterator<Item = Wanted> + '_, impl Iterator<Item = Unit> + '_>> {
+        Some(match self.queue.pop_front()? {
+            Item::Read { units, since } => Turn::Read { units: self.wanted.drain(..units as usize), since },
+            Item::Write { units, since } => Turn::Write { units: self.incoming.drain(..units as usize), since },
+            Item::Discard { owner, lpn } => Turn::Discard { owner, lpn },
+        })
+    }
+}

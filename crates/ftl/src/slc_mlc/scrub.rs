@@ -1,0 +1,32 @@
+//! Erases what recovery found useless.
+
+use base::units::SuperblockId;
+use flash::backend::{Cause, Class, Observer};
+use flash::nand::Sector;
+
+use super::disk::Disk;
+use super::next::{Array, Next, Outcome, Told};
+use crate::port::Flash;
+
+/// One list of erases.
+#[derive(Clone, Debug)]
+pub(super) struct Scrub;
+
+impl Scrub {
+    pub(super) fn step<S: Sector, O: Observer>(
+        self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        told: Told,
+    ) -> Next<Self> {
+        if let Told::List(list) = told {
+            disk.mlc.blocks_erased(flash.backend, list);
+            return Next::Ended(Outcome::Done);
+        }
+        let list = flash.backend.open_list(Class::Other, 0);
+        for block in disk.mlc.useless.drain(..) {
+            flash.backend.add_erase(list, Cause::Recovery, SuperblockId::new(block));
+        }
+        Next::List(Array::Mlc, list, self)
+    }
+}

@@ -1,0 +1,211 @@
+//! Writes: where one goes, and small ones on their way to the SLC log, to which they are appended page by page (Chang,
+//! Sec. 3.1 and 3.3).
+
+use base::engine::Handle;
+use base::units::Lpn;
+use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::nand::{Sector, Stream, Target};
+
+use super::clean::Clean;
+use super::disk::Disk;
+use super::due::{SmallSector, put_back};
+use super::next::{Array, Next, Outcome, Told};
+use super::pages::Store;
+use super::slc::{SectorAt, Verdict};
+use super::walk::Commands;
+use crate::port::{Flash, Owners, Service, Unit};
+
+/// Where the write goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Route {
+    /// Its sectors go to the SLC flash, and so many of them are there.
+    Small { done: usize },
+    /// Its units go to the MLC flash.
+    Large,
+}
+
+/// What is above a write.
+#[derive(Debug)]
+pub(super) enum Above {
+    Clean(Clean),
+    Store(Store),
+}
+
+/// A write request.
+#[derive(Clone, Debug)]
+pub(super) struct Write {
+    units: Vec<Unit>,
+    service: Service,
+    route: Route,
+    /// The sectors of a small write. Those whose program failed are there once more.
+    smalls: Vec<SmallSector>,
+}
+
+impl Write {
+    /// Says where a write goes (Sec. 3.1).
+    pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = Unit>, service: Service) -> Self {
+        let (mut units, smalls) = (std::mem::take(&mut disk.vectors.units), std::mem::take(&mut disk.vectors.smalls));
+        units.extend(of);
+        disk.accessed(units.iter().map(|unit| unit.lpn.get()));
+        let mut write = Self { units, service, route: Route::Large, smalls };
+        let count: u32 = write.units.iter().map(|unit| unit.mask.count_ones()).sum();
+        disk.counts.writes += 1;
+        disk.counts.sectors += u64::from(count);
+        let verdict = write.judge(disk, count);
+        disk.counts.small += u64::from(disk.slc.is_some() && verdict != Verdict::Large);
+        match verdict {
+            Verdict::Accepted => write.accept(disk),
+            Verdict::Throttled => disk.counts.throttled += 1,
+            Verdict::Unplaced => disk.counts.unplaced += 1,
+            Verdict::Large => {}
+        }
+        write
+    }
+
+    /// Asks the SLC side about the write, and finds its sectors if it is small.
+    fn judge(&mut self, disk: &mut Disk, count: u32) -> Verdict {
+        let (sectors, wear) = (disk.mlc.geometry.sectors, disk.mlc.wear());
+        let Some(slc) = &mut disk.slc else { return Verdict::Large };
+        slc.filter.record(count);
+        if count <= slc.filter.threshold() {
+            for (i, Unit { lpn, mask, .. }) in (0..).zip(&self.units) {
+                let covered = (0..sectors).filter(|sector| mask >> sector & 1 != 0);
+                self.smalls.extend(covered.map(|offset| SmallSector { sector: lpn.get() * sectors + offset, unit: i }));
+            }
+        }
+        slc.judge(count, wear, self.smalls.iter().map(|small| small.sector))
+    }
+
+    fn accept(&mut self, disk: &mut Disk) {
+        let slc = disk.slc_mut();
+        let update = self.smalls.iter().all(|small| slc.place_of(small.sector).is_some());
+        slc.valve.taken(update);
+        disk.counts.accepted += 1;
+        disk.counts.updates += u64::from(update);
+        self.route = Route::Small { done: 0 };
+    }
+
+    /// Takes the next step.
+    pub(super) fn step<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        told: Told,
+    ) -> Next<Self, Above> {
+        match (self.route, told) {
+            (Route::Small { done }, Told::List(list)) => {
+                let done = self.written(disk, flash, list, done);
+                self.append(disk, flash, owners, done)
+            }
+            (Route::Small { done }, Told::Turn | Told::Ended(_)) => self.append(disk, flash, owners, done),
+            (Route::Large, Told::Turn) => {
+                let store = Store::of_units(disk, &self.units, self.service);
+                Next::First { task: self, above: Above::Store(store) }
+            }
+            (Route::Large, Told::Ended(_)) => self.end(disk),
+            (Route::Large, Told::List(_)) => unreachable!("a large write has no list of its own"),
+        }
+    }
+
+    /// Appends the rest of a small write to the log: room is made, or pages are programmed, or it is done.
+    fn append<S: Sector, O: Observer>(
+        mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        done: usize,
+    ) -> Next<Self, Above> {
+        if done == self.smalls.len() {
+            self.units.iter().for_each(|unit| owners.write_done(unit.owner, self.service));
+            return self.end(disk);
+        }
+        self.route = Route::Small { done };
+        let sectors = disk.mlc.geometry.sectors;
+        let slc = disk.slc_mut();
+        if slc.log.used() > slc.most_used() && !slc.is_stuck {
+            return Next::First { task: self, above: Above::Clean(Clean::new()) };
+        }
+        let (next, room) = slc.log.room();
+        if room == 0 {
+            if slc.log.advance() {
+                return Next::Again(self);
+            }
+            // The tail must go, even to the last sector.
+            if slc.log.used() > 1 && !slc.is_stuck {
+                return Next::First { task: self, above: Above::Clean(Clean::new()) };
+            }
+            return self.give_up(disk);
+        }
+        let end = self.smalls.len().min(done + (room * slc.slots) as usize);
+        let part = &self.smalls[done..end];
+        // What was virtual may have gone with the tail meanwhile.
+        if !slc.reserve(part.iter().map(|small| small.sector)) {
+            return self.give_up(disk);
+        }
+        let second = flash.second();
+        let list = second.open_list(Class::Other, 0);
+        for (page, smalls) in (next..).zip(part.chunks(slc.slots as usize)) {
+            let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
+            let program = second.add_program(list, Cause::Host, target, Stream::Host);
+            owners.charge(self.units[smalls[0].unit as usize].owner);
+            for small in smalls {
+                let unit = &self.units[small.unit as usize];
+                let (lpn, version, owner) = (Lpn::new(small.sector), unit.version, unit.owner);
+                let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
+                let to = second.push_slot(program, slot);
+                if S::PRESENT {
+                    let at = unit.at + (small.sector % sectors) as i32;
+                    owners.give(&Unit { at, mask: 1, ..*unit }, second.payload_of(to));
+                }
+            }
+        }
+        slc.log.take((part.len() as u32).div_ceil(slc.slots));
+        Next::List(Array::Slc, list, self)
+    }
+
+    /// The pages are there: only now the table leads to them. Returns how many sectors have been gone through.
+    fn written<S: Sector, O: Observer>(
+        &mut self,
+        disk: &mut Disk,
+        flash: &mut Flash<'_, S, O>,
+        list: Handle<List>,
+        mut done: usize,
+    ) -> usize {
+        let Disk { slc, counts, .. } = disk;
+        let (slc, second) = (slc.as_mut().expect("it took the write"), flash.second());
+        let mut programs = Commands::of(second, list);
+        while let Some(program) = programs.next(second) {
+            let command = second.command(program);
+            for i in 0..command.count() {
+                let psn = slc.geometry.slot(command.target.superblock, command.target.offset + i);
+                let small = self.smalls[done];
+                done += 1;
+                if !second.media().holds_data(psn) {
+                    slc.log.head_failed();
+                    self.smalls.push(small);
+                } else {
+                    let lpn = self.units[small.unit as usize].lpn.get();
+                    slc.set(SectorAt { sector: small.sector, place: psn.get() }, lpn, false);
+                    counts.slc_sectors += 1;
+                }
+            }
+        }
+        second.release(list);
+        done
+    }
+
+    /// The SLC flash cannot take the rest of the write: all of it goes to the MLC flash.
+    fn give_up(mut self, disk: &mut Disk) -> Next<Self, Above> {
+        let slc = disk.slc_mut();
+        self.smalls.iter().for_each(|small| slc.table.unreserve(small.sector));
+        self.route = Route::Large;
+        Next::Again(self)
+    }
+
+    fn end(self, disk: &mut Disk) -> Next<Self, Above> {
+        put_back(&mut disk.vectors.units, self.units);
+        put_back(&mut disk.vectors.smalls, self.smalls);
+        Next::Ended(Outcome::Done)
+    }
+}

@@ -1,0 +1,49 @@
+//! A trigger: something is done after every so many events.
+
+/// Events since it was last done, and after how many it is due.
+#[derive(Clone, Debug)]
+pub(crate) struct Every {
+    period: u32,
+    since: u32,
+}
+
+impl Every {
+    pub(crate) const fn new(period: u32) -> Self {
+        Self { period, since: 0 }
+    }
+
+    /// Counts an event.
+    pub(crate) const fn count(&mut self) {
+        self.since += 1;
+    }
+
+    /// True if it is due; then the count begins anew.
+    pub(crate) const fn take_due(&mut self) -> bool {
+        let is_due = self.since >= self.period;
+        if is_due {
+            self.since = 0;
+        }
+        is_due
+    }
+
+    /// Counts an event. True if it is due with it; then the count begins anew.
+    pub(crate) const fn tick(&mut self) -> bool {
+        self.count();
+        self.take_due()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Every;
+
+    #[test]
+    fn it_is_due_after_the_period_and_then_not_before_the_next() {
+        let mut every = Every::new(3);
+        let due: Vec<bool> = (0..7).map(|_| every.tick()).collect();
+        assert_eq!(due, [false, false, true, false, false, true, false]);
+        // What is due waits until it is taken.
+        (0..5).for_each(|_| every.count());
+        assert!(every.take_due() && !every.take_due());
+    }
+}
