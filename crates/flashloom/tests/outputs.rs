@@ -2,30 +2,15 @@
 //! written through, and whatever ends the command leaves nothing half written.
 #![cfg(unix)]
 
+mod common;
+
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, symlink};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-const DEVICE: &str = r#"name = "small"
-[flash]
-part = "dirik-2009"
-channels = 2
-chips = 2
-blocks = 64
-[ftl]
-over-provisioning = "20%"
-"#;
-
-const WORKLOAD: &str = r#"name = "w"
-requests = 100
-arrivals = { kind = "closed", depth = 4 }
-[[stream]]
-reads = "50%"
-sizes = [{ size = "4KiB" }]
-address = { pattern = "uniform" }
-"#;
+use common::{DEVICE, Place, WORKLOAD};
 
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n";
 
@@ -75,24 +60,15 @@ const FOLDERS: [(Writer, &str); 4] = [
     (writer(STUDIES, "--out", &["s.toml", "d.toml", "w.toml"]), "s.toml"),
 ];
 
-struct Place(tempfile::TempDir);
+/// A folder with inputs of all kinds.
+fn place() -> Place {
+    let trace = REQUEST.repeat(20);
+    let place = Place::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &trace)]);
+    place.done(&["run", "d.toml", "w.toml", "--save-snapshot", "state"]);
+    place
+}
 
 impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a directory"));
-        for (name, text) in
-            [("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &REQUEST.repeat(20))]
-        {
-            fs::write(place.path(name), text).expect("written");
-        }
-        place.done(&["run", "d.toml", "w.toml", "--save-snapshot", "state"]);
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     /// All files, those in folders too, with their content.
     fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let (mut found, mut folders) = (Vec::new(), vec![self.0.path().to_owned()]);
@@ -111,21 +87,16 @@ impl Place {
         found
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-        command.current_dir(self.0.path()).args(arguments);
-        command
-    }
-
-    fn flashloom(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let Output { status, stderr, .. } = self.command(arguments).output().expect("it starts");
+    /// The exit code, and what is said.
+    fn ended(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let Output { status, stderr, .. } = self.flashloom(arguments);
         (status.code(), String::from_utf8_lossy(&stderr).into_owned())
     }
 
     /// Expects that it goes well, and returns what is said about it.
     #[track_caller]
     fn done(&self, arguments: &[&str]) -> String {
-        let (code, said) = self.flashloom(arguments);
+        let (code, said) = self.ended(arguments);
         assert_eq!(code, Some(0), "{arguments:?}: {said}");
         said
     }
@@ -134,7 +105,7 @@ impl Place {
     #[track_caller]
     fn refused(&self, arguments: &[&str], wanted: &str) {
         let before = self.content();
-        let (code, said) = self.flashloom(arguments);
+        let (code, said) = self.ended(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {said}");
         assert!(said.contains(wanted), "{arguments:?}: `{wanted}` is not in: {said}");
         assert!(self.content() == before, "{arguments:?} has changed a file");
@@ -151,7 +122,7 @@ impl Writer {
 
 #[test]
 fn an_input_is_never_overwritten_whatever_it_is_called() {
-    let place = Place::new();
+    let place = place();
     for writer in FILES {
         for input in writer.inputs {
             let dotted = format!("./{input}");
@@ -170,7 +141,7 @@ fn an_input_is_never_overwritten_whatever_it_is_called() {
 
 #[test]
 fn a_folder_of_results_does_not_replace_an_input() {
-    let place = Place::new();
+    let place = place();
     for (writer, name) in FOLDERS {
         for input in writer.inputs {
             fs::create_dir(place.path("out")).expect("created");
@@ -183,7 +154,7 @@ fn a_folder_of_results_does_not_replace_an_input() {
 
 #[test]
 fn a_file_of_somebody_else_is_replaced_only_if_forced() {
-    let place = Place::new();
+    let place = place();
     for writer in FILES {
         fs::write(place.path("q"), "dear diary").expect("written");
         place.refused(
@@ -202,7 +173,7 @@ fn a_file_of_somebody_else_is_replaced_only_if_forced() {
 
 #[test]
 fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
-    let place = Place::new();
+    let place = place();
     for (writer, name) in FOLDERS {
         place.done(&writer.to("out", &[]));
         let first: Vec<_> = place.content();
@@ -222,7 +193,7 @@ fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
 
 #[test]
 fn reproduce_keeps_to_the_rule() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path("q"), "dear diary").expect("written");
     place.refused(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
     place.refused(&["reproduce", "mix", "--out", "."], ".: holds something that is not a result");
@@ -231,7 +202,7 @@ fn reproduce_keeps_to_the_rule() {
 
 #[test]
 fn two_outputs_never_go_to_one_place() {
-    let place = Place::new();
+    let place = place();
     fs::create_dir(place.path("out")).expect("created");
     symlink("there.html", place.path("link")).expect("linked");
     place.done(&["run", "d.toml", "w.toml", "--report", "there.html"]);
@@ -264,7 +235,7 @@ fn device(place: &Place, name: &str, minor: &str) -> String {
 
 #[test]
 fn devices_are_written_through() {
-    let place = Place::new();
+    let place = place();
     // Not those of the machine, where we could destroy them.
     let (null, full) = (device(&place, "null", "3"), device(&place, "full", "7"));
     for writer in FILES {
@@ -280,7 +251,7 @@ fn devices_are_written_through() {
 
 #[test]
 fn pipes_are_written_through() {
-    let place = Place::new();
+    let place = place();
     let pipe = place.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
     for writer in FILES {
@@ -299,7 +270,7 @@ fn pipes_are_written_through() {
 
 #[test]
 fn names_that_lead_nowhere_are_refused() {
-    let place = Place::new();
+    let place = place();
     symlink("nowhere", place.path("link")).expect("linked");
     for writer in FILES.into_iter().chain(FOLDERS.map(|(writer, _)| writer)) {
         place.refused(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
@@ -330,7 +301,7 @@ fn has_begun(child: &mut Child, folder: &Path) {
 #[test]
 #[cfg(target_os = "linux")]
 fn whatever_ends_a_command_leaves_nothing() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path("long.csv"), REQUEST.repeat(1_000_000)).expect("written");
     let out = place.path("new");
     fs::create_dir(&out).expect("created");
@@ -369,7 +340,7 @@ fn whatever_ends_a_command_leaves_nothing() {
 /// A folder of the file system that the project builds in, where files may have to have names, is cleared as well.
 #[test]
 fn what_a_killed_command_left_is_cleared_away() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path(".flashloom-1-0.part"), "half a page").expect("written");
     place.done(&["run", "d.toml", "w.toml", "--report", "r.html"]);
     assert!(!place.path(".flashloom-1-0.part").exists());
@@ -377,7 +348,7 @@ fn what_a_killed_command_left_is_cleared_away() {
 
 #[test]
 fn a_failing_run_makes_no_folder() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path("t.csv"), REQUEST.replace("0,4096", "81920000000,4096")).expect("written");
     for outputs in [&["--out", "out"][..], &["--report", "r"], &["--requests", "q"], &["--timeline", "t"]] {
         place.refused(&[&["run", "d.toml", "t.csv"], outputs].concat(), "t.csv:1: ");

@@ -18,6 +18,7 @@ pub mod output;
 pub mod plan;
 pub mod reconcile;
 pub mod run;
+pub mod schema;
 pub mod series;
 pub mod snapshot;
 pub mod summary;

@@ -1,105 +1,26 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
+mod commands;
 mod log;
 mod map;
 mod merges;
 mod slc;
+mod unit;
 
 use std::fmt;
 use std::str::FromStr;
 
-use base::units::{Energy, Rate, Span};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use workload::generate::RequestRate;
 
 use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
+use commands::{flash, sum_of};
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
 
-/// What a number counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    /// Microseconds.
-    Time,
-    /// Bytes per second.
-    Rate,
-    /// Requests per second.
-    PerSecond,
-    /// Joules.
-    Energy,
-    /// A share of something, 1 being all of it.
-    Share,
-    /// Things.
-    Count,
-    /// Nothing: a quotient.
-    Plain,
-}
-
-impl Unit {
-    /// The number that a text with this unit stands for.
-    #[must_use]
-    pub fn parse(self, text: &str) -> Option<f64> {
-        match self {
-            Self::Time => text.parse::<Span>().ok().map(Span::as_us_f64),
-            Self::Rate => text.parse::<Rate>().ok().map(|rate| rate.get() as f64),
-            Self::PerSecond => text.parse::<RequestRate>().ok().map(RequestRate::per_second),
-            Self::Share => text.parse::<base::units::Ratio>().ok().map(base::units::Ratio::get),
-            Self::Energy | Self::Count | Self::Plain => None,
-        }
-    }
-
-    /// How a number of this unit is written in a file.
-    #[must_use]
-    pub const fn example(self) -> &'static str {
-        match self {
-            Self::Time => "\"25us\"",
-            Self::Rate => "\"40MB/s\"",
-            Self::PerSecond => "\"1.2M/s\"",
-            Self::Share => "\"50%\" or 0.5",
-            Self::Energy | Self::Count | Self::Plain => "1.5",
-        }
-    }
-
-    /// A number of this unit, short.
-    #[must_use]
-    pub fn show(self, value: f64) -> String {
-        let scaled = |value: f64, unit: &str| {
-            let (value, prefix) = match value.abs() {
-                abs if abs >= 1e9 => (value * 1e-9, "G"),
-                abs if abs >= 1e6 => (value * 1e-6, "M"),
-                abs if abs >= 1e4 => (value * 1e-3, "k"),
-                _ => (value, ""),
-            };
-            format!("{}{prefix}{unit}", digits(value))
-        };
-        match self {
-            Self::Time => match value.abs() {
-                us if us >= 1e6 => format!("{}s", digits(value * 1e-6)),
-                us if us >= 1e3 => format!("{}ms", digits(value * 1e-3)),
-                _ => format!("{}us", digits(value)),
-            },
-            Self::Rate => scaled(value, "B/s"),
-            Self::PerSecond => scaled(value, "/s"),
-            Self::Energy => Energy::from_joules(value).to_string(),
-            Self::Share => format!("{:.1}%", value * 100.0),
-            Self::Count => scaled(value, ""),
-            Self::Plain => digits(value),
-        }
-    }
-}
-
-/// Three digits that count.
-pub(crate) fn digits(value: f64) -> String {
-    match value.abs() {
-        abs if abs >= 99.95 => format!("{value:.0}"),
-        abs if abs >= 9.995 => format!("{value:.1}"),
-        abs if abs >= 0.09995 || abs == 0.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
-    }
-}
+pub use unit::Unit;
+pub(crate) use unit::digits;
 
 /// One number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,13 +135,6 @@ const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
 const BUSY: [&str; 6] = ["link", "channels", "dies", "units", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
-
-/// An operation, and perhaps a cause, by their names.
-fn flash(op: &str, cause: Option<&str>) -> Option<(String, Option<String>)> {
-    let known = flash::backend::Op::ALL.into_iter().any(|other| other.name() == op)
-        && cause.is_none_or(|cause| flash::backend::Cause::ALL.into_iter().any(|other| other.name() == cause));
-    known.then(|| (op.to_owned(), cause.map(ToOwned::to_owned)))
-}
 
 fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
     all.iter().find(|other| **other == name).copied()
@@ -350,11 +264,6 @@ fn accumulated(summary: &Summary) -> Option<(f64, u64)> {
 
 fn flash_sum(summary: &Summary, op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
     sum_of(&summary.flash, op, cause, of)
-}
-
-fn sum_of(rows: &[FlashRow], op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
-    let rows = rows.iter().filter(|row| row.op == op && cause.is_none_or(|cause| row.cause == cause));
-    rows.map(of).sum::<u64>() as f64
 }
 
 impl Stat {
@@ -498,17 +407,5 @@ mod tests {
         }
         let text = "raed.mean".parse::<Metric>().expect_err("wrong").to_string();
         assert!(text.contains("`raed.mean` is not a metric: did you mean `read.mean`?"), "{text}");
-    }
-
-    #[test]
-    fn numbers_are_read_and_shown_with_their_unit() {
-        assert_eq!(Unit::Time.parse("1.5ms"), Some(1500.0));
-        assert_eq!(Unit::Rate.parse("25MB/s"), Some(25e6));
-        assert_eq!(Unit::PerSecond.parse("1.2M/s"), Some(1.2e6));
-        assert_eq!(Unit::Count.parse("3"), None);
-        assert_eq!(Unit::Time.show(12_345.0), "12.3ms");
-        assert_eq!(Unit::Rate.show(9.2e9), "9.20GB/s");
-        assert_eq!(Unit::Share.show(0.173), "17.3%");
-        assert_eq!([digits(0.0412), digits(123.4), digits(0.5)], ["0.0412", "123", "0.50"]);
     }
 }

@@ -8,7 +8,9 @@
 //! Nothing has its name before all of it is whole: [`OutFile`] and [`OutFolder`] are prepared before a run, filled
 //! after it and named by [`publish`].
 
+mod error;
 mod folder;
+mod inputs;
 mod kind;
 mod place;
 mod staged;
@@ -17,57 +19,18 @@ mod system;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+pub use error::OutputError;
 pub use folder::{MARK, OutFolder, STUDY_MARK};
+use inputs::Inputs;
 pub use kind::{COLUMNS, Kind, PAGE, REQUESTS, TEXT, TIMELINE};
 use place::{Before, Place, find, permit, unwritable};
 use staged::Staged;
 pub use staged::{sweep, sweep_for_good};
 use system::FileId;
-
-/// An output that cannot be written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OutputError {
-    /// Which.
-    pub path: PathBuf,
-    /// Why.
-    pub reason: String,
-    /// What to do about it.
-    pub remedy: &'static str,
-}
-
-impl fmt::Display for OutputError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}; {}", self.path.display(), self.reason, self.remedy)
-    }
-}
-
-impl std::error::Error for OutputError {}
-
-impl OutputError {
-    fn new(path: &Path, reason: impl Into<String>, remedy: &'static str) -> Self {
-        Self { path: path.to_owned(), reason: reason.into(), remedy }
-    }
-}
-
-/// The files that a command reads.
-#[derive(Clone, Debug, Default)]
-struct Inputs(Vec<(PathBuf, FileId)>);
-
-impl Inputs {
-    /// Refuses an output that is one of them.
-    fn spare(&self, path: &Path, shown: &Path) -> Result<(), OutputError> {
-        let Some(id) = system::identity(path).ok().filter(|_| !system::may_be_shared(path)) else { return Ok(()) };
-        let Some((input, _)) = self.0.iter().find(|(_, other)| *other == id) else { return Ok(()) };
-        let same = if input == shown { String::new() } else { format!(" ({})", input.display()) };
-        let reason = format!("is an input of this command{same}, and would be overwritten");
-        Err(OutputError::new(shown, reason, "choose another name"))
-    }
-}
 
 /// Where something goes: a file that is there, or the name of one that is not.
 #[derive(Clone, Debug, PartialEq, Eq)]

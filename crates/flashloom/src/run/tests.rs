@@ -1,14 +1,13 @@
 //! The command on the simplest disk there is.
 
 use std::fs;
-use std::path::Path;
 
 use base::io::IoKind;
 use base::units::{Sectors, Time};
 use clap::{Args, FromArgMatches};
 use flash::backend::Op;
 use ssd::{Completion, Counters, Request};
-use testkit::{Bug, FixedDrive, List};
+use testkit::{Bug, FixedDrive, List, names};
 use workload::Pacing;
 
 use super::*;
@@ -87,14 +86,6 @@ fn run(arguments: &[&str]) -> Result<String, Failure> {
 fn verified(disk: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
     let granularity = disk.discard_granularity();
     on(Disk(disk), &mut Oracle::blank(granularity), |oracle| Some(oracle.verified()), arguments, stages)
-}
-
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).expect("a directory");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The merges of log blocks by name.
 
-use super::Unit;
+use super::unit::Unit;
 use crate::summary::LogSummary;
 
 /// A number of the merges.

@@ -1,6 +1,6 @@
 //! The numbers of the map unit by name.
 
-use super::Unit;
+use super::unit::Unit;
 use crate::summary::MapSummary;
 
 /// A number of the map unit.

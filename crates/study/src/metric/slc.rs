@@ -1,6 +1,7 @@
 //! A hybrid SLC/MLC disk by name.
 
-use super::Unit;
+use super::commands::{flash, sum_of};
+use super::unit::Unit;
 use crate::summary::HybridSummary;
 
 /// A number of it.
@@ -41,8 +42,8 @@ impl SlcStat {
     /// The number that these parts of a name, those behind `slc`, stand for.
     pub(super) fn parse(name: &[&str]) -> Option<Self> {
         match name {
-            ["commands", op] => super::flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
-            ["commands", op, cause] => super::flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
+            ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
+            ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
             [name] => NAMES.iter().find(|(known, _)| known == name).map(|(name, unit)| Self::Of(name, *unit)),
             _ => None,
         }
@@ -58,7 +59,7 @@ impl SlcStat {
     pub(super) fn of(&self, of: &HybridSummary) -> Option<f64> {
         let name = match self {
             Self::Commands(op, cause) => {
-                return Some(super::sum_of(&of.slc_flash, op, cause.as_deref(), |row| row.commands));
+                return Some(sum_of(&of.slc_flash, op, cause.as_deref(), |row| row.commands));
             }
             Self::Of(name, _) => *name,
         };

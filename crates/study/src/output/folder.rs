@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::error::OutputError;
+use super::inputs::Inputs;
 use super::kind::Kind;
 use super::place::{Before, permit, unwritable};
 use super::staged::Staged;
-use super::{Inputs, OutputError};
 
 /// The file by which a folder is known to hold the result of a run.
 pub const MARK: &str = "summary.json";

@@ -4,7 +4,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::OutputError;
+use super::error::OutputError;
 use super::kind::Kind;
 use super::system::{self, Sort};
 
