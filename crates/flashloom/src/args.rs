@@ -12,6 +12,7 @@ use ssd::Precondition;
 use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
+use crate::lists::Schema;
 use crate::options::{FlowArg, flow, jobs, positive, whole};
 
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
@@ -93,7 +94,7 @@ pub(crate) enum Command {
         /// Override a key of the device files, e.g. flash.channels=8
         #[arg(long, value_name = "KEY=VALUE")]
         set: Vec<String>,
-        /// Print JSON instead of tables
+        /// Print JSON instead of tables; `flashloom schema` says what is in it
         #[arg(long)]
         json: bool,
     },
@@ -111,7 +112,7 @@ pub(crate) enum Command {
         /// Print this one
         name: Option<String>,
     },
-    /// Print the JSON schema of a kind of file
+    /// Print the JSON schema of a kind of file, or of the results in JSON
     Schema {
         /// Of which
         of: Schema,
@@ -221,7 +222,7 @@ pub(crate) struct LabArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 
-    /// Print JSON instead of tables
+    /// Print JSON instead of tables; `flashloom schema` says what is in it
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -309,7 +310,7 @@ pub(crate) enum TraceCommand {
         trace: PathBuf,
         #[command(flatten)]
         part: ExcerptArgs,
-        /// Print JSON instead of a table
+        /// Print JSON instead of a table; `flashloom schema` says what is in it
         #[arg(long)]
         json: bool,
     },
@@ -326,19 +327,6 @@ pub(crate) enum TraceCommand {
     },
     /// List the formats that are understood
     Formats,
-}
-
-/// What a JSON schema is printed of.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub(crate) enum Schema {
-    /// A device
-    Device,
-    /// A generated workload
-    Workload,
-    /// A workload written out request by request
-    Script,
-    /// A study
-    Study,
 }
 
 /// The state of the disk before the run and after it.
@@ -364,7 +352,7 @@ pub(crate) struct StateArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Print JSON instead of a table
+    /// Print JSON instead of a table; `flashloom schema` says what is in it
     #[arg(long)]
     pub(crate) json: bool,
 

@@ -1,5 +1,6 @@
 //! `flashloom check`: what a device file comes to, or all that is wrong with it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,7 +8,8 @@ use std::path::PathBuf;
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::backend::Units;
 use ftl::Config;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
 use study::catalogue::Device;
 
@@ -20,7 +22,7 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut
     let mut faults = Vec::new();
     for path in paths {
         match device(path, set) {
-            Ok(device) if json => all.push(described(&device)),
+            Ok(device) if json => all.push(Sheet::new(&device)),
             Ok(device) => {
                 let gap = if text.is_empty() { "" } else { "\n" };
                 let _ = write!(text, "{gap}{}", sheet(&device));
@@ -30,28 +32,75 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut
         }
     }
     if json {
-        text = format!("{:#}\n", serde_json::Value::Array(all));
+        text = serde_json::to_string_pretty(&Checked(all)).expect("numbers and texts") + "\n";
     }
     print(results, &text)?;
     if faults.is_empty() { Ok(()) } else { Err(Failure::Input(faults.join("\n"))) }
 }
 
-/// What a device comes to, for programs.
-fn described(device: &Device) -> serde_json::Value {
-    let resolved = &device.resolved;
-    let memory = |verify| {
-        let memory = study::run::memory(resolved, Purpose { verify, precondition: true });
-        let parts: serde_json::Map<_, _> =
-            memory.parts.iter().map(|(name, bytes)| ((*name).to_owned(), bytes.get().into())).collect();
-        json!({ "bytes": memory.total().get(), "parts": parts })
-    };
-    json!({
-        "name": device.name,
-        "capacity_bytes": resolved.capacity().bytes().get(),
-        "raw_bytes": resolved.raw_capacity().get(),
-        "mapping_units": resolved.units,
-        "memory": { "plain": memory(false), "verify": memory(true) },
-    })
+/// Version of the keys: raised when one changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-check-1";
+
+/// What `flashloom check --json` prints: what each device comes to, but for those that are faulty.
+#[derive(JsonSchema, Serialize)]
+#[schemars(title = SCHEMA)]
+pub(crate) struct Checked(Vec<Sheet>);
+
+/// What a device comes to.
+#[derive(JsonSchema, Serialize)]
+struct Sheet {
+    /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    /// Its name.
+    name: String,
+    /// Bytes that the host sees.
+    capacity_bytes: u64,
+    /// Bytes of its flash.
+    raw_bytes: u64,
+    /// Mapping units of the host's capacity.
+    mapping_units: u64,
+    /// What a simulation of it needs.
+    memory: Needs,
+}
+
+/// The memory that a simulation needs.
+#[derive(JsonSchema, Serialize)]
+struct Needs {
+    /// As it is.
+    plain: Parts,
+    /// If every read is checked.
+    verify: Parts,
+}
+
+/// Memory and what it is for.
+#[derive(JsonSchema, Serialize)]
+struct Parts {
+    /// All of it.
+    bytes: u64,
+    /// In bytes.
+    parts: BTreeMap<&'static str, u64>,
+}
+
+impl Sheet {
+    fn new(device: &Device) -> Self {
+        let resolved = &device.resolved;
+        let memory = |verify| {
+            let memory = study::run::memory(resolved, Purpose { verify, precondition: true });
+            Parts {
+                bytes: memory.total().get(),
+                parts: memory.parts.iter().map(|(name, bytes)| (*name, bytes.get())).collect(),
+            }
+        };
+        Self {
+            schema: SCHEMA,
+            name: device.name.clone(),
+            capacity_bytes: resolved.capacity().bytes().get(),
+            raw_bytes: resolved.raw_capacity().get(),
+            mapping_units: resolved.units.into(),
+            memory: Needs { plain: memory(false), verify: memory(true) },
+        }
+    }
 }
 
 /// A number of things, with their name in the singular or the plural.

@@ -3,9 +3,8 @@
 use std::io::{self, Write};
 
 use report::{explained_table, request_table};
-use serde_json::json;
 use study::watch::Watch;
-use study::watch::explain::OneRequest;
+use study::watch::explain::{Explanation, OneRequest};
 
 use crate::args::RunArgs;
 use crate::exit::{Failure, print};
@@ -37,16 +36,11 @@ pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Wr
             Some(OneRequest::new(journey.ok_or_else(missing)?, watch.legs()))
         }
     };
-    let explained = watch.bands();
-    let text = match (args.output.json, &one) {
-        (true, one) => {
-            let mut text = serde_json::to_string_pretty(&json!({ "explained": explained, "request": one }))
-                .map_err(|error| Failure::Input(error.to_string()))?;
-            text.push('\n');
-            text
-        }
-        (false, Some(one)) => request_table(one),
-        (false, None) => explained_table(&explained),
+    let all = Explanation::new(watch.bands(), one);
+    let text = match &all.request {
+        _ if args.output.json => all.json(),
+        Some(one) => request_table(one),
+        None => explained_table(&all.explained),
     };
     print(results, &text)
 }

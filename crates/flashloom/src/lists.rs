@@ -4,12 +4,17 @@ use std::fmt::Write as _;
 use std::io::Write;
 
 use flash::nand::Part;
+use study::compare::Comparison;
 use study::config::did_you_mean;
+use study::lab::Studies;
 use study::plan::{self, StudySpec};
+use study::summary::Results;
+use study::watch::explain::Explanation;
 use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
+use workload::trace::TraceInfo;
 
-use crate::args::Schema;
+use crate::check::Checked;
 use crate::exit::{Failure, print};
 
 /// Prints the names of the workloads, or the text of one.
@@ -67,15 +72,46 @@ pub(crate) fn studies(name: Option<&str>, results: &mut dyn Write) -> Result<(),
     print(results, text)
 }
 
+/// What a JSON schema is printed of.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub(crate) enum Schema {
+    /// A device
+    Device,
+    /// A generated workload
+    Workload,
+    /// A workload written out request by request
+    Script,
+    /// A study
+    Study,
+    /// What `run --json` prints, and summary.json
+    Result,
+    /// What `study --json` and `reproduce --json` print, and study.json
+    StudyResult,
+    /// What `compare --json` prints
+    CompareResult,
+    /// What `explain --json` prints
+    ExplainResult,
+    /// What `check --json` prints
+    CheckResult,
+    /// What `trace info --json` prints
+    TraceInfoResult,
+}
+
 /// Prints a JSON schema.
 pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure> {
     let schema = match of {
-        Schema::Device => schemars::schema_for!(ssd::Spec),
-        Schema::Workload => schemars::schema_for!(GeneratorSpec),
-        Schema::Script => schemars::schema_for!(ScriptSpec),
-        Schema::Study => schemars::schema_for!(StudySpec),
+        Schema::Device => schemars::schema_for!(ssd::Spec).to_value(),
+        Schema::Workload => schemars::schema_for!(GeneratorSpec).to_value(),
+        Schema::Script => schemars::schema_for!(ScriptSpec).to_value(),
+        Schema::Study => schemars::schema_for!(StudySpec).to_value(),
+        Schema::Result => study::schema::of::<Results<'_>>(),
+        Schema::StudyResult => study::schema::of::<Studies<'_>>(),
+        Schema::CompareResult => study::schema::of::<Comparison>(),
+        Schema::ExplainResult => study::schema::of::<Explanation>(),
+        Schema::CheckResult => study::schema::of::<Checked>(),
+        Schema::TraceInfoResult => study::schema::of::<TraceInfo>(),
     };
-    print(results, &format!("{:#}\n", schema.as_value()))
+    print(results, &format!("{schema:#}\n"))
 }
 
 fn unknown<'a>(name: &str, kind: &str, command: &str, all: impl Iterator<Item = &'a str>) -> Failure {
@@ -108,7 +144,7 @@ mod tests {
         for name in names {
             assert!(printed(|out| devices(Some(name), out)).contains(&format!("name = \"{name}\"")), "{name}");
         }
-        for of in [Schema::Workload, Schema::Script, Schema::Device, Schema::Study] {
+        for of in <Schema as clap::ValueEnum>::value_variants().iter().copied() {
             assert!(printed(|out| schema(of, out)).contains("\"properties\""));
         }
     }

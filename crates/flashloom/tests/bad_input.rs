@@ -2,68 +2,12 @@
 //! 2, and nothing left behind.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::{Command, Output};
 
-const DEVICE: &str = r#"name = "small"
-
-[flash]
-part = "dirik-2009"
-channels = 2
-chips = 2
-blocks = 64
-
-[host]
-queue-depth = 8
-
-[ftl]
-over-provisioning = "20%"
-"#;
-
-const WORKLOAD: &str = r#"name = "w"
-requests = 100
-arrivals = { kind = "closed", depth = 4 }
-
-[[stream]]
-reads = "50%"
-sizes = [{ size = "4KiB" }]
-address = { pattern = "uniform" }
-"#;
-
-/// An MSR trace: stamps of 100 ns, host, disk, kind, byte, bytes, response time.
-const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n";
-
-/// A folder with a sound device, workload and trace.
-struct Place(tempfile::TempDir);
+use crate::common::{DEVICE, Place, TRACE, WORKLOAD};
 
 impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a directory"));
-        place.write("d.toml", DEVICE);
-        place.write("w.toml", WORKLOAD);
-        place.write("t.csv", TRACE);
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, text: impl AsRef<[u8]>) {
-        fs::write(self.path(name), text).expect("written");
-    }
-
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(self.0.path()).expect("a directory");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
-
-    fn flashloom(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-        command.current_dir(self.0.path()).args(arguments).output().expect("it starts")
+        testkit::names(self.0.path())
     }
 
     /// Expects a refusal whose message has all of `wanted`, and nothing new in the folder.

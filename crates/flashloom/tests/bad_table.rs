@@ -51,35 +51,8 @@ const SUBJECTS: [(&str, &str); 9] = [
 /// The sound files that rows begin with.
 const FILES: [(&str, &str); 7] = [
     ("p.toml", include_str!("bad/part.toml")),
-    (
-        "d.toml",
-        r#"name = "small"
-
-[flash]
-part = "dirik-2009"
-channels = 2
-chips = 2
-blocks = 64
-
-[host]
-queue-depth = 8
-
-[ftl]
-over-provisioning = "20%"
-"#,
-    ),
-    (
-        "w.toml",
-        r#"name = "w"
-requests = 100
-arrivals = { kind = "closed", depth = 4 }
-
-[[stream]]
-reads = "50%"
-sizes = [{ size = "4KiB" }]
-address = { pattern = "uniform" }
-"#,
-    ),
+    ("d.toml", crate::common::DEVICE),
+    ("w.toml", crate::common::WORKLOAD),
     (
         "s.toml",
         r#"name = "s"

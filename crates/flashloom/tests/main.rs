@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod bad_table;
+mod common;
 mod examples;
 mod limits;
 mod outputs;
@@ -9,6 +10,7 @@ mod page;
 mod readme;
 mod rerun;
 mod run;
+mod schema;
 mod streams;
 mod studies;
 mod traces;

@@ -8,24 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-const DEVICE: &str = r#"name = "small"
-[flash]
-part = "dirik-2009"
-channels = 2
-chips = 2
-blocks = 64
-[ftl]
-over-provisioning = "20%"
-"#;
-
-const WORKLOAD: &str = r#"name = "w"
-requests = 100
-arrivals = { kind = "closed", depth = 4 }
-[[stream]]
-reads = "50%"
-sizes = [{ size = "4KiB" }]
-address = { pattern = "uniform" }
-"#;
+use crate::common::{DEVICE, Place, WORKLOAD};
 
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n";
 
@@ -75,24 +58,15 @@ const FOLDERS: [(Writer, &str); 4] = [
     (writer(STUDIES, "--out", &["s.toml", "d.toml", "w.toml"]), "s.toml"),
 ];
 
-struct Place(tempfile::TempDir);
+/// A folder with inputs of all kinds.
+fn place() -> Place {
+    let trace = REQUEST.repeat(20);
+    let place = Place::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &trace)]);
+    place.done(&["run", "d.toml", "w.toml", "--save-snapshot", "state"]);
+    place
+}
 
 impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a directory"));
-        for (name, text) in
-            [("d.toml", DEVICE), ("w.toml", WORKLOAD), ("s.toml", STUDY), ("t.csv", &REQUEST.repeat(20))]
-        {
-            fs::write(place.path(name), text).expect("written");
-        }
-        place.done(&["run", "d.toml", "w.toml", "--save-snapshot", "state"]);
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     /// All files, those in folders too, with their content.
     fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let (mut found, mut folders) = (Vec::new(), vec![self.0.path().to_owned()]);
@@ -111,30 +85,25 @@ impl Place {
         found
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-        command.current_dir(self.0.path()).args(arguments);
-        command
-    }
-
-    fn flashloom(&self, arguments: &[&str]) -> (Option<i32>, String) {
-        let Output { status, stderr, .. } = self.command(arguments).output().expect("it starts");
+    /// The exit code, and what is said.
+    fn ended(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        let Output { status, stderr, .. } = self.flashloom(arguments);
         (status.code(), String::from_utf8_lossy(&stderr).into_owned())
     }
 
     /// Expects that it goes well, and returns what is said about it.
     #[track_caller]
     fn done(&self, arguments: &[&str]) -> String {
-        let (code, said) = self.flashloom(arguments);
+        let (code, said) = self.ended(arguments);
         assert_eq!(code, Some(0), "{arguments:?}: {said}");
         said
     }
 
     /// Expects a refusal with these words that changes nothing.
     #[track_caller]
-    fn refused(&self, arguments: &[&str], wanted: &str) {
+    fn refuses(&self, arguments: &[&str], wanted: &str) {
         let before = self.content();
-        let (code, said) = self.flashloom(arguments);
+        let (code, said) = self.ended(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {said}");
         assert!(said.contains(wanted), "{arguments:?}: `{wanted}` is not in: {said}");
         assert!(self.content() == before, "{arguments:?} has changed a file");
@@ -151,7 +120,7 @@ impl Writer {
 
 #[test]
 fn an_input_is_never_overwritten_whatever_it_is_called() {
-    let place = Place::new();
+    let place = place();
     for writer in FILES {
         for input in writer.inputs {
             let dotted = format!("./{input}");
@@ -159,7 +128,7 @@ fn an_input_is_never_overwritten_whatever_it_is_called() {
             fs::hard_link(place.path(input), &hard).expect("linked");
             symlink(input, &soft).expect("linked");
             for path in [input, &*dotted, "hard", "soft"] {
-                place.refused(&writer.to(path, &["--force"]), "is an input of this command");
+                place.refuses(&writer.to(path, &["--force"]), "is an input of this command");
             }
             for link in [hard, soft] {
                 fs::remove_file(link).expect("removed");
@@ -170,12 +139,12 @@ fn an_input_is_never_overwritten_whatever_it_is_called() {
 
 #[test]
 fn a_folder_of_results_does_not_replace_an_input() {
-    let place = Place::new();
+    let place = place();
     for (writer, name) in FOLDERS {
         for input in writer.inputs {
             fs::create_dir(place.path("out")).expect("created");
             fs::hard_link(place.path(input), place.path("out").join(name)).expect("linked");
-            place.refused(&writer.to("out", &["--force"]), "is an input of this command");
+            place.refuses(&writer.to("out", &["--force"]), "is an input of this command");
             fs::remove_dir_all(place.path("out")).expect("removed");
         }
     }
@@ -183,10 +152,10 @@ fn a_folder_of_results_does_not_replace_an_input() {
 
 #[test]
 fn a_file_of_somebody_else_is_replaced_only_if_forced() {
-    let place = Place::new();
+    let place = place();
     for writer in FILES {
         fs::write(place.path("q"), "dear diary").expect("written");
-        place.refused(
+        place.refuses(
             &writer.to("q", &[]),
             "q: exists, and Flashloom did not write it; choose another name, or replace it with --force",
         );
@@ -197,12 +166,12 @@ fn a_file_of_somebody_else_is_replaced_only_if_forced() {
         fs::remove_file(place.path("q")).expect("removed");
     }
     // Nor is a result of another kind.
-    place.refused(&FILES[0].to("state", &[]), "state: is a snapshot, and would be replaced by a report page");
+    place.refuses(&FILES[0].to("state", &[]), "state: is a snapshot, and would be replaced by a report page");
 }
 
 #[test]
 fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
-    let place = Place::new();
+    let place = place();
     for (writer, name) in FOLDERS {
         place.done(&writer.to("out", &[]));
         let first: Vec<_> = place.content();
@@ -211,27 +180,27 @@ fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
         assert!(said.contains("note: out/: replaced an earlier result (") && said.contains(name), "{said}");
         assert_eq!(place.content().len(), first.len() + 1);
         fs::write(place.path("out").join(name), "dear diary").expect("written");
-        place.refused(&writer.to("out", &[]), &format!("out/{name}: exists, and Flashloom did not write it"));
+        place.refuses(&writer.to("out", &[]), &format!("out/{name}: exists, and Flashloom did not write it"));
         let said = place.done(&writer.to("out", &["--force"]));
         assert!(said.contains(&format!("note: out/{name}: replaced what was there")), "{said}");
         assert!(place.path("out/mine.md").is_file());
         fs::remove_dir_all(place.path("out")).expect("removed");
-        place.refused(&writer.to(".", &[]), ".");
+        place.refuses(&writer.to(".", &[]), ".");
     }
 }
 
 #[test]
 fn reproduce_keeps_to_the_rule() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path("q"), "dear diary").expect("written");
-    place.refused(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
-    place.refused(&["reproduce", "mix", "--out", "."], ".: holds something that is not a result");
-    place.refused(&["reproduce", "mix", "--out", "q"], "q: is a file");
+    place.refuses(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
+    place.refuses(&["reproduce", "mix", "--out", "."], ".: holds something that is not a result");
+    place.refuses(&["reproduce", "mix", "--out", "q"], "q: is a file");
 }
 
 #[test]
 fn two_outputs_never_go_to_one_place() {
-    let place = Place::new();
+    let place = place();
     fs::create_dir(place.path("out")).expect("created");
     symlink("there.html", place.path("link")).expect("linked");
     place.done(&["run", "d.toml", "w.toml", "--report", "there.html"]);
@@ -242,7 +211,7 @@ fn two_outputs_never_go_to_one_place() {
         (["--out", "q"], ["--report", "q"], "q: --out and --report write to one place"),
         (["--out", "out"], ["--report", "out/report.html"], "--report would write among the files of the result"),
     ] {
-        place.refused(&[&["run", "d.toml", "w.toml"], &one[..], &other[..]].concat(), wanted);
+        place.refuses(&[&["run", "d.toml", "w.toml"], &one[..], &other[..]].concat(), wanted);
     }
     let before = place.content();
     let results = fs::File::create(place.path("results")).expect("created");
@@ -264,23 +233,23 @@ fn device(place: &Place, name: &str, minor: &str) -> String {
 
 #[test]
 fn devices_are_written_through() {
-    let place = Place::new();
+    let place = place();
     // Not those of the machine, where we could destroy them.
     let (null, full) = (device(&place, "null", "3"), device(&place, "full", "7"));
     for writer in FILES {
         place.done(&writer.to(&null, &[]));
-        place.refused(&writer.to(&full, &[]), "full: cannot be written: ");
+        place.refuses(&writer.to(&full, &[]), "full: cannot be written: ");
         let of = |path: &str| fs::symlink_metadata(place.path(path)).expect("there").file_type();
         assert!(of(&null).is_char_device() && of(&full).is_char_device(), "{:?} replaced a device", writer.option);
     }
     for (writer, _) in FOLDERS {
-        place.refused(&writer.to(&null, &["--force"]), "is a device or a pipe");
+        place.refuses(&writer.to(&null, &["--force"]), "is a device or a pipe");
     }
 }
 
 #[test]
 fn pipes_are_written_through() {
-    let place = Place::new();
+    let place = place();
     let pipe = place.path("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
     for writer in FILES {
@@ -299,17 +268,17 @@ fn pipes_are_written_through() {
 
 #[test]
 fn names_that_lead_nowhere_are_refused() {
-    let place = Place::new();
+    let place = place();
     symlink("nowhere", place.path("link")).expect("linked");
     for writer in FILES.into_iter().chain(FOLDERS.map(|(writer, _)| writer)) {
-        place.refused(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
-        place.refused(&writer.to("no/such/place", &[]), "no/such/place: cannot be written: ");
-        place.refused(&writer.to("/proc/result", &[]), "/proc/result: cannot be written: ");
-        place.refused(&writer.to("", &[]), "value is required for");
+        place.refuses(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
+        place.refuses(&writer.to("no/such/place", &[]), "no/such/place: cannot be written: ");
+        place.refuses(&writer.to("/proc/result", &[]), "/proc/result: cannot be written: ");
+        place.refuses(&writer.to("", &[]), "value is required for");
     }
     for writer in FILES {
-        place.refused(&writer.to(".", &[]), ".: is a directory");
-        place.refused(&writer.to("q/", &[]), "q/: ends like a directory");
+        place.refuses(&writer.to(".", &[]), ".: is a directory");
+        place.refuses(&writer.to("q/", &[]), "q/: ends like a directory");
     }
 }
 
@@ -330,7 +299,7 @@ fn has_begun(child: &mut Child, folder: &Path) {
 #[test]
 #[cfg(target_os = "linux")]
 fn whatever_ends_a_command_leaves_nothing() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path("long.csv"), REQUEST.repeat(1_000_000)).expect("written");
     let out = place.path("new");
     fs::create_dir(&out).expect("created");
@@ -369,7 +338,7 @@ fn whatever_ends_a_command_leaves_nothing() {
 /// A folder of the file system that the project builds in, where files may have to have names, is cleared as well.
 #[test]
 fn what_a_killed_command_left_is_cleared_away() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path(".flashloom-1-0.part"), "half a page").expect("written");
     place.done(&["run", "d.toml", "w.toml", "--report", "r.html"]);
     assert!(!place.path(".flashloom-1-0.part").exists());
@@ -377,9 +346,9 @@ fn what_a_killed_command_left_is_cleared_away() {
 
 #[test]
 fn a_failing_run_makes_no_folder() {
-    let place = Place::new();
+    let place = place();
     fs::write(place.path("t.csv"), REQUEST.replace("0,4096", "81920000000,4096")).expect("written");
     for outputs in [&["--out", "out"][..], &["--report", "r"], &["--requests", "q"], &["--timeline", "t"]] {
-        place.refused(&[&["run", "d.toml", "t.csv"], outputs].concat(), "t.csv:1: ");
+        place.refuses(&[&["run", "d.toml", "t.csv"], outputs].concat(), "t.csv:1: ");
     }
 }

@@ -10,39 +10,7 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-const DEVICE: &str = r#"name = "small"
-
-[flash]
-part = "FMMU-V2"
-channels = 2
-chips = 2
-blocks = 24
-pages = 16
-units = "per-die"
-
-[host]
-link = "sata-600"
-queue-depth = 16
-
-[buffer]
-size = "512KiB"
-
-[ftl]
-map-unit = "4KiB"
-over-provisioning = "40%"
-"#;
-
-const WORKLOAD: &str = r#"name = "w"
-requests = 20_000
-arrivals = { kind = "closed", depth = 8 }
-
-[[stream]]
-reads = "50%"
-discards = "5%"
-sizes = [{ size = "512B..16KiB" }]
-address = { pattern = "uniform" }
-flush = { every = 100 }
-"#;
+use crate::common::{ALL_KINDS, buffered};
 
 /// Charts of the page of such a run: nine, and where the time of reads, writes, flushes and discards went.
 const FIGURES: usize = 13;
@@ -94,26 +62,21 @@ fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> Opened {
 
 /// A folder with the report of a run, and what the run printed.
 struct Place {
-    dir: tempfile::TempDir,
+    dir: crate::common::Place,
     json: Value,
 }
 
 impl Place {
     fn new() -> Self {
-        let dir = tempfile::tempdir().expect("a directory");
-        fs::write(dir.path().join("d.toml"), DEVICE).expect("written");
-        fs::write(dir.path().join("w.toml"), WORKLOAD).expect("written");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-        let options = ["--precondition", "fill,random:x1", "--json", "--report", "r.html"];
-        let output = command.current_dir(dir.path()).args(["run", "d.toml", "w.toml"]).args(options).output();
-        let output = output.expect("it starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let json = serde_json::from_slice(&output.stdout).expect("JSON");
+        let device = buffered("units = \"per-die\"");
+        let dir = crate::common::Place::with(&[("d.toml", &device), ("w.toml", ALL_KINDS)]);
+        let steps = ["--precondition", "fill,random:x1"];
+        let json = dir.json(&[&["run", "d.toml", "w.toml", "--json", "--report", "r.html"], &steps[..]].concat());
         Self { dir, json }
     }
 
     fn page(&self) -> PathBuf {
-        self.dir.path().join("r.html")
+        self.dir.path("r.html")
     }
 }
 
@@ -224,7 +187,7 @@ fn dark_pages_and_phones_are_drawn_too() {
     }
 
     // Windows without a head are at least 500 wide: a phone is a frame in one, which is measured from outside.
-    let frame = place.dir.path().join("phone.html");
+    let frame = place.dir.0.path().join("phone.html");
     let text = "<!doctype html><html><body><iframe id=\"f\" src=\"r.html\" style=\"width:390px;height:800px;border:0\">\
                 </iframe><p id=\"found\"></p><script>\nonload = () => setTimeout(() => {\n\
                 const d = document.getElementById('f').contentDocument;\n\
@@ -252,9 +215,9 @@ fn a_comparison_is_drawn_too() {
     let place = Place::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
     let options = ["--precondition", "none", "--limit", "500", "--quiet", "--report", "c.html"];
-    let run = command.current_dir(place.dir.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
+    let run = command.current_dir(place.dir.0.path()).args(["compare", "w.toml", "d.toml", "dirik-1x2"]).args(options);
     assert!(run.output().expect("it starts").status.success());
-    let opened = open(browser, &place.dir.path().join("c.html"), "", &[]);
+    let opened = open(browser, &place.dir.0.path().join("c.html"), "", &[]);
     assert!(opened.console.is_empty(), "{:#?}", opened.console);
     let data = data(&opened.html);
     let figures = data["figures"].as_array().expect("figures");
@@ -296,7 +259,7 @@ setTimeout(() => {
 fn charts_zoom_together_show_values_and_are_light_on_paper() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
-    let acted = place.dir.path().join("acted.html");
+    let acted = place.dir.0.path().join("acted.html");
     let html = fs::read_to_string(place.page()).expect("there");
     // Behind the library, before the script that draws.
     let (before, after) = html.rsplit_once("<script>").expect("scripts");
@@ -325,7 +288,7 @@ fn the_browser_would_say_if_a_page_broke_or_fetched_something() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let html = fs::read_to_string(place.page()).expect("there");
-    let planted = place.dir.path().join("planted.html");
+    let planted = place.dir.0.path().join("planted.html");
     for (planting, wanted) in [
         ("<img src=\"http://example.invalid/a.png\">", "Content Security Policy"),
         ("<script>fetch('http://example.invalid/a.json')</script>", "Content Security Policy"),

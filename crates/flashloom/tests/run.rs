@@ -1,73 +1,28 @@
 //! Runs of the built program on small disks.
 
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 
-/// A disk small enough to be filled many times in a second, with a buffer and flash that fails.
-const DEVICE: &str = r#"name = "small"
+use crate::common::{ALL_KINDS, Place, buffered};
 
-[flash]
-part = "FMMU-V2"
-channels = 2
-chips = 2
-blocks = 24
-pages = 16
-units = "none"
-faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blocks = "1%" }
-
-[host]
-link = "sata-600"
-queue-depth = 16
-
-[buffer]
-size = "512KiB"
-
-[ftl]
-map-unit = "4KiB"
-over-provisioning = "40%"
-"#;
-
-const WORKLOAD: &str = r#"name = "w"
-requests = 20_000
-arrivals = { kind = "closed", depth = 8 }
-
-[[stream]]
-reads = "50%"
-discards = "5%"
-sizes = [{ size = "512B..16KiB" }]
-address = { pattern = "uniform" }
-flush = { every = 100 }
-"#;
-
-struct Place(tempfile::TempDir);
+/// A folder with a disk whose flash fails, and requests of all kinds.
+fn place() -> Place {
+    let fails = r#"units = "none"
+faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blocks = "1%" }"#;
+    Place::with(&[("d.toml", &buffered(fails)), ("w.toml", ALL_KINDS)])
+}
 
 impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a directory"));
-        fs::write(place.path("d.toml"), DEVICE).expect("written");
-        fs::write(place.path("w.toml"), WORKLOAD).expect("written");
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
     /// The JSON of a run with these options.
     #[track_caller]
     fn run(&self, options: &str) -> serde_json::Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-        command.current_dir(self.0.path()).args(["run", "d.toml", "w.toml", "--json"]);
-        let output = command.args(options.split_whitespace()).output().expect("it starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        serde_json::from_slice(&output.stdout).expect("JSON")
+        let options: Vec<&str> = options.split_whitespace().collect();
+        self.json(&[&["run", "d.toml", "w.toml", "--json"], &options[..]].concat())
     }
 }
 
 #[test]
 fn a_run_is_the_same_twice_with_or_without_looking_at_data() {
-    let place = Place::new();
+    let place = place();
     let first = place.run("--precondition fill,random:x1");
     assert!(first["write_amplification"].as_f64().is_some_and(|waf| waf > 1.0), "{first}");
     assert_eq!(first, place.run("--precondition fill --precondition random:x1"));
@@ -79,7 +34,7 @@ fn a_run_is_the_same_twice_with_or_without_looking_at_data() {
 
 #[test]
 fn a_snapshot_is_as_good_as_the_preconditioning_it_saves() {
-    let place = Place::new();
+    let place = place();
     for (save, load) in [("", ""), ("--verify", "--verify"), ("", "--verify"), ("--verify", "")] {
         let steps = "--precondition fill,random:x0.5";
         let made = place.run(&format!("{steps} --save-snapshot state {save}"));
@@ -95,7 +50,7 @@ fn a_snapshot_is_as_good_as_the_preconditioning_it_saves() {
 
 #[test]
 fn a_snapshot_of_two_arrays_holds_both() {
-    let place = Place::new();
+    let place = place();
     let text = "name = \"two\"\n[flash]\npart = \"K9GAG08U0M\"\nchannels = 1\nchips = 1\nblocks = 64\npages = 16\n\
                 [slc]\npart = \"K9WAG08U1A\"\nblocks = 8\npages = 16\n\
                 [ftl]\nkind = \"chang\"\nover-provisioning = \"40%\"\n";
@@ -110,14 +65,10 @@ fn a_snapshot_of_two_arrays_holds_both() {
 
 #[test]
 fn fio_stages_run_one_after_another() {
-    let place = Place::new();
+    let place = place();
     let job = "[global]\niodepth=4\nbs=4k\nsize=8m\n[first]\nrw=write\n[second]\nstonewall\nrw=randread\n";
     fs::write(place.path("j.fio"), job).expect("written");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-    let command = command.current_dir(place.0.path());
-    let output = command.args(["run", "d.toml", "j.fio", "--verify", "--json", "--out", "out"]).output().expect("runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let json = place.json(&["run", "d.toml", "j.fio", "--verify", "--json", "--out", "out"]);
     let sectors = json[1]["verified"]["sectors"].as_u64();
     assert_eq!((json[0]["kinds"]["write"]["requests"].as_u64(), sectors), (Some(2048), Some(16_384)));
     assert!(place.path("out/stage-2/report.html").is_file());
@@ -125,7 +76,7 @@ fn fio_stages_run_one_after_another() {
 
 #[test]
 fn flows_run_at_once_and_have_results_of_their_own() {
-    let place = Place::new();
+    let place = place();
     let queues = "--set host.queue=[{channels=[0]},{channels=[1]}]";
     let flows = "--flow w.toml,queue=1,name=b --flow w.toml,depth=2";
     let json = place.run(&format!("{queues} {flows} --verify --limit 30000 --out out"));

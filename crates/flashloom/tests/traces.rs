@@ -3,49 +3,11 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-const DEVICE: &str = r#"name = "small"
-[flash]
-part = "dirik-2009"
-channels = 2
-chips = 2
-blocks = 64
-[host]
-queue-depth = 8
-[ftl]
-over-provisioning = "20%"
-"#;
-
-/// A folder with a small device.
-struct Place(tempfile::TempDir);
+use crate::common::{DEVICE, Place};
 
 impl Place {
-    fn new() -> Self {
-        let place = Self(tempfile::tempdir().expect("a directory"));
-        place.write("d.toml", DEVICE.as_bytes());
-        place
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) {
-        fs::write(self.path(name), bytes).expect("written");
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
-        command.current_dir(self.0.path()).args(arguments);
-        command
-    }
-
-    fn flashloom(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().expect("it starts")
-    }
-
     /// The same with these bytes on standard input, from a pipe.
     fn fed(&self, arguments: &[&str], bytes: &[u8]) -> Output {
         let mut command = self.command(arguments);
@@ -107,7 +69,7 @@ fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
     let parquet = fs::read(place.path("t.parquet")).expect("there");
     assert_eq!(json(&place.fed(&["trace", "info", "-", "--json"], &parquet))["requests"], 2_000);
     // Several runs read the pipe once.
-    place.write("other.toml", DEVICE.as_bytes());
+    place.write("other.toml", DEVICE);
     let compared =
         place.fed(&["compare", "-", "d.toml", "other.toml", "--seeds", "1,2", "--json", "--quiet"], text.as_bytes());
     assert!(compared.status.success(), "{}", error(&compared));

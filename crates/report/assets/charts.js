@@ -275,6 +275,35 @@ const charts = (() => {
     lineStyle: { color: colour(of, number), width: 2, type: number < PALETTE ? "solid" : "dashed" },
   });
 
+  // Rows of pieces along an axis: a cell is from, to, its row, and what `fill` makes a colour of. `inset` is left free above
+  // and below it, and `wide` says how wide it is drawn.
+  function rows(of, { name, axis, names, tall, cells, inset, wide, fill, formatter }) {
+    const renderItem = (_, api) => {
+      const [left, middle] = api.coord([api.value(0), api.value(2)]);
+      const [right] = api.coord([api.value(1), api.value(2)]);
+      const height = api.size([0, 1])[1];
+      return {
+        type: "rect",
+        shape: { x: left, y: middle - height / 2 + inset, width: wide(right - left), height: height - 2 * inset },
+        style: { fill: fill(api.value(3)) },
+      };
+    };
+    return common(of, {
+      height: Math.round(tall * names.length) + (of.printing ? 66 : 88),
+      grid: grid(of, { left: 84, top: 24 }),
+      toolbox: tools(of, { yAxisIndex: "none" }),
+      dataZoom: zoom(of, { xAxisIndex: 0 }),
+      tooltip: tooltip(of, { formatter }),
+      xAxis: axis,
+      yAxis: category(of, { label: "", names }, 0, {
+        inverse: true,
+        axisTick: { show: false },
+        axisLabel: { color: of.soft, fontSize: 11, interval: tall >= 11 ? 0 : "auto" },
+      }),
+      series: [{ type: "custom", name, data: cells, encode: { x: [0, 1], y: 2 }, clip: true, renderItem }],
+    });
+  }
+
   // --- the kinds of charts: each gives its options and its height ---
 
   const CHARTS = {
@@ -439,92 +468,43 @@ const charts = (() => {
     },
 
     lanes({ x, lanes }, of) {
-      const tall = Math.min(20, Math.max(9, 420 / lanes.length));
       const cells = lanes.flatMap((lane, i) => lane.slices.map((slice) => [slice.from, slice.to, i, slice.colour]));
-      const names = lanes.flatMap((lane) => lane.slices.map((slice) => slice.name));
+      const what = lanes.flatMap((lane) => lane.slices.map((slice) => slice.name));
       const edges = cells.flatMap(([from, to]) => [from, to]);
       const axis = Object.assign(numbers(of, x, edges, 26), { splitLine: { show: false }, interval: undefined });
-      return common(of, {
-        height: Math.round(tall * lanes.length) + (of.printing ? 66 : 88),
-        grid: grid(of, { left: 84, top: 24 }),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
-        tooltip: tooltip(of, {
-          formatter: ({ dataIndex, value: [from, to, row, number] }) =>
-            tip(lanes[row].name, [
-              [colour(of, number), names[dataIndex], show(x.unit, to - from)],
-              ["", "from", show(x.unit, from)],
-            ]),
-        }),
-        xAxis: Object.assign(axis, { min: Math.min(...edges), max: Math.max(...edges) }),
-        yAxis: category(of, { label: "", names: lanes.map((lane) => lane.name) }, 0, {
-          inverse: true,
-          axisTick: { show: false },
-          axisLabel: { color: of.soft, fontSize: 11, interval: tall >= 11 ? 0 : "auto" },
-        }),
-        series: [
-          {
-            type: "custom",
-            name: "what it did",
-            data: cells,
-            encode: { x: [0, 1], y: 2 },
-            clip: true,
-            renderItem: (_, api) => {
-              const [left, middle] = api.coord([api.value(0), api.value(2)]);
-              const [right] = api.coord([api.value(1), api.value(2)]);
-              const height = api.size([0, 1])[1];
-              // Never so thin that it is not seen.
-              return {
-                type: "rect",
-                shape: { x: left, y: middle - height / 2 + 1, width: Math.max(right - left, 0.6), height: height - 2 },
-                style: { fill: colour(of, api.value(3)) },
-              };
-            },
-          },
-        ],
+      return rows(of, {
+        name: "what it did",
+        axis: Object.assign(axis, { min: Math.min(...edges), max: Math.max(...edges) }),
+        names: lanes.map((lane) => lane.name),
+        tall: Math.min(20, Math.max(9, 420 / lanes.length)),
+        cells,
+        inset: 1,
+        // Never so thin that it is not seen.
+        wide: (width) => Math.max(width, 0.6),
+        fill: (number) => colour(of, number),
+        formatter: ({ dataIndex, value: [from, to, row, number] }) =>
+          tip(lanes[row].name, [
+            [colour(of, number), what[dataIndex], show(x.unit, to - from)],
+            ["", "from", show(x.unit, from)],
+          ]),
       });
     },
 
-    heat({ x, edges, rows }, of) {
-      const tall = Math.min(22, Math.max(7, 300 / rows.length));
-      const cells = rows.flatMap((row, i) => row.shares.map((share, j) => [edges[j], edges[j + 1], i, share]));
-      return common(of, {
-        timed: true,
-        height: Math.round(tall * rows.length) + (of.printing ? 66 : 88),
-        grid: grid(of, { left: 84, top: 24 }),
-        toolbox: tools(of, { yAxisIndex: "none" }),
-        dataZoom: zoom(of, { xAxisIndex: 0 }),
-        tooltip: tooltip(of, {
-          formatter: ({ value: [from, to, row, share] }) =>
-            tip(rows[row].name, [["", show(x.unit, from) + " to " + show(x.unit, to), SHOW.share(share) + " busy"]]),
-        }),
-        xAxis: Object.assign(numbers(of, x, edges, 26), { splitLine: { show: false } }),
-        yAxis: category(of, { label: "", names: rows.map((row) => row.name) }, 0, {
-          inverse: true,
-          axisTick: { show: false },
-          axisLabel: { color: of.soft, fontSize: 11, interval: tall >= 11 ? 0 : "auto" },
-        }),
-        series: [
-          {
-            type: "custom",
-            name: "busy",
-            data: cells,
-            encode: { x: [0, 1], y: 2 },
-            clip: true,
-            renderItem: (_, api) => {
-              const [left, middle] = api.coord([api.value(0), api.value(2)]);
-              const [right] = api.coord([api.value(1), api.value(2)]);
-              const height = api.size([0, 1])[1];
-              // A hair wider than it is, so that neighbours leave no gap.
-              return {
-                type: "rect",
-                shape: { x: left, y: middle - height / 2 + 0.5, width: right - left + 0.4, height: height - 1 },
-                style: { fill: shade(of, api.value(3)) },
-              };
-            },
-          },
-        ],
+    heat({ x, edges, rows: all }, of) {
+      const options = rows(of, {
+        name: "busy",
+        axis: Object.assign(numbers(of, x, edges, 26), { splitLine: { show: false } }),
+        names: all.map((row) => row.name),
+        tall: Math.min(22, Math.max(7, 300 / all.length)),
+        cells: all.flatMap((row, i) => row.shares.map((share, j) => [edges[j], edges[j + 1], i, share])),
+        inset: 0.5,
+        // A hair wider than it is, so that neighbours leave no gap.
+        wide: (width) => width + 0.4,
+        fill: (share) => shade(of, share),
+        formatter: ({ value: [from, to, row, share] }) =>
+          tip(all[row].name, [["", show(x.unit, from) + " to " + show(x.unit, to), SHOW.share(share) + " busy"]]),
       });
+      return Object.assign(options, { timed: true });
     },
 
     grid({ x, y, values }, of) {

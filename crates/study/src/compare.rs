@@ -5,6 +5,7 @@ mod explained;
 use std::path::{Path, PathBuf};
 
 use base::units::SECTOR;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalogue::Device;
@@ -12,6 +13,7 @@ use crate::config::{Document, Fault, Faults};
 use crate::lab::Outcome;
 use crate::metric::Metric;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
+use crate::schema;
 use crate::summary::Summary;
 use crate::text::{count, duration, memory, rate};
 use crate::watch::explain::Explained;
@@ -24,6 +26,9 @@ pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-ch
 
 /// The same as each paper has it.
 pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
+
+/// Version of the keys: raised when one changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-compare-1";
 
 /// The axis of a comparison.
 pub const AXIS: &str = "device";
@@ -240,11 +245,12 @@ pub const FLASH: [Column; 8] = [
 ];
 
 /// One disk: its values under the keys of the columns.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// The disk.
     pub device: String,
     /// In base units; what does not apply is missing.
+    #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
     pub values: std::collections::BTreeMap<&'static str, f64>,
     /// The keys of the columns in which it is the best.
     pub best: Vec<&'static str>,
@@ -256,9 +262,11 @@ pub struct Row {
 }
 
 /// All disks beside each other.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = SCHEMA)]
 pub struct Comparison {
     /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// What they all ran.
     pub workload: String,
@@ -296,7 +304,7 @@ impl Comparison {
             }
         }
         let workload = outcome.runs.first().and_then(|runs| runs.first()).map(|run| run.workload.clone());
-        Self { schema: "flashloom-compare-1", workload: workload.unwrap_or_default(), rows }
+        Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows }
     }
 
     /// Reads and sectors that were compared with what was written, on all disks, if every run was checked.

@@ -23,7 +23,7 @@ use crate::summary::Summary;
 
 pub use crate::session::Program;
 pub use claims::{Claim, Finding, Verdict, claims, natural};
-pub use document::{SCHEMA, json};
+pub use document::{SCHEMA, Studies, json};
 
 /// What came of a study.
 #[derive(Clone, Debug)]
@@ -229,23 +229,13 @@ impl Outcome {
 mod tests {
     use std::path::Path;
 
+    use testkit::small::{CLAIMS, STUDY};
+
     use super::*;
     use crate::config::Document;
 
-    const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
-        run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
-        set = { device = { flash = { size = \"64MiB\" } }, \
-        workload = { stream = [{ reads = \"50%\", region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
-        metrics = [\"read.mean\", \"write.mean\"]\n\
-        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n\
-        [[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
-        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
-        [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
-        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n\
-        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
-
     fn outcome(threads: usize) -> Outcome {
-        let document = Document::parse(Path::new("s.toml"), TEXT.to_owned()).expect("TOML");
+        let document = Document::parse(Path::new("s.toml"), [STUDY, CLAIMS].concat()).expect("TOML");
         let plan = Plan::new(&document).expect("sound");
         run(plan, &Program::default(), NonZeroUsize::new(threads), &|_, _| {}).expect("it runs")
     }
@@ -274,7 +264,7 @@ mod tests {
 
     #[test]
     fn every_read_is_checked_if_asked() {
-        let text = TEXT.replace("limit = 150", "limit = 150, verify = true");
+        let text = [STUDY, CLAIMS].concat().replace("limit = 150", "limit = 150, verify = true");
         let plan = Plan::new(&Document::parse(Path::new("s.toml"), text).expect("TOML")).expect("sound");
         let checked = run(plan, &Program::default(), None, &|_, _| {}).expect("it runs");
         let plain = outcome(1);

@@ -66,8 +66,12 @@ impl JsonSchema for Label {
         "Label".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "number", "boolean"], "description": "The name of a point of an axis." })
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let about = "The name of a point of an axis.";
+        if generator.contract().is_serialize() {
+            return json_schema!({ "type": "string", "description": about });
+        }
+        json_schema!({ "type": ["string", "number", "boolean"], "description": about })
     }
 }
 

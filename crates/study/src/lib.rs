@@ -21,6 +21,7 @@ pub mod output;
 pub mod plan;
 pub mod reconcile;
 pub mod run;
+pub mod schema;
 pub mod series;
 pub mod session;
 pub mod snapshot;

@@ -408,16 +408,4 @@ mod tests {
         let text = "raed.mean".parse::<Metric>().expect_err("wrong").to_string();
         assert!(text.contains("`raed.mean` is not a metric: did you mean `read.mean`?"), "{text}");
     }
-
-    #[test]
-    fn numbers_are_read_and_shown_with_their_unit() {
-        assert_eq!(Unit::Time.parse("1.5ms"), Some(1500.0));
-        assert_eq!(Unit::Rate.parse("25MB/s"), Some(25e6));
-        assert_eq!(Unit::PerSecond.parse("1.2M/s"), Some(1.2e6));
-        assert_eq!(Unit::Count.parse("3"), None);
-        assert_eq!(Unit::Time.show(12_345.0), "12.3ms");
-        assert_eq!(Unit::Rate.show(9.2e9), "9.20GB/s");
-        assert_eq!(Unit::Share.show(0.173), "17.3%");
-        assert_eq!([digits(0.0412), digits(123.4), digits(0.5)], ["0.0412", "123", "0.50"]);
-    }
 }

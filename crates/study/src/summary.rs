@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use base::io::IoKind;
 use base::units::{Bytes, Energy, Span};
 use flash::backend::Cause;
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::Status;
 use workload::Pacing;
@@ -18,6 +19,7 @@ use workload::Pacing;
 use crate::histogram::{Histogram, PERCENTILES};
 use crate::oracle::Verified;
 use crate::run::{Delay, FlowResult, KindResult, RunResult};
+use crate::schema;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
@@ -85,12 +87,13 @@ impl<'a> Report<'a> {
 }
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-result-1";
+pub const SCHEMA: &str = "flashloom-result-1";
 
 /// A run in numbers. This is the JSON of `--json` and `summary.json`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// Version of the program.
     pub version: String,
@@ -113,8 +116,10 @@ pub struct Summary {
     /// Requests of an open loop that came out of order.
     pub inversions: u64,
     /// Requests by outcome.
+    #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
     pub outcomes: BTreeMap<&'static str, u64>,
     /// By kind of request: those that occurred.
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub kinds: BTreeMap<&'static str, KindSummary>,
     /// The parts of the flows, if there were several; all else is about them together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -122,6 +127,7 @@ pub struct Summary {
     /// Units programmed per unit written.
     pub write_amplification: Option<f64>,
     /// The same, by the cause of the program; its parts add up to it.
+    #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name).into_iter().chain(["slc"]))))]
     pub write_amplification_by: BTreeMap<&'static str, f64>,
     /// Mapping units written by the host.
     pub host_slots: u64,
@@ -159,6 +165,7 @@ pub struct Summary {
     /// Energy spent.
     pub energy: Option<Energies>,
     /// What the oracle compared.
+    #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
     pub verified: Option<BTreeMap<&'static str, u64>>,
     /// What a reader should know besides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -170,7 +177,7 @@ pub struct Summary {
 }
 
 /// The requests of one kind.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KindSummary {
     /// How many.
     pub requests: u64,
@@ -181,21 +188,25 @@ pub struct KindSummary {
     /// Bytes per simulated second.
     pub bytes_per_s: Option<u64>,
     /// Submission to end.
+    #[schemars(extend("propertyNames" = latency_keys()))]
     pub latency_us: Latencies,
     /// Submission to leaving its queue.
+    #[schemars(extend("propertyNames" = latency_keys()))]
     pub queue_wait_us: Latencies,
     /// Leaving its queue to end.
+    #[schemars(extend("propertyNames" = latency_keys()))]
     pub service_us: Latencies,
     /// Flash commands per request, issued before its acknowledgement.
     pub flash_commands_per_request: f64,
     /// Mean of the longest wait of a request's flash commands.
     pub flash_wait_mean_us: f64,
     /// Requests that waited behind flash commands, by the cause of these.
+    #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub delayed_by: BTreeMap<&'static str, Delayed>,
 }
 
 /// One of several flows.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowSummary {
     /// What it is called.
     pub name: String,
@@ -212,8 +223,10 @@ pub struct FlowSummary {
     /// Requests of an open loop that came out of order.
     pub inversions: u64,
     /// Its requests by outcome.
+    #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
     pub outcomes: BTreeMap<&'static str, u64>,
     /// By kind of request: those that occurred. Rates are over the time of the flow.
+    #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub kinds: BTreeMap<&'static str, KindSummary>,
 }
 
@@ -221,7 +234,7 @@ pub struct FlowSummary {
 pub type Latencies = BTreeMap<&'static str, f64>;
 
 /// Requests that waited behind flash commands of one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Delayed {
     /// How many.
     pub requests: u64,
@@ -230,7 +243,7 @@ pub struct Delayed {
 }
 
 /// Shares, between 0 and 1, of the run for which something was busy.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Utilisation {
     /// The host link.
     pub link: f64,
@@ -252,7 +265,7 @@ pub struct Utilisation {
 }
 
 /// The distribution of erase counts over blocks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Erases {
     /// Blocks.
     pub blocks: u64,
@@ -267,7 +280,7 @@ pub struct Erases {
 }
 
 /// Energy spent during the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Energies {
     /// All of it, in joules.
     pub total_j: f64,
@@ -291,6 +304,11 @@ pub fn shares(busy: &[Span], span: Span) -> Vec<f64> {
 #[must_use]
 pub fn share(busy: Span, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { busy.as_ps() as f64 / span.as_ps() as f64 }
+}
+
+/// The keys of a distribution.
+fn latency_keys() -> serde_json::Value {
+    schema::keys(["mean", "min", "max"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)))
 }
 
 fn latencies(histogram: &Histogram) -> Latencies {
@@ -332,14 +350,20 @@ fn kinds<'a>(of: impl Fn(IoKind) -> &'a KindResult, span: Span) -> BTreeMap<&'st
     occurred.map(|each| (each.name(), kind(of(each), span))).collect()
 }
 
+/// The outcomes of requests, and what they are called.
+const OUTCOMES: [(&str, Status); 4] = [
+    ("done", Status::Done),
+    ("uncorrectable", Status::Uncorrectable),
+    ("read_only", Status::ReadOnly),
+    ("out_of_range", Status::OutOfRange),
+];
+
 fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
-    BTreeMap::from([
-        ("done", of(Status::Done)),
-        ("uncorrectable", of(Status::Uncorrectable)),
-        ("read_only", of(Status::ReadOnly)),
-        ("out_of_range", of(Status::OutOfRange)),
-    ])
+    OUTCOMES.into_iter().map(|(name, status)| (name, of(status))).collect()
 }
+
+/// What an oracle counts.
+const VERIFIED: [&str; 4] = ["reads", "sectors", "adopted_sectors", "uncorrectable_reads"];
 
 fn pacing(pacing: Pacing) -> String {
     match pacing {
@@ -426,13 +450,8 @@ impl Summary {
             bad_blocks: counted.bad_blocks,
             erases: erases(report.erase_counts),
             energy: (!report.energy.is_empty()).then(|| energy(report.energy)),
-            verified: report.verified.map(|verified| {
-                BTreeMap::from([
-                    ("reads", verified.reads),
-                    ("sectors", verified.sectors),
-                    ("adopted_sectors", verified.adopted),
-                    ("uncorrectable_reads", verified.uncorrectable),
-                ])
+            verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
+                VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
             notes: report.notes.to_vec(),
             events: counted.events,
@@ -446,10 +465,21 @@ impl Summary {
     /// Never: every value has a form in JSON.
     #[must_use]
     pub fn json(all: &[Self]) -> String {
-        let text = match all {
-            [one] => serde_json::to_string_pretty(one),
-            all => serde_json::to_string_pretty(all),
+        let results = match all {
+            [one] => Results::One(one),
+            all => Results::Several(all),
         };
-        text.expect("numbers, texts and tables") + "\n"
+        serde_json::to_string_pretty(&results).expect("numbers, texts and tables") + "\n"
     }
+}
+
+/// What a run prints with `--json`, and writes as `summary.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(title = SCHEMA)]
+pub enum Results<'a> {
+    /// The run.
+    One(&'a Summary),
+    /// The stages of the run, in order.
+    Several(&'a [Summary]),
 }

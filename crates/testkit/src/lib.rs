@@ -3,6 +3,7 @@
 //! seed, a second model that times requests another way, and test doubles that more than one crate needs.
 
 pub mod conformance;
+mod files;
 mod fixed;
 mod host;
 mod idle;
@@ -14,6 +15,7 @@ pub mod second;
 pub mod small;
 pub mod swarm;
 
+pub use files::names;
 pub use fixed::{Bug, FixedDrive};
 pub use host::Host;
 pub use idle::leave_out_idle;

@@ -7,6 +7,22 @@ use workload::{Arrival, Pacing};
 
 use crate::{FixedDrive, List};
 
+/// A study of a small drive along one axis, to which claims can be added.
+pub const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
+    run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
+    set = { device = { flash = { size = \"64MiB\" } }, workload = { stream = [{ reads = \"50%\", \
+    region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
+    metrics = [\"read.mean\", \"write.mean\"]\n\
+    [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n";
+
+/// Claims for it, one of which holds.
+pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
+    [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
+    [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
+    [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n\
+    [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
+    monotonic = { along = \"banks\", direction = \"rises\" }\n";
+
 /// Four servers that take 100 us each.
 #[must_use]
 pub fn four_servers<S: Copy + Default>() -> FixedDrive<S> {

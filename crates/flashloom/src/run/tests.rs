@@ -1,7 +1,6 @@
 //! The command on the simplest disk there is.
 
 use std::fs;
-use std::path::Path;
 
 use base::io::IoKind;
 use base::units::{Energy, Sectors, Span, Time};
@@ -11,7 +10,7 @@ use ssd::{Completion, Counters, Drive, Request};
 use study::catalogue::{Stage, Workload};
 use study::inspect::Inspect;
 use study::oracle::{Blank, Oracle, Payload};
-use testkit::{Bug, FixedDrive, List};
+use testkit::{Bug, FixedDrive, List, names};
 use workload::Pacing;
 
 use super::*;
@@ -89,14 +88,6 @@ fn run(arguments: &[&str]) -> Result<String, Failure> {
 fn verified(disk: FixedDrive<u64>, arguments: &[&str], stages: usize) -> Result<String, Failure> {
     let granularity = disk.discard_granularity();
     on(Disk(disk), &mut Oracle::blank(granularity), arguments, stages)
-}
-
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).expect("a directory");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 #[test]

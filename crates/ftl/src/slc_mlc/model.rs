@@ -1,6 +1,7 @@
 //! What a write costs, in closed form (Chang, Sec. 4.1).
 
 use base::units::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Times and pages per block of one kind of flash.
@@ -17,7 +18,7 @@ pub struct PageTimes {
 }
 
 /// What the expected cost of a page write depends on besides the times: Table 3 gives some, a run counts its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WriteCost {
     /// Share of the data written that the SLC flash takes.
     pub alpha: f64,

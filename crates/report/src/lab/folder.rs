@@ -119,27 +119,16 @@ mod tests {
     use study::config::Document;
     use study::lab::claims;
     use study::output::{Outputs, publish};
+    use testkit::small::{CLAIMS, STUDY};
 
     use super::*;
     use crate::grid::WIDTH;
     use crate::lab::page;
     use crate::testing::studied;
 
-    const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
-        run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
-        set = { device = { flash = { size = \"64MiB\" } }, \
-        workload = { stream = [{ reads = \"50%\", region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
-        metrics = [\"read.mean\", \"write.mean\"]\n\
-        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n\
-        [[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
-        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
-        [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
-        [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n\
-        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
-
     #[test]
     fn claims_are_written_down_with_the_study() {
-        let outcomes = [studied(TEXT)];
+        let outcomes = [studied(&[STUDY, CLAIMS].concat())];
         let claims = claims(&outcomes);
         let text = claims_table(&claims);
         for wanted in ["2 claims: 1 hold, 1 FAIL", "they do not", "B1 "] {

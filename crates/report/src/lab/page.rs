@@ -175,23 +175,20 @@ fn chart(outcome: &Outcome, metric: &Metric, x: usize, lines: Vec<Course>) -> Ch
 #[cfg(test)]
 mod tests {
     use study::lab::{claims, json as document};
+    use testkit::small::STUDY;
 
     use super::*;
     use crate::testing::studied;
 
-    const TEXT: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\n\
-        run = { precondition = [\"preload:26KiB:8MiB\"], limit = 100 }\n\
-        set = { device = { flash = { size = \"64MiB\" } }, \
-        workload = { stream = [{ reads = \"50%\", region = { size = \"8MiB\" }, sizes = [{ size = \"4KiB\" }], address = { pattern = \"uniform\" } }] } }\n\
-        metrics = [\"read.mean\", \"write.mean\"]\n\
-        [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n\
-        [[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
+    /// Another axis, and a claim.
+    const MORE: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
         [[claim]]\nid = \"B1\"\nsays = \"banks <do> harm\"\n\
-        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\nmonotonic = { along = \"banks\", direction = \"rises\" }\n";
+        [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
+        monotonic = { along = \"banks\", direction = \"rises\" }\n";
 
     #[test]
     fn a_study_is_drawn_along_its_axes_and_its_claims_stand_beside_the_measure() {
-        let (program, outcomes) = (Program::default(), [studied(TEXT)]);
+        let (program, outcomes) = (Program::default(), [studied(&[STUDY, MORE].concat())]);
         let claims = claims(&outcomes);
         let page = page(&program, &outcomes, &claims);
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };

@@ -74,18 +74,10 @@ mod tests {
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use study::output::{Outputs, publish};
-    use testkit::small;
+    use testkit::{names as held, small};
 
     use super::*;
     use crate::testing::{reported, settled};
-
-    fn names(dir: &Path) -> Vec<String> {
-        let entries = fs::read_dir(dir).expect("a directory");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
 
     #[test]
     fn a_directory_holds_everything() {
@@ -100,7 +92,7 @@ mod tests {
             let notes = publish(Vec::new(), Some(folder)).expect("named");
             assert_eq!(notes.len(), round, "{notes:?}");
         }
-        assert_eq!(names(dir.path()), ["result"]);
+        assert_eq!(held(dir.path()), ["result"]);
         let wanted = [
             "config.toml",
             "erases.parquet",
@@ -110,7 +102,7 @@ mod tests {
             "summary.json",
             "table.txt",
         ];
-        assert_eq!(names(&path), wanted);
+        assert_eq!(held(&path), wanted);
 
         let open =
             |name: &str| SerializedFileReader::new(File::open(path.join(name)).expect("there")).expect("Parquet");

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::Outcome;
 use crate::expect::Judgement;
 
 /// How an expectation came out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// As claimed.
@@ -35,7 +36,7 @@ impl Verdict {
 }
 
 /// What one expectation came to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The study it was measured in.
     pub study: String,
@@ -56,7 +57,7 @@ pub struct Finding {
 }
 
 /// What one claim came to, over all studies that test it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
     /// Its name.
     pub id: String,

@@ -1,5 +1,6 @@
 //! The outcome of studies for programs.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Claim, Outcome, Program};
@@ -9,26 +10,40 @@ use crate::summary::Summary;
 /// Version of the keys: raised when one changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-study-1";
 
-/// Some studies and what became of their claims, under stable keys.
-#[derive(Serialize)]
-struct Everything<'a> {
+/// What studies print with `--json`, and write as `study.json`: every run, and what became of the claims.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(title = SCHEMA)]
+pub struct Studies<'a> {
+    /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
+    /// Version of the program.
     version: &'a str,
+    /// Commit of the program.
     commit: &'a str,
+    /// What the claims of all studies came to.
     claims: &'a [Claim],
+    /// The studies in the order in which they were named.
     studies: Vec<StudyResult<'a>>,
 }
 
-#[derive(Serialize)]
+/// The runs of a study.
+#[derive(Debug, Serialize, JsonSchema)]
 struct StudyResult<'a> {
+    /// Its name.
     name: &'a str,
+    /// The names of its axes.
     axes: Vec<&'a str>,
+    /// Its points.
     points: Vec<PointResult<'a>>,
 }
 
-#[derive(Serialize)]
+/// The runs at a point.
+#[derive(Debug, Serialize, JsonSchema)]
 struct PointResult<'a> {
+    /// Where it is on each axis.
     labels: &'a [Label],
+    /// One for each seed.
     runs: &'a [Summary],
 }
 
@@ -46,6 +61,6 @@ pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String
             .collect(),
     });
     let Program { version, commit } = program;
-    let everything = Everything { schema: SCHEMA, version, commit, claims, studies: studies.collect() };
-    serde_json::to_string_pretty(&everything).expect("numbers, texts and tables") + "\n"
+    let all = Studies { schema: SCHEMA, version, commit, claims, studies: studies.collect() };
+    serde_json::to_string_pretty(&all).expect("numbers, texts and tables") + "\n"
 }

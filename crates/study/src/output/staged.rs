@@ -173,16 +173,11 @@ impl Staged {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::io::Write;
 
-    fn names(dir: &Path) -> Vec<String> {
-        let entries = fs::read_dir(dir).expect("a directory");
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    }
+    use testkit::names;
+
+    use super::*;
 
     /// With and without a name from the beginning.
     const WAYS: [fn(&Path) -> io::Result<Staged>; 2] = [Staged::create, Staged::named];

@@ -2,18 +2,12 @@
 
 use std::fs;
 
+use testkit::names;
+
 use super::*;
 
 fn dir() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
-}
-
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).expect("a directory");
-    let mut names: Vec<_> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    names
 }
 
 /// A page in a file, and what is said about what was there.

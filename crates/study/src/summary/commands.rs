@@ -1,14 +1,17 @@
 //! Flash commands in numbers.
 
 use flash::backend::{Account, Cause, Op, Tally};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Flash commands of one operation and cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlashRow {
     /// Operation.
+    #[schemars(extend("enum" = Op::ALL.map(Op::name)))]
     pub op: &'static str,
     /// Cause.
+    #[schemars(extend("enum" = Cause::ALL.map(Cause::name)))]
     pub cause: &'static str,
     /// Commands finished.
     pub commands: u64,

@@ -1,13 +1,14 @@
 //! A hybrid SLC/MLC disk in numbers: what went where, how both arrays wear, and what the closed form says of it.
 
 use flash::backend::{Account, Op};
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::{Cost, Counters, HybridCounters, WriteCost};
 
 use super::commands::{FlashRow, rows};
 
 /// What a hybrid disk, or the conventional one beside it, did during the run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HybridSummary {
     /// Write requests.
     pub writes: u64,

@@ -1,10 +1,11 @@
 //! The merges of log blocks in numbers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::LogMerges;
 
 /// What was merged during the run, if the device has log blocks.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogSummary {
     /// Log blocks that became data blocks as they were.
     pub switch: u64,

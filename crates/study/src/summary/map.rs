@@ -1,11 +1,12 @@
 //! The map unit in numbers.
 
 use base::units::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::map_unit::Counters;
 
 /// What the map unit did during the run, if the device has one.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MapSummary {
     /// Questions answered.
     pub questions: u64,
@@ -40,7 +41,7 @@ pub struct MapSummary {
 }
 
 /// Miss status registers of the two levels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mshrs {
     /// Of the first level; in software the questions that wait for a load.
     pub cmt: u64,

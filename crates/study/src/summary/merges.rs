@@ -1,10 +1,11 @@
 //! The merges of a block-mapped FTL in numbers.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::MergeCounters;
 
 /// What a block-mapped FTL did.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MergeSummary {
     /// Merges, those of wear levelling among them.
     pub merges: u64,

@@ -1,13 +1,17 @@
 //! Why requests took as long as they did: their time by part, for those in the middle and for the slowest.
 
+use std::collections::BTreeMap;
+
 use base::io::IoKind;
 use base::units::{Span, Time};
 use flash::backend::{Cause, Resource};
+use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::Tag;
 
 use super::journey::{Journey, Leg, Part};
 use super::sums::{Sum, Sums};
+use crate::schema;
 
 /// The bands of a run: from which share of the requests, the fastest first, to which.
 const BANDS: [(&str, f64, f64); 6] = [
@@ -26,7 +30,7 @@ pub const ALL: &str = "all";
 pub type Times = Vec<(&'static str, f64)>;
 
 /// The requests of a kind between two percentiles.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Band {
     /// Which.
     pub band: &'static str,
@@ -34,11 +38,13 @@ pub struct Band {
     pub requests: u64,
     /// Their mean latency, in microseconds: the sum of the parts.
     pub latency_us: f64,
-    /// Where it went, in microseconds each, see [`Part`].
+    /// Where it went, in microseconds each.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub parts_us: Times,
-    /// Of the time for units, dies and channels, what these did meanwhile: microseconds by [`Cause`].
+    /// Of the time for units, dies and channels, what these did meanwhile: microseconds by cause.
     #[serde(serialize_with = "by_name")]
+    #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub behind_us: Times,
 }
 
@@ -47,9 +53,10 @@ fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, 
 }
 
 /// The bands of a kind of requests.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explained {
     /// Which kind.
+    #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
     /// The fastest first; then all of them.
     pub bands: Vec<Band>,
@@ -114,11 +121,12 @@ pub fn explain(sums: &Sums) -> Vec<Explained> {
 }
 
 /// One request: every leg of its way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneRequest {
     /// Its number.
     pub request: Tag,
     /// What was asked.
+    #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
     /// From which sector on.
     pub start_sector: u64,
@@ -131,13 +139,14 @@ pub struct OneRequest {
 }
 
 /// A leg of a request's way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneLeg {
     /// Microseconds after the request's arrival.
     pub from_us: f64,
     /// How long it took.
     pub took_us: f64,
-    /// Where the time went, see [`Part`].
+    /// Where the time went.
+    #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
     pub part: &'static str,
     /// The die or the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -166,5 +175,38 @@ impl OneRequest {
             latency_us: us(journey.latency()),
             legs: legs.iter().map(leg).collect(),
         }
+    }
+}
+
+/// Version of the keys of an explanation: raised when one changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-explain-1";
+
+/// Where the time of the requests of a run went.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = SCHEMA)]
+pub struct Explanation {
+    /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
+    schema: &'static str,
+    /// By kind and band of percentiles.
+    pub explained: Vec<Explained>,
+    /// The one request that was asked for.
+    pub request: Option<OneRequest>,
+}
+
+impl Explanation {
+    /// All requests, and perhaps one of them.
+    #[must_use]
+    pub const fn new(explained: Vec<Explained>, request: Option<OneRequest>) -> Self {
+        Self { schema: SCHEMA, explained, request }
+    }
+
+    /// As JSON, indented, with a newline at its end.
+    ///
+    /// # Panics
+    /// Never: every value has a form in JSON.
+    #[must_use]
+    pub fn json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
     }
 }

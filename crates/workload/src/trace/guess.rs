@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use base::units::Span;
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::format::Format;
@@ -27,19 +28,22 @@ const STREAMS: usize = 32;
 const PAGE: u64 = 8;
 
 /// Something that a trace does not say, and what was taken instead.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "about", rename_all = "kebab-case")]
 pub enum Doubt {
     /// The format: lines of bare numbers that have its shape and no other sign of it.
     Format {
         /// The format that was taken.
+        #[schemars(with = "String")]
         taken: Format,
     },
     /// The unit of times.
     TimeUnit {
         /// The format that the layout was taken for.
+        #[schemars(with = "String")]
         format: Format,
         /// The unit that was taken.
+        #[schemars(with = "String")]
         taken: TimeUnit,
         /// True if a time has a decimal point, which decided it.
         decimals: bool,
@@ -47,8 +51,10 @@ pub enum Doubt {
     /// The unit of sizes.
     SizeUnit {
         /// The unit that was taken.
+        #[schemars(with = "String")]
         taken: SizeUnit,
         /// The unit that fits better.
+        #[schemars(with = "String")]
         likely: SizeUnit,
         /// What speaks for it.
         sign: SizeSign,
@@ -56,6 +62,7 @@ pub enum Doubt {
     /// The rate at which requests arrive.
     Rate {
         /// The unit of times that makes it.
+        #[schemars(with = "String")]
         taken: TimeUnit,
         /// Requests looked at.
         requests: u64,
@@ -65,7 +72,7 @@ pub enum Doubt {
 }
 
 /// What tells that sizes count pages although addresses count sectors.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SizeSign {
     /// Requests begin where an earlier one ends if sizes count pages: shares of the requests.
@@ -82,8 +89,11 @@ pub enum SizeSign {
         /// Sizes that are.
         sizes: f64,
     },
-    /// Nearly all requests have the size 1: their share.
-    Ones(f64),
+    /// Nearly all requests have the size 1.
+    Ones {
+        /// Their share.
+        share: f64,
+    },
 }
 
 impl Serialize for TimeUnit {
@@ -125,7 +135,7 @@ impl fmt::Display for SizeSign {
                     percent(sizes)
                 )
             }
-            Self::Ones(share) => write!(f, "{} of the first requests have the size 1", percent(share)),
+            Self::Ones { share } => write!(f, "{} of the first requests have the size 1", percent(share)),
         }
     }
 }
@@ -278,7 +288,7 @@ impl Signs {
         } else if addresses >= 0.95 && sizes <= 0.5 {
             Some(SizeSign::Alignment { addresses, sizes })
         } else if share(self.ones) >= 0.9 {
-            Some(SizeSign::Ones(share(self.ones)))
+            Some(SizeSign::Ones { share: share(self.ones) })
         } else {
             None
         }
@@ -286,9 +296,10 @@ impl Signs {
 }
 
 /// What the times of a trace would mean in a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimeReading {
     /// The unit.
+    #[schemars(with = "String")]
     pub unit: TimeUnit,
     /// True if it is the one that was taken.
     pub taken: bool,
@@ -301,9 +312,10 @@ pub struct TimeReading {
 }
 
 /// What the sizes of a trace would mean in a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SizeReading {
     /// The unit.
+    #[schemars(with = "String")]
     pub unit: SizeUnit,
     /// True if it is the one that was taken.
     pub taken: bool,
@@ -418,7 +430,7 @@ mod tests {
         };
         assert!(matches!(sign(&run(".5", 1, &[2, 3, 5], 8)), Some(SizeSign::Continues { .. })));
         assert!(matches!(sign(&run(".5", 1, &[2, 4, 6], 8 * 5)), Some(SizeSign::Alignment { .. })));
-        assert!(matches!(sign(&run(".5", 1, &[1], 13)), Some(SizeSign::Ones(_))));
+        assert!(matches!(sign(&run(".5", 1, &[1], 13)), Some(SizeSign::Ones { .. })));
         assert_eq!(sign(&run(".5", 1, &[2, 3, 5], 1)), None);
         assert_eq!(sign(&run(".5", 1, &[8, 16], 8)), Some(SizeSign::Continues { pages: 199.0 / 200.0, sectors: 0.0 }));
         assert_eq!(sign(&run(".5", 1, &[8, 16], 3)), None);

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use base::io::{Io, IoKind};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::guess::{self, Doubt, SizeReading, TimeReading};
@@ -21,7 +22,7 @@ const MAP: u64 = 4096;
 const STREAMS: usize = 32;
 
 /// The characteristics of one kind of request.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KindInfo {
     /// Requests.
     pub requests: u64,
@@ -46,7 +47,7 @@ pub struct KindInfo {
 }
 
 /// How much of the address space is touched, in units of 4 KiB. Discards do not count.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Footprint {
     /// Units read or written.
     pub units: u64,
@@ -56,9 +57,16 @@ pub struct Footprint {
     pub units_written: u64,
 }
 
+/// Version of the keys: raised when one changes its meaning or disappears.
+const SCHEMA: &str = "flashloom-trace-info-1";
+
 /// The characteristics of a trace.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
+#[schemars(title = SCHEMA)]
 pub struct TraceInfo {
+    /// Version of these keys.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: &'static str,
     /// The name of the format.
     pub format: &'static str,
     /// Requests of all kinds.
@@ -223,6 +231,7 @@ impl Sums {
         }
         let counts = self.volumes.into_iter().chain(std::iter::repeat(0));
         TraceInfo {
+            schema: SCHEMA,
             format: format.name(),
             requests,
             reads,

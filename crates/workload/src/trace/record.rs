@@ -4,6 +4,7 @@ use std::path::Path;
 
 use base::io::IoKind;
 use base::units::Span;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::guess::Doubt;
@@ -83,7 +84,7 @@ pub(crate) enum Skip {
 }
 
 /// What a reader passed over, put right or did to the addresses, counted.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TraceStats {
     /// Requests read from the file, before `skip` and `limit`.
     pub requests: u64,

@@ -1,0 +1,132 @@
+//! A folder with small sound files, and the command in it.
+#![allow(dead_code)] // Each file of tests uses its part.
+
+pub(crate) mod schema;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+
+/// A small disk.
+pub(crate) const DEVICE: &str = r#"name = "small"
+
+[flash]
+part = "dirik-2009"
+channels = 2
+chips = 2
+blocks = 64
+
+[host]
+queue-depth = 8
+
+[ftl]
+over-provisioning = "20%"
+"#;
+
+/// A few requests for it.
+pub(crate) const WORKLOAD: &str = r#"name = "w"
+requests = 100
+arrivals = { kind = "closed", depth = 4 }
+
+[[stream]]
+reads = "50%"
+sizes = [{ size = "4KiB" }]
+address = { pattern = "uniform" }
+"#;
+
+/// An MSR trace: stamps of 100 ns, host, disk, kind, byte, bytes, response time.
+pub(crate) const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n";
+
+/// A disk small enough to be filled many times in a second, with a buffer, and with more keys of its flash.
+pub(crate) fn buffered(flash: &str) -> String {
+    format!(
+        r#"name = "small"
+
+[flash]
+part = "FMMU-V2"
+channels = 2
+chips = 2
+blocks = 24
+pages = 16
+{flash}
+
+[host]
+link = "sata-600"
+queue-depth = 16
+
+[buffer]
+size = "512KiB"
+
+[ftl]
+map-unit = "4KiB"
+over-provisioning = "40%"
+"#
+    )
+}
+
+/// All kinds of requests of all sizes for it.
+pub(crate) const ALL_KINDS: &str = r#"name = "w"
+requests = 20_000
+arrivals = { kind = "closed", depth = 8 }
+
+[[stream]]
+reads = "50%"
+discards = "5%"
+sizes = [{ size = "512B..16KiB" }]
+address = { pattern = "uniform" }
+flush = { every = 100 }
+"#;
+
+/// A folder.
+pub(crate) struct Place(pub(crate) tempfile::TempDir);
+
+impl Place {
+    /// With `d.toml`, the small disk, `w.toml`, its requests, and `t.csv`, its trace.
+    pub(crate) fn new() -> Self {
+        Self::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("t.csv", TRACE)])
+    }
+
+    /// With these files.
+    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+        let place = Self(tempfile::tempdir().expect("a directory"));
+        files.iter().for_each(|(name, text)| place.write(name, text));
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: impl AsRef<[u8]>) {
+        fs::write(self.path(name), text).expect("written");
+    }
+
+    pub(crate) fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).expect("there")
+    }
+
+    /// The command in this folder.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
+    pub(crate) fn flashloom(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().expect("it starts")
+    }
+
+    /// What a command that goes well prints.
+    #[track_caller]
+    pub(crate) fn printed(&self, arguments: &[&str]) -> String {
+        let output = self.flashloom(arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    }
+
+    /// The same as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        serde_json::from_str(&self.printed(arguments)).expect("JSON")
+    }
+}
