@@ -8,6 +8,8 @@
 
 mod buffer;
 mod clients;
+#[cfg(debug_assertions)]
+mod compiled;
 mod counters;
 mod device;
 mod drive;
@@ -23,6 +25,9 @@ mod serve;
 mod snapshot;
 mod spec;
 
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use compiled::{bare_life, stamped_life};
 pub use counters::{Counters, MergeCounters, SecondCounters};
 pub use device::Ssd;
 pub use drive::Drive;
