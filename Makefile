@@ -21,7 +21,7 @@ help: ## Say what there is
 .PHONY: demo
 demo: ## Compare the disks of the papers under a recorded workload and check every byte (results in out/demo)
 	@mkdir -p out
-	$(CARGO) run --release -p flashloom -- compare workloads/recorded/programs.parquet --depth 8 --verify --out out/demo
+	$(CARGO) run -p flashloom -- compare workloads/recorded/programs.parquet --depth 8 --verify --out out/demo
 
 .PHONY: test
 test: ## Run all tests
@@ -29,31 +29,33 @@ test: ## Run all tests
 	$(CARGO) test --workspace
 
 .PHONY: check
-check: ## Formatting, lints and documentation, all warnings refused
+check: ## Formatting, lints and documentation, all warnings refused; packages
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --document-private-items
+	@.ci/features
+	@.ci/package
 
 .PHONY: bench
 bench: ## Measure the simulator's speed
 	$(CARGO) run --release -p flashloom-bench
 
 .PHONY: soak
-soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases (REPLAY=seed or FUZZ="replay TARGET SEED" repeats a failure)
+soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, then every property with many cases and the tests that take minutes (REPLAY=seed or FUZZ="replay TARGET SEED" repeats a failure)
 ifdef REPLAY
-	$(CARGO) run --profile soak -p flashloom-testkit --bin soak -- replay $(REPLAY)
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- replay $(REPLAY)
 else ifdef FUZZ
-	$(CARGO) run --profile soak -p flashloom-fuzz -- $(FUZZ)
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ)
 else
-	$(CARGO) run --profile soak -p flashloom-testkit --bin soak -- $(SOAK)
-	$(CARGO) run --profile soak -p flashloom-fuzz -- $(FUZZ_SECONDS)
-	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK)
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ_SECONDS)
+	PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
 endif
 
 .PHONY: mutants
 mutants: ## Draw MUTANTS small changes of the FTLs, the device and the flash, and say which of them no test finds (hours)
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'This needs cargo-mutants: cargo install --locked cargo-mutants'; exit 1; }
-	$(CARGO) run -p flashloom-testkit --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM)
+	$(CARGO) run -p flashloom-fuzz --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM)
 
 .PHONY: ci
 ci: ## What continuous integration runs

@@ -10,8 +10,8 @@ use std::process::{Command, Output};
 use blocks::{Block, README, Shown, blocks};
 use study::watch::journey::Part;
 
-/// Commands that take a minute of a processor. Another test runs them anyway and compares what is shown here.
-const ELSEWHERE: [(&str, &str); 1] = [("flashloom reproduce dirik", "studies.rs")];
+/// Commands that take half a minute of a processor or more. A test of its own runs each and compares what is shown here.
+const ELSEWHERE: [(&str, &str); 2] = [("make demo", "readme.rs"), ("flashloom reproduce dirik", "studies.rs")];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
@@ -53,12 +53,46 @@ fn run(shown: &Shown, folder: &Path) -> Output {
     }
 }
 
-#[test]
-fn every_block_is_a_file_or_a_command_and_prints_what_is_shown() {
+/// A command in README.md, with what is shown of its output.
+pub(crate) fn shown(command: &str) -> Shown {
+    let all = blocks(README).into_iter().filter_map(|block| match block {
+        Block::Console(all) => Some(all),
+        _ => None,
+    });
+    all.flatten().find(|shown| shown.command == command && !shown.output.is_empty()).expect("README.md shows it")
+}
+
+/// A place with what the commands of README.md read.
+fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
     for folder in ["workloads", "devices", "studies"] {
         std::os::unix::fs::symlink(root().join(folder), place.path().join(folder)).expect("linked");
     }
+    place
+}
+
+/// Runs a command of README.md and compares what it prints.
+fn compare(shown: &Shown, folder: &Path) {
+    let output = run(shown, folder);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "README.md:{}: `{}`: {said}", shown.line, shown.command);
+    assert!(!shown.output.is_empty(), "README.md:{}: show what it prints", shown.line);
+    let printed = String::from_utf8_lossy(&output.stdout);
+    if let Some(wrong) = shown.differs(&printed) {
+        panic!("README.md:{}: `{}`: {wrong}\n\nIt prints:\n{printed}", shown.line, shown.command);
+    }
+}
+
+/// `watch.rs` runs a little of it in `make test`.
+#[test]
+#[ignore = "make soak"]
+fn the_demo_prints_what_is_shown() {
+    compare(&shown("make demo"), place().path());
+}
+
+#[test]
+fn every_block_is_a_file_or_a_command_and_prints_what_is_shown() {
+    let place = place();
     let (mut files, mut used) = (Vec::new(), BTreeSet::new());
     let mut compared = 0;
     for block in blocks(README) {
@@ -70,21 +104,14 @@ fn every_block_is_a_file_or_a_command_and_prints_what_is_shown() {
             Block::Console(all) => {
                 for shown in all {
                     used.extend(shown.command.split_whitespace().map(ToOwned::to_owned));
-                    if ELSEWHERE.iter().any(|(command, _)| *command == shown.command) {
-                        continue;
-                    }
                     if shown.command.starts_with("make ") && shown.output.is_empty() {
                         assert_target(shown.command.trim_start_matches("make "));
                         continue;
                     }
-                    let output = run(&shown, place.path());
-                    let said = String::from_utf8_lossy(&output.stderr);
-                    assert!(output.status.success(), "README.md:{}: `{}`: {said}", shown.line, shown.command);
-                    assert!(!shown.output.is_empty(), "README.md:{}: show what it prints", shown.line);
-                    let printed = String::from_utf8_lossy(&output.stdout);
-                    if let Some(wrong) = shown.differs(&printed) {
-                        panic!("README.md:{}: `{}`: {wrong}\n\nIt prints:\n{printed}", shown.line, shown.command);
+                    if ELSEWHERE.iter().any(|(command, _)| *command == shown.command) {
+                        continue;
                     }
+                    compare(&shown, place.path());
                     compared += 1;
                 }
             }

@@ -85,8 +85,7 @@ fn disks_are_compared() {
 fn make_demo_asks_for_what_there_is() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
-    let command =
-        makefile.lines().find_map(|line| line.split_once("run --release -p flashloom -- ")).expect("the demo").1;
+    let command = makefile.lines().find_map(|line| line.split_once("run -p flashloom -- ")).expect("the demo").1;
     let trace = command.split(' ').find(|word| word.ends_with(".parquet")).expect("a recorded workload");
     let here = command.replace(trace, &format!("{root}/{trace}"));
     let dir = tempfile::tempdir().expect("a directory");

@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     /// Seeds of each target in `make test`; `make soak` has time for more.
-    const SEEDS: u64 = 300;
+    const SEEDS: u64 = 150;
 
     #[test]
     fn no_target_panics() {

@@ -7,6 +7,8 @@
 //! the `ftl` crate (where things go), then the `flash` crate's backend (when things happen) and media.
 
 mod buffer;
+#[cfg(debug_assertions)]
+mod compiled;
 mod counters;
 mod device;
 mod host;
@@ -17,6 +19,9 @@ mod precondition;
 mod snapshot;
 mod spec;
 
+#[cfg(debug_assertions)]
+#[doc(hidden)]
+pub use compiled::{bare_life, stamped_life};
 pub use counters::{Counters, SecondCounters};
 pub use device::Ssd;
 pub use flash::spec::{FlashSpec, ResolvedSecond, SlcSpec};

@@ -32,8 +32,10 @@ pub struct Effort {
     pub requests: u32,
     /// Requests of a script whose every moment is a power cut.
     pub cut_requests: u32,
-    /// A drive whose map is paged has several times the events, most of them like others: it is cut at one moment in
-    /// so many, and the seed says which. An odd number, so that ends and middles of events both have their turn.
+    /// Of the moments of a script so many follow one another uncut, and then comes a cut; the seed says which. Odd, so
+    /// that ends and middles of events both have their turn.
+    pub stride: u64,
+    /// The same of a drive whose map is paged, which has several times the events, most of them like others.
     pub paged_stride: u64,
     /// Power cuts of one drive, one after another.
     pub lives: u32,
@@ -46,12 +48,30 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// What `make test` has time for.
-    pub const TEST: Self =
-        Self { requests: 500, cut_requests: 36, paged_stride: 5, lives: 300, failures: 24, erases: 60, ways: 1 };
+    /// What `make test` has time for. Settings have seeds of their own, so that between them they are cut at every moment.
+    pub const TEST: Self = Self { stride: 5, paged_stride: 25, lives: 75, failures: 6, ..Self::WHOLE };
+    /// The whole suite, which is the first that `make soak` does.
+    pub const WHOLE: Self = Self {
+        requests: 500,
+        cut_requests: 36,
+        stride: 1,
+        paged_stride: 5,
+        lives: 300,
+        failures: 24,
+        erases: 60,
+        ways: 1,
+    };
     /// What the soak has time for.
-    pub const SOAK: Self =
-        Self { requests: 3000, cut_requests: 200, paged_stride: 1, lives: 3000, failures: 120, erases: 200, ways: 15 };
+    pub const SOAK: Self = Self {
+        requests: 3000,
+        cut_requests: 200,
+        stride: 1,
+        paged_stride: 1,
+        lives: 3000,
+        failures: 120,
+        erases: 200,
+        ways: 15,
+    };
 }
 
 /// What a check is applied to.

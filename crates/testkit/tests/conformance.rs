@@ -1,15 +1,18 @@
 //! The conformance suite over every setting: one test for each check, so that they run side by side.
+//!
+//! `make test` runs each check over each setting, those that are long with a share of their cuts and failures; `make
+//! soak` runs `whole`, too, which is all of them.
 
 use testkit::conformance::{Effort, Trial, Work, check, settings};
 
 /// Applies a check to every `parts`-th setting, from the `part`-th on.
-fn apply(name: &str, part: usize, parts: usize) {
+fn apply(name: &str, effort: Effort, part: usize, parts: usize) {
     let check = check(name).expect("a check of the suite");
     let mut work = Work::default();
     let mut failures = String::new();
     for (i, setting) in settings().iter().enumerate().skip(part).step_by(parts) {
         let resolved = setting.spec.resolve().unwrap_or_else(|faults| panic!("{}: {faults:?}", setting.name));
-        let trial = Trial { resolved: &resolved, seed: i as u64, effort: Effort::TEST };
+        let trial = Trial { resolved: &resolved, seed: i as u64, effort };
         match check.run(&setting.name, &trial) {
             Ok(done) => work += done,
             Err(failure) => failures += &format!("\n{failure}"),
@@ -21,57 +24,93 @@ fn apply(name: &str, part: usize, parts: usize) {
 
 #[test]
 fn reads_return_the_newest_write() {
-    apply("integrity", 0, 1);
+    apply("integrity", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn the_books_balance() {
-    apply("books", 0, 1);
+    apply("books", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn two_runs_are_one() {
-    apply("determinism", 0, 1);
+    apply("determinism", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn wear_is_bounded() {
-    apply("wear", 0, 1);
+    apply("wear", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn failing_programs_lose_nothing() {
-    apply("program failures", 0, 1);
+    apply("program failures", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn failing_erases_lose_nothing() {
-    apply("erase failures", 0, 1);
+    apply("erase failures", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn preconditioning_with_faults_loses_nothing() {
-    apply("preconditioning", 0, 1);
+    apply("preconditioning", Effort::TEST, 0, 1);
 }
 
 #[test]
-fn a_cut_at_every_moment_of_a_new_drive() {
-    apply("power cuts, new", 0, 1);
+fn cuts_of_a_new_drive() {
+    apply("power cuts, new", Effort::TEST, 0, 1);
 }
 
 #[test]
 fn one_cut_after_another() {
-    apply("power cuts, one after another", 0, 1);
+    apply("power cuts, one after another", Effort::TEST, 0, 1);
 }
 
 #[test]
-fn a_cut_at_every_moment_of_a_full_drive_even() {
-    apply("power cuts, full", 0, 2);
+fn cuts_of_a_full_drive() {
+    apply("power cuts, full", Effort::TEST, 0, 1);
 }
 
-#[test]
-fn a_cut_at_every_moment_of_a_full_drive_odd() {
-    apply("power cuts, full", 1, 2);
+/// Every cut and every failure: minutes.
+mod whole {
+    use super::{Effort, apply};
+
+    #[test]
+    #[ignore = "make soak"]
+    fn failing_programs_lose_nothing() {
+        apply("program failures", Effort::WHOLE, 0, 1);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn failing_erases_lose_nothing() {
+        apply("erase failures", Effort::WHOLE, 0, 1);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn a_cut_at_every_moment_of_a_new_drive() {
+        apply("power cuts, new", Effort::WHOLE, 0, 1);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn one_cut_after_another() {
+        apply("power cuts, one after another", Effort::WHOLE, 0, 1);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn a_cut_at_every_moment_of_a_full_drive_even() {
+        apply("power cuts, full", Effort::WHOLE, 0, 2);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn a_cut_at_every_moment_of_a_full_drive_odd() {
+        apply("power cuts, full", Effort::WHOLE, 1, 2);
+    }
 }
 
 /// What the soak once found, with its longer scripts: a drive with garbage enough refused writes after a failure.

@@ -60,7 +60,8 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// Which of our crates a crate may build on.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
+    ("align", &[]),
     ("base", &[]),
     ("flash", &["base"]),
     ("ftl", &["base", "flash"]),
@@ -197,6 +198,22 @@ fn reachable(files: &[File]) -> Vec<Violation> {
     rust(files).filter(dead).map(|file| at(file, 0, "no `mod` in the file above it names it")).collect()
 }
 
+/// A package holds its crate's folder and nothing beside it: what else is compiled in would be missing there.
+fn packaged(files: &[File]) -> Vec<Violation> {
+    let mut found = Vec::new();
+    for file in rust(files).filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/")) {
+        let depth = file.path.split('/').count() - "crates/NAME/FILE".split('/').count();
+        for (line, text) in code(file) {
+            let included =
+                text.split("include_").skip(1).filter_map(|rest| rest.split_once("!(\"")?.1.split('"').next());
+            let outside = included.filter(|path| path.split('/').take_while(|part| *part == "..").count() > depth);
+            found
+                .extend(outside.map(|path| at(file, line, format!("`{path}` is not in the package: link its folder"))));
+        }
+    }
+    found
+}
+
 fn documented(files: &[File]) -> Vec<Violation> {
     let silent = rust(files).filter(|file| !file.text.starts_with("//! "));
     silent.map(|file| at(file, 1, "begin with `//!` and what the file is for")).collect()
@@ -318,7 +335,7 @@ const LONG: &str = match str::from_utf8(&[b'\n'; LINES + 1]) {
     Err(_) => unreachable!(),
 };
 
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     Rule {
         name: "merges are finished",
         check: conflict_markers,
@@ -400,6 +417,19 @@ const RULES: [Rule; 13] = [
             ("crates/bench/src/bin/floor.rs", ""),
             ("crates/ssd/tests/main.rs", "mod power;\n"),
             ("crates/ssd/tests/power.rs", ""),
+        ],
+    },
+    Rule {
+        name: "a package holds what it compiles in",
+        check: packaged,
+        planted: &[
+            ("crates/ssd/src/lib.rs", "const A: &str = include_str!(\"../../../README.md\");\n", &[1]),
+            ("crates/ssd/src/spec/builtin.rs", "\n(\"a\", include_str!(\"../../../../devices/a.toml\")),\n", &[2]),
+        ],
+        innocent: &[
+            ("crates/ssd/src/spec/builtin.rs", "(\"a\", include_str!(\"../../devices/a.toml\")),\n"),
+            ("crates/ssd/src/lib.rs", "const A: &[u8] = include_bytes!(\"../a.bin\");\n"),
+            ("crates/ssd/tests/a.rs", "const A: &str = include_str!(\"../../../README.md\");\n"),
         ],
     },
     Rule {

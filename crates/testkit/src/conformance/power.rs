@@ -1,6 +1,6 @@
 //! Power cuts at every moment that can differ: at the start and the end of every media operation, and half-way
-//! between any two of them. Behind a map unit there are so many that tests take their share of them (see
-//! [`Effort::paged_stride`](super::Effort)), and the soak all.
+//! between any two of them. There are so many that `make test` takes its share of them (see
+//! [`Effort::stride`](super::Effort)), and the soak all.
 //!
 //! Each time a copy of the drive loses its power, and a new drive is made of nothing but what is left on the
 //! media. What was durable is there and whole, nothing older reappears, and nothing of another sector. Then the
@@ -23,8 +23,14 @@ pub(super) fn cuts_of_a_new_drive(trial: &Trial<'_>) -> Work {
 pub(super) fn cuts_of_a_full_drive(trial: &Trial<'_>) -> Work {
     let host = trial.filled();
     let work = cut_everywhere(trial, host);
-    assert!(work.cuts > u64::from(trial.effort.cut_requests), "{} cuts are not every moment", work.cuts);
+    let moments = work.cuts * stride(trial);
+    assert!(moments > u64::from(trial.effort.cut_requests), "{moments} moments are not every one");
     work
+}
+
+/// Of so many moments one is cut.
+const fn stride(trial: &Trial<'_>) -> u64 {
+    if trial.resolved.ftl.map.is_paged() { trial.effort.paged_stride } else { trial.effort.stride }
 }
 
 /// One life after another, each cut short, so that what a cut leaves behind adds up: half-filled superblocks,
@@ -48,8 +54,8 @@ pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
 }
 
 fn cut_everywhere(trial: &Trial<'_>, mut host: Host) -> Work {
-    let stride = if trial.resolved.ftl.map.is_paged() { trial.effort.paged_stride } else { 1 };
-    let mut cutter = Cutter { seed: trial.seed, capacity: trial.capacity(), stride, moments: trial.seed, cuts: 0 };
+    let (capacity, stride) = (trial.capacity(), stride(trial));
+    let mut cutter = Cutter { seed: trial.seed, capacity, stride, moments: trial.seed, cuts: 0 };
     for line in script::random(trial.seed, trial.capacity(), trial.effort.cut_requests) {
         host.submit(line.io);
         for _ in 0..line.events {
