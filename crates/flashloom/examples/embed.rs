@@ -12,6 +12,10 @@ fn write(tag: u64, sector: u64) -> Request<Stamp> {
     Request { tag, queue: QueueId::default(), io, data: vec![Stamp(tag); 8] }
 }
 
+/// What makes everything durable that has been acknowledged.
+const FLUSH: fn(u64) -> Request<Stamp> =
+    |tag| Request { tag, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
+
 fn read(tag: u64, sector: u64) -> Request<Stamp> {
     let io = Io { kind: IoKind::Read, start: Lba::new(sector), sectors: Sectors::new(8) };
     Request { tag, queue: QueueId::default(), io, data: Vec::new() }
@@ -44,13 +48,17 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mean = done.iter().map(|completion| (completion.end - completion.arrival).as_us_f64()).sum::<f64>() / 100.0;
     println!("{} writes, {mean:.1} us each", done.len());
 
+    // The drive has a volatile write buffer: what is to survive is flushed.
+    drive.submit(drive.now(), FLUSH(0));
+    finish(&mut drive);
+
     // The power goes while more writes are under way.
     (101..=110).for_each(|tag| drive.submit(drive.now(), write(tag, tag * 8)));
     let lost = drive.cut_power();
     let recovery = drive.power_on(drive.now());
     println!("{} requests were lost; recovery took {} and found {} units", lost.len(), recovery.time, recovery.units);
 
-    // What was acknowledged is there.
+    // What was flushed is there.
     drive.submit(drive.now(), read(111, 50 * 8));
     let data = finish(&mut drive).remove(0).data;
     assert_eq!(data, [Stamp(50); 8]);

@@ -149,7 +149,8 @@ fn stages_are_told_apart() {
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!((&json[0]["workload"], &json[1]["workload"]), (&"part 1".into(), &"part 2".into()));
     assert_eq!(json[1]["requests"], json[0]["requests"]);
-    assert_eq!(names(&out), ["stage-1", "stage-2", "summary.json"]);
+    let all = ["command.txt", "device.toml", "stage-1", "stage-2", "summary.json", "workload.toml"];
+    assert_eq!(names(&out), all);
     let page = dir.path().join("page.html");
     verified(disk(), &["--report", &page.to_string_lossy()], 2).expect("sound");
     let html = fs::read_to_string(&page).expect("there");

@@ -227,16 +227,15 @@ mod tests {
     use super::*;
     use crate::testing::{reported, settled, two_flows};
 
-    /// The table of a result, which fits eighty columns.
+    /// The table of a result.
     fn shown(result: &RunResult) -> String {
-        let text = reported(result, &[1, 3], |_, summary| table(summary));
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        text
+        reported(result, &[1, 3], |_, summary| table(summary))
     }
 
     #[test]
     fn a_table_has_its_units() {
         let text = shown(&settled(small::mixed()));
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "it fits eighty columns: {text}");
         for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]
         {
             assert!(text.contains(wanted), "{wanted}: {text}");

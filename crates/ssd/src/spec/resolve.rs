@@ -102,6 +102,7 @@ impl Spec {
             family.check(&site, &mut faults);
             self.check_idle(&site, &mut faults);
         }
+        let second = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let site = self.site(&part);
         let Some(geometry) = family.geometry(&site, &mut faults) else { return Err(faults.0) };
@@ -120,7 +121,6 @@ impl Spec {
         };
         let queues = self.resolved_queues(&geometry, units, &mut faults);
         family.check_array(&site, &geometry, &timing, queues.sets.len(), &mut faults);
-        let second = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
