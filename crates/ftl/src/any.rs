@@ -7,12 +7,13 @@ use base::units::{DieId, Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
-use crate::family::{Config, MapImages};
-use crate::hydra::{HydraConfig, HydraFtl};
-use crate::log_block::{HybridFtl, LogBlockConfig};
-use crate::page::{PageConfig, PageFtl};
+use crate::family::{Config, Family, MapImages, Setup, Site};
+use crate::hydra::{HydraConfig, HydraFamily, HydraFtl};
+use crate::kind::FtlKind;
+use crate::log_block::{HybridFtl, LogBlockConfig, LogBlockFamily, Policy};
+use crate::page::{PageConfig, PageFamily, PageFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Saved, Unit, Wanted};
-use crate::slc_mlc::{ChangConfig, ChangFtl};
+use crate::slc_mlc::{ChangConfig, ChangFamily, ChangFtl};
 
 /// What an FTL of any family is built from.
 #[derive(Clone, Debug)]
@@ -40,6 +41,32 @@ pub enum AnyFtl {
     LogBlock(HybridFtl),
     /// Chang's.
     SlcMlc(ChangFtl),
+}
+
+impl FtlKind {
+    /// What the family knows of descriptions.
+    #[must_use]
+    pub fn family(self) -> &'static dyn Family {
+        match self {
+            Self::Page => &PageFamily,
+            Self::Hydra => &HydraFamily,
+            Self::Bast => &LogBlockFamily(Policy::Bast),
+            Self::Fast => &LogBlockFamily(Policy::Fast),
+            Self::Chang => &ChangFamily,
+        }
+    }
+
+    /// The configuration of its FTL, once nothing is at fault.
+    #[must_use]
+    pub fn config(self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+        match self {
+            Self::Page => AnyConfig::Page(PageFamily.config(site, setup)),
+            Self::Hydra => AnyConfig::Hydra(HydraFamily.config(site, setup)),
+            Self::Bast => AnyConfig::LogBlock(LogBlockFamily(Policy::Bast).config(site, setup)),
+            Self::Fast => AnyConfig::LogBlock(LogBlockFamily(Policy::Fast).config(site, setup)),
+            Self::Chang => AnyConfig::SlcMlc(ChangFamily.config(site, setup)),
+        }
+    }
 }
 
 /// The same for every family.

@@ -8,7 +8,8 @@ use flash::backend::{ModeTimes, Timing};
 use flash::nand::{Geometry, Part};
 use flash::spec::{FlashSpec, SlcSpec};
 
-use crate::{AnyConfig, FtlSpec};
+use crate::idle::Idle;
+use crate::spec::FtlSpec;
 
 /// What a family is told of the device that a file describes.
 #[derive(Clone, Copy, Debug)]
@@ -45,34 +46,6 @@ impl Site<'_> {
                 Some(("ftl.over-provisioning", units))
             }
         }
-    }
-}
-
-/// A key that would have no effect on this device: it is refused, so that nobody takes a setting for what ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Idle {
-    /// The key.
-    pub path: &'static str,
-    /// Whether it says something here.
-    pub is_set: bool,
-    /// Why that has no effect.
-    pub why: &'static str,
-    /// What to do.
-    pub remedy: &'static str,
-}
-
-impl Idle {
-    /// A key to leave out if it says something.
-    #[must_use]
-    pub const fn new(path: &'static str, is_set: bool, why: &'static str) -> Self {
-        Self { path, is_set, why, remedy: "leave it out" }
-    }
-
-    /// With something else to do about it.
-    #[must_use]
-    pub const fn remedy(mut self, remedy: &'static str) -> Self {
-        self.remedy = remedy;
-        self
     }
 }
 
@@ -168,10 +141,8 @@ pub trait Family: Sync {
         Vec::new()
     }
 
-    /// The flash array as it sees it: by default a mapping unit is a page or an even part of one.
-    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
-        crate::page::geometry(site, faults)
-    }
+    /// The flash array as it sees it.
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry>;
 
     /// Mapping units the host sees.
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32>;
@@ -207,7 +178,4 @@ pub trait Family: Sync {
     fn slc_mode(&self, _ftl: &FtlSpec) -> Option<ModeTimes> {
         None
     }
-
-    /// The configuration of its FTL, once nothing is at fault.
-    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig;
 }

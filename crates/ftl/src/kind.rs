@@ -1,13 +1,7 @@
-//! The families by name: the registry.
+//! The families by name. What each of them is stands in [`any`](crate::any).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::family::Family;
-use crate::hydra::HydraFamily;
-use crate::log_block::{LogBlockFamily, Policy};
-use crate::page::PageFamily;
-use crate::slc_mlc::ChangFamily;
 
 /// The families of flash translation layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -37,18 +31,6 @@ impl FtlKind {
             }
         }
     };
-
-    /// What the family knows of descriptions.
-    #[must_use]
-    pub fn family(self) -> &'static dyn Family {
-        match self {
-            Self::Page => &PageFamily,
-            Self::Hydra => &HydraFamily,
-            Self::Bast => &LogBlockFamily(Policy::Bast),
-            Self::Fast => &LogBlockFamily(Policy::Fast),
-            Self::Chang => &ChangFamily,
-        }
-    }
 
     /// As a description names it.
     #[must_use]

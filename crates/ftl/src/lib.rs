@@ -14,9 +14,11 @@ mod any;
 mod event;
 mod family;
 mod hydra;
+mod idle;
 mod kind;
 mod log_block;
 mod page;
+mod pages;
 mod port;
 #[cfg(test)]
 mod rig;
@@ -27,8 +29,9 @@ mod toolkit;
 
 pub use any::{AnyConfig, AnyFtl};
 pub use event::{Event, HostEvent};
-pub use family::{Array, Config, Family, Idle, MapImages, Setup, Site};
+pub use family::{Array, Config, Family, MapImages, Setup, Site};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
+pub use idle::Idle;
 pub use kind::FtlKind;
 pub use log_block::{Allocation, EraseWhen, HybridFtl, LogBlockConfig, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;

@@ -50,7 +50,7 @@ use pool::{ByContent, Holds, Pool};
 use victim::Victims;
 
 pub use config::PageConfig;
-pub(crate) use family::{PageFamily, geometry};
+pub(crate) use family::PageFamily;
 pub use gc_spec::GcSpec;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
 pub(crate) use translation::MapPages;

@@ -65,7 +65,7 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
     let array = array(geometry, timing, described.flash.gang);
     let sets = vec![(0..array.geometry.die_count()).map(DieId::new).collect()];
     let setup = Setup { array: array.clone(), second: second.clone(), sets, units: units.expect("room for the host") };
-    (family.config(&site, setup), array, second)
+    (described.ftl.kind.config(&site, setup), array, second)
 }
 
 /// Whoever wants units: they write stamps, and keep what they have read.

@@ -5,8 +5,8 @@ use base::units::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::family::Idle;
 use crate::hydra::HydraSpec;
+use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;

@@ -6,8 +6,10 @@ use flash::backend::Units;
 use flash::nand::Geometry;
 
 use super::{Areas, HydraConfig, HydraSpec, Layout, ProcessorSpec};
-use crate::family::{Family, Idle, Setup, Site};
-use crate::{AnyConfig, FtlSpec, MapSpec};
+use crate::family::{Family, Setup, Site};
+use crate::idle::Idle;
+use crate::map_unit::MapSpec;
+use crate::spec::FtlSpec;
 
 /// Hydra's FTL.
 #[derive(Debug)]
@@ -154,8 +156,11 @@ impl Family for HydraFamily {
         let processor = ftl.hydra.as_ref()?.processor?;
         Some(processor.time(processor.unit_cycles?))
     }
+}
 
-    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+impl HydraFamily {
+    /// The configuration of its FTL, once nothing is at fault.
+    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> HydraConfig {
         let Setup { array, units, .. } = setup;
         let mut layout = layout(site, &array.geometry);
         let areas = areas(site, &layout);
@@ -171,7 +176,7 @@ impl Family for HydraFamily {
             Units::Shared(count) | Units::Background(count) => count,
             _ => layout.superchips,
         };
-        AnyConfig::Hydra(HydraConfig {
+        HydraConfig {
             areas: areas.of(&layout),
             layout,
             at_once,
@@ -181,7 +186,7 @@ impl Family for HydraFamily {
             timing: array.backend.timing,
             replicate: hydra.replicate,
             logs_flushes: site.flush_log.is_some(),
-        })
+        }
     }
 }
 

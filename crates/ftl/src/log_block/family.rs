@@ -6,9 +6,11 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::{LogBlockConfig, LogSpec, Policy};
-use crate::family::{Array, Family, Idle, Setup, Site};
+use crate::family::{Array, Family, Setup, Site};
+use crate::idle::Idle;
+use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
-use crate::{AnyConfig, MapSpec};
+use crate::pages;
 
 /// The FTLs with log blocks: BAST and FAST.
 #[derive(Debug)]
@@ -30,6 +32,10 @@ impl Family for LogBlockFamily {
             Idle::new("ftl.gc", gc, "merges collect its garbage"),
             Idle::new("ftl.placement", placement, "ftl.log.allocation places its blocks"),
         ]
+    }
+
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+        pages::geometry(site, faults)
     }
 
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
@@ -78,10 +84,13 @@ impl Family for LogBlockFamily {
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }
+}
 
-    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+impl LogBlockFamily {
+    /// The configuration of its FTL, once nothing is at fault.
+    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> LogBlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
-        AnyConfig::LogBlock(LogBlockConfig {
+        LogBlockConfig {
             policy: self.0,
             geometry,
             timing: backend.timing,
@@ -90,6 +99,6 @@ impl Family for LogBlockFamily {
             units: setup.units,
             spec: site.ftl.log.clone(),
             wear: site.ftl.wear.clone(),
-        })
+        }
     }
 }

@@ -7,8 +7,10 @@ use flash::nand::Geometry;
 
 use super::config::PageConfig;
 use super::{MapPages, RESERVED};
-use crate::family::{Array, Family, Idle, Setup, Site};
-use crate::{AnyConfig, FtlSpec};
+use crate::family::{Array, Family, Setup, Site};
+use crate::idle::Idle;
+use crate::pages;
+use crate::spec::FtlSpec;
 
 /// The page-mapped FTL.
 #[derive(Debug)]
@@ -28,6 +30,10 @@ impl Family for PageFamily {
                 "a program takes a whole row of ganged chips or of a word line, whose pages do not all come from their own plane",
             ),
         ]
+    }
+
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+        pages::geometry(site, faults)
     }
 
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
@@ -78,11 +84,14 @@ impl Family for PageFamily {
             faults.add("ftl.map-gather", message, format!("use 1 to {most}"));
         }
     }
+}
 
-    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+impl PageFamily {
+    /// The configuration of its FTL, once nothing is at fault.
+    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> PageConfig {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
-        AnyConfig::Page(PageConfig {
+        PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1,
             map_pages: MapPages::of(&site.ftl.map, &geometry, units),
             timing: backend.timing,
@@ -96,7 +105,7 @@ impl Family for PageFamily {
             map: site.ftl.map,
             map_gather: site.ftl.map_gather,
             geometry,
-        })
+        }
     }
 }
 
@@ -110,47 +119,4 @@ fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     );
     // One more for data, and one because a superblock of all together is not promised.
     Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", RESERVED + quota + 2))
-}
-
-/// An array whose mapping units are pages or even parts of them, and whose planes work together if they can.
-pub(crate) fn geometry(site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
-    let Site { ftl, flash, part, .. } = *site;
-    let page = part.geometry.page;
-    let unit = ftl.map_unit.unwrap_or(Bytes::new(page.get().min(32 * 1024)));
-    let Some(sectors) = unit.sectors().filter(|s| !s.is_zero()) else {
-        faults.add("ftl.map-unit", format!("{unit} is not a whole number of sectors"), "use a multiple of 512B");
-        return None;
-    };
-    if unit > page || !page.get().is_multiple_of(unit.get()) {
-        let message = format!("{unit} does not divide the page of {page}");
-        faults.add("ftl.map-unit", message, format!("use {page} or an even part of it"));
-        return None;
-    }
-    let gang = flash.gang;
-    let planes = part.geometry.planes_per_die.saturating_mul(gang);
-    let multi_plane = flash.multi_plane.unwrap_or(part.features.multi_plane);
-    if multi_plane && part.geometry.planes_per_die > 1 && !part.features.multi_plane {
-        let message = format!("{} has no multi-plane commands", part.name);
-        faults.add("flash.multi-plane", message, "leave it out, or choose another part");
-        return None;
-    }
-    faults.0.extend(ftl.map.faults(unit));
-    if ftl.map_gather.is_some() && !ftl.map.is_paged() {
-        let message = "there are no translation pages: the map is in RAM";
-        faults.add("ftl.map-gather", message, "leave it out, or choose another ftl.map");
-    }
-    // Ganged chips always work together; planes do if they can and should.
-    let stripe = if multi_plane { planes } else { gang };
-    let geometry = Geometry::new(
-        flash.channels,
-        flash.chips,
-        part.geometry.dies_per_chip,
-        planes,
-        stripe,
-        part.geometry.blocks_per_plane,
-        part.geometry.pages_per_block,
-        u32::try_from(page.get() / unit.get()).unwrap_or(u32::MAX),
-        u32::try_from(sectors.get()).unwrap_or(u32::MAX),
-    );
-    geometry.map_err(|error| faults.0.push(flash.impossible(&error, part, "ftl.map-unit"))).ok()
 }

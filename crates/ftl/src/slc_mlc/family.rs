@@ -6,9 +6,12 @@ use flash::backend::{Arbitration, ModeTimes, Timing, Transfer, Units};
 use flash::nand::Geometry;
 
 use super::{ChangConfig, ChangSpec, MappingSpec, ThresholdBy};
-use crate::family::{Array, Family, Idle, Setup, Site};
+use crate::family::{Array, Family, Setup, Site};
+use crate::idle::Idle;
+use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
-use crate::{AnyConfig, FtlSpec, MapSpec};
+use crate::pages;
+use crate::spec::FtlSpec;
 
 /// Chang's FTL, with SLC flash in front or without.
 #[derive(Debug)]
@@ -43,6 +46,10 @@ impl Family for ChangFamily {
         ];
         idle.extend(idle_keys(site, &chang));
         idle
+    }
+
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+        pages::geometry(site, faults)
     }
 
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
@@ -109,10 +116,13 @@ impl Family for ChangFamily {
         let density = ftl.chang.as_ref()?.density.as_ref()?;
         Some(ModeTimes { read: density.read, program: density.program })
     }
+}
 
-    fn config(&self, site: &Site<'_>, setup: Setup) -> AnyConfig {
+impl ChangFamily {
+    /// The configuration of its FTL, once nothing is at fault.
+    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> ChangConfig {
         let Array { geometry, backend, endurance, .. } = setup.array;
-        AnyConfig::SlcMlc(ChangConfig {
+        ChangConfig {
             geometry,
             timing: backend.timing,
             endurance,
@@ -120,7 +130,7 @@ impl Family for ChangFamily {
             units: setup.units,
             spec: spec(site.ftl),
             wear: site.ftl.wear.clone(),
-        })
+        }
     }
 }
 

@@ -143,7 +143,7 @@ impl Spec {
         };
         let setup = Setup { array, second: second.as_ref().map(second_array), sets: queues.sets.clone(), units };
         Ok(Resolved {
-            family: family.config(&site, setup),
+            family: self.ftl.kind.config(&site, setup),
             spec: self.written_out(&part, second.as_ref()),
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },

@@ -1,0 +1,50 @@
+//! An array of pages, as all families but one see theirs.
+
+use base::fault::Faults;
+use base::units::Bytes;
+use flash::nand::Geometry;
+
+use crate::family::Site;
+
+/// An array whose mapping units are pages or even parts of them, and whose planes work together if they can.
+pub(crate) fn geometry(site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+    let Site { ftl, flash, part, .. } = *site;
+    let page = part.geometry.page;
+    let unit = ftl.map_unit.unwrap_or(Bytes::new(page.get().min(32 * 1024)));
+    let Some(sectors) = unit.sectors().filter(|s| !s.is_zero()) else {
+        faults.add("ftl.map-unit", format!("{unit} is not a whole number of sectors"), "use a multiple of 512B");
+        return None;
+    };
+    if unit > page || !page.get().is_multiple_of(unit.get()) {
+        let message = format!("{unit} does not divide the page of {page}");
+        faults.add("ftl.map-unit", message, format!("use {page} or an even part of it"));
+        return None;
+    }
+    let gang = flash.gang;
+    let planes = part.geometry.planes_per_die.saturating_mul(gang);
+    let multi_plane = flash.multi_plane.unwrap_or(part.features.multi_plane);
+    if multi_plane && part.geometry.planes_per_die > 1 && !part.features.multi_plane {
+        let message = format!("{} has no multi-plane commands", part.name);
+        faults.add("flash.multi-plane", message, "leave it out, or choose another part");
+        return None;
+    }
+    faults.0.extend(ftl.map.faults(unit));
+    if ftl.map_gather.is_some() && !ftl.map.is_paged() {
+        let message = "there are no translation pages: the map is in RAM";
+        faults.add("ftl.map-gather", message, "leave it out, or choose another ftl.map");
+    }
+    // Ganged chips always work together; planes do if they can and should.
+    let stripe = if multi_plane { planes } else { gang };
+    let geometry = Geometry::new(
+        flash.channels,
+        flash.chips,
+        part.geometry.dies_per_chip,
+        planes,
+        stripe,
+        part.geometry.blocks_per_plane,
+        part.geometry.pages_per_block,
+        u32::try_from(page.get() / unit.get()).unwrap_or(u32::MAX),
+        u32::try_from(sectors.get()).unwrap_or(u32::MAX),
+    );
+    geometry.map_err(|error| faults.0.push(flash.impossible(&error, part, "ftl.map-unit"))).ok()
+}
