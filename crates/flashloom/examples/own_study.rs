@@ -8,13 +8,14 @@ use flashloom::{Device, Precondition, Session, Stop, TraceOptions, WarmUp, Workl
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("   capacity   write amplification   mean latency, us");
     let mut before = 1.0;
-    for capacity in ["300MiB", "400MiB", "500MiB"] {
-        let settings = ["flash.blocks=26".to_owned(), format!("ftl.capacity={capacity}")];
+    for capacity in ["60MiB", "80MiB", "100MiB"] {
+        // A drive so small that it is steady soon.
+        let settings = ["flash.blocks=26", "flash.pages=24", &format!("ftl.capacity={capacity}")];
         let device = Device::open_with("demo", settings)?;
         let session = Session::new(&device)
             .precondition(vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)])
-            .warm_up(WarmUp::Requests(500))
-            .stop(Stop::Requests(4_000));
+            .warm_up(WarmUp::Requests(20_000))
+            .stop(Stop::Requests(30_000));
         let writes = session.open(&Workload::find("random-write-4k")?, &TraceOptions::default())?;
         let outcome = session.flow(writes).run()?;
         let summary = outcome.first().summary();

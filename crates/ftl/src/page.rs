@@ -19,6 +19,7 @@ mod finish;
 mod gather;
 mod gc_spec;
 mod map;
+mod map_pages;
 mod mapping;
 mod mount;
 mod placement;
@@ -52,8 +53,8 @@ use victim::Victims;
 pub use config::PageConfig;
 pub(crate) use family::PageFamily;
 pub use gc_spec::GcSpec;
+pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
-pub(crate) use translation::MapPages;
 pub use victim::VictimSpec;
 
 /// What a list of the FTL is for; its tag in the backend.

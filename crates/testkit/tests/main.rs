@@ -1,6 +1,7 @@
 //! The suites over all crates: one program of all tests, because each would be linked anew.
 
 mod allocations;
+mod circles;
 mod conformance;
 mod keys;
 mod memory;

@@ -8,65 +8,14 @@
 //! content is an image in the media.
 
 use base::engine::Handle;
-use base::units::{DieId, Lpn, Psn};
+use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Observer, Slot};
-use flash::nand::{Geometry, Sector};
+use flash::nand::Sector;
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl, RESERVED};
-use crate::map_unit::{MapSpec, MapUnit};
+use crate::map_unit::MapUnit;
 use crate::port::{Flash, Owners, Rest, Unit, full_mask};
-
-/// The translation pages of a device; none if its map is in RAM.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MapPages {
-    pub(crate) count: u32,
-    /// Map entries in one: four bytes each.
-    pub(crate) entries: u32,
-}
-
-impl MapPages {
-    /// Those for so many units.
-    pub(crate) const fn new(geometry: &Geometry, units: u32) -> Self {
-        let entries = geometry.sectors * 128;
-        Self { count: units.div_ceil(entries), entries }
-    }
-
-    /// Those of a map over so many units: none if it is kept in RAM.
-    pub(crate) const fn of(map: &MapSpec, geometry: &Geometry, units: u32) -> Self {
-        if map.is_paged() { Self::new(geometry, units) } else { Self { count: 0, entries: 0 } }
-    }
-
-    /// The superblocks that each plane group keeps for them: room for its share and a quarter more, the open ones
-    /// and one to collect into, and one for a block that fails, or two if no other group has pages. Nothing if there are
-    /// no pages.
-    pub(crate) fn quotas(&self, geometry: &Geometry) -> Vec<u32> {
-        if self.count == 0 {
-            return Vec::new();
-        }
-        let groups = geometry.die_count() * geometry.groups();
-        let failing = if self.count == 1 { 2 } else { 1 };
-        let quota = |group: u32| match (self.count + groups - 1 - group) / groups {
-            0 => 0,
-            pages => RESERVED + failing + (pages + pages / 4).div_ceil(geometry.superblock_slots()),
-        };
-        (0..groups).map(quota).collect()
-    }
-
-    /// Mapping units that the pools of some dies hold at most without garbage collection running out of room: each
-    /// keeps open superblocks and one to copy into to itself, and those of its translation pages. While a unit is
-    /// overwritten there are two of it, so that a superblock of them all cannot be promised.
-    pub(crate) fn room(&self, geometry: &Geometry, dies: &[DieId]) -> u64 {
-        let (quotas, groups) = (self.quotas(geometry), geometry.groups());
-        let data = |group: u32| {
-            let quota = quotas.get(group as usize).copied().unwrap_or(0);
-            u64::from(geometry.blocks.saturating_sub(RESERVED).saturating_sub(quota))
-        };
-        let of_die = |die: &DieId| (die.get() * groups..(die.get() + 1) * groups).map(data).sum::<u64>();
-        let slots = u64::from(geometry.superblock_slots());
-        (dies.iter().map(of_die).sum::<u64>() * slots).saturating_sub(slots)
-    }
-}
 
 impl PageFtl {
     /// The pool of a translation page.
@@ -271,25 +220,5 @@ impl PageFtl {
         pool.usable += 1;
         pool.stuck = false;
         pool.free.push(superblock, erases);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_dies_with_translation_pages_have_less_room_for_data() {
-        // Four dies of 12 superblocks of 8 units; both pages are in the first two.
-        let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
-        let pages = MapPages { count: 2, entries: 512 };
-        assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);
-        let room = |pages: MapPages, dies: &[u32]| {
-            pages.room(&geometry, &dies.iter().copied().map(DieId::new).collect::<Vec<_>>())
-        };
-        assert_eq!(room(pages, &[0]), (12 - RESERVED as u64 - 5) * 8 - 8);
-        assert_eq!(room(pages, &[3]), (12 - RESERVED as u64) * 8 - 8);
-        assert_eq!(room(pages, &[0, 3]), (4 + 9) * 8 - 8);
-        assert_eq!(room(MapPages::default(), &[0, 1, 2, 3]), 4 * 9 * 8 - 8);
     }
 }
