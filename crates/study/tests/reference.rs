@@ -79,15 +79,19 @@ impl<'a> Run<'a> {
         let file = catalogue::workload(Path::new(self.workload)).map_err(|faults| faults.to_string())?;
         let workload = file.open(&TraceOptions::default(), device.capacity(), self.seed);
         let mut workload = workload.map_err(|error| error.to_string())?;
-        let session = Session::new(&device).seed(self.seed).precondition(self.precondition.clone());
         let hash = if self.cuts == 0 {
+            let session = Session::new(&device).seed(self.seed).precondition(self.precondition.clone());
             let flow = Flow::new(workload).first_stage().pacing(Pacing::Closed { depth: self.depth });
             // Background work, too, is part of the hash.
             let session = session.flow(flow).stop(Stop::Requests(self.requests)).settle(Span::MAX).check_drive(true);
             let outcome = session.run().map_err(|error| error.to_string())?;
             outcome.first().result.settled.as_ref().ok_or("background work without an end")?.event_hash
         } else {
-            let mut ssd: Ssd<()> = session.prepare().map_err(|error| error.to_string())?;
+            // Step by step, even if preconditioning has worn the drive out, which a session refuses.
+            let mut ssd = Ssd::<()>::new(&device.resolved, self.seed);
+            for step in &self.precondition {
+                ssd.precondition(*step, &mut |_, _| {});
+            }
             self.play(&mut ssd, &mut *workload.stages[0].source);
             ssd.check();
             ssd.counters().event_hash

@@ -16,7 +16,8 @@ pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) ->
         ("device".to_owned(), Value::Table(device.config())),
         ("run".to_owned(), Value::Table(run(settings, flows.first()))),
     ]);
-    if let Some(first) = flows.first() {
+    // Requests of any kind of source have no description to run again.
+    if let Some(first) = flows.first().filter(|flow| !flow.config.is_empty()) {
         config.insert("workload".into(), Value::Table(first.config.clone()));
     }
     let others = flows.get(1..).unwrap_or_default();
