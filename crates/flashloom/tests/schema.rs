@@ -113,7 +113,7 @@ fn runs_of_every_family_are_as_the_schema_says() {
         // Of a disk that has written nothing there is nothing to divide by.
         runs.push(format!("run {name} r.toml --verify"));
     }
-    runs.push("run hydra-prototype oltp --set flash.blocks=64 --set ftl.over-provisioning=20% --limit 200".into());
+    runs.push("run hydra-prototype oltp --limit 200".into());
     runs.push("run d.toml j.fio --verify --out out --force".into());
     runs.push("run d.toml w.toml --flow r.toml,depth=2,name=b --out out --force".into());
     for what in runs {

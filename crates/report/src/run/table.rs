@@ -227,15 +227,18 @@ mod tests {
     use super::*;
     use crate::testing::{reported, settled, two_flows};
 
-    /// The table of a result.
     fn shown(result: &RunResult) -> String {
         reported(result, &[1, 3], |_, summary| table(summary))
+    }
+
+    fn fits(text: &str) -> bool {
+        text.lines().all(|line| line.chars().count() <= 80)
     }
 
     #[test]
     fn a_table_has_its_units() {
         let text = shown(&settled(small::mixed()));
-        assert!(text.lines().all(|line| line.chars().count() <= 80), "it fits eighty columns: {text}");
+        assert!(fits(&text), "{text}");
         for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]
         {
             assert!(text.contains(wanted), "{wanted}: {text}");
@@ -248,6 +251,7 @@ mod tests {
     #[test]
     fn flows_have_rows_of_their_own() {
         let text = shown(&two_flows());
+        assert!(fits(&text), "{text}");
         for wanted in ["(2 flows)", "flow     queue ", "\nreader   0       read ", "\nwriter   0       write "] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
@@ -265,6 +269,8 @@ mod tests {
         ] {
             let text = shown(&settled(drive));
             assert!(wanted.iter().all(|wanted| text.contains(wanted)), "{wanted:?}: {text}");
+            let (_, lines) = text.split_once("\nwrite amplification").expect("lines below the tables");
+            assert!(fits(lines), "{text}");
         }
     }
 }

@@ -180,7 +180,7 @@ fn a_window_keeps_what_touches_it() {
     let (from, until) = (timeline.start() + window.from, timeline.start() + window.until);
     assert!(timeline.slices().len() > 10 && timeline.dropped() == 0);
     assert!(timeline.slices().iter().all(|slice| slice.from < until && slice.until > from));
-    assert!(timeline.requests().iter().all(|of| of.arrival <= of.begun && of.begun <= of.end && of.end > from));
+    assert!(timeline.requests().iter().all(|of| of.arrival <= of.begun && of.begun <= of.end && of.arrival < until));
     assert!(timeline.held().iter().all(|held| held.from < until && held.until > from));
     assert!(timeline.levels().iter().all(|reading| (from..until).contains(&reading.at)));
     assert!(!timeline.requests().is_empty() && !timeline.held().is_empty() && !timeline.levels().is_empty());
