@@ -1,5 +1,6 @@
 //! What several families do alike.
 
+mod die_lists;
 mod entry;
 mod free_list;
 mod gates;
@@ -8,6 +9,7 @@ mod minima;
 mod versions;
 mod wear;
 
+pub(crate) use die_lists::DieLists;
 pub(crate) use entry::ENTRY;
 pub(crate) use free_list::FreeList;
 pub(crate) use gates::Gates;
