@@ -38,7 +38,7 @@ use flash::nand::{Geometry, Media, Sector, Spare};
 
 use crate::port::{Flash, Mount, Unit, Wanted};
 use crate::sabotage::Planted;
-use crate::toolkit::{Gates, Holes, Versions};
+use crate::toolkit::{DieLists, Gates, Holes, Versions};
 
 use address::{Address, Lbn};
 use allocate::{Allocator, Use};
@@ -120,11 +120,9 @@ pub struct HybridFtl {
     stirred: bool,
     /// Lists that have not finished.
     under_way: u32,
-    /// The lists that the request under way has open, by die.
-    programming: Vec<Option<Handle<List>>>,
-    reading: Vec<Option<Handle<List>>>,
-    touched: Vec<DieId>,
-    read_dies: Vec<DieId>,
+    /// The lists that the request under way has open.
+    programming: DieLists<Handle<List>>,
+    reading: DieLists<Handle<List>>,
     /// Logical blocks whose units have found no place in the pass under way.
     refused_blocks: Vec<Lbn>,
     /// The dies of the data blocks of the request under way.
@@ -145,7 +143,6 @@ impl HybridFtl {
         let spec = config.spec.clone();
         let pages = geometry.superblock_slots();
         let address = Address::new(config.units, pages, spec.width(&geometry));
-        let dies = geometry.die_count() as usize;
         let mut ftl = Self {
             pages,
             address,
@@ -167,10 +164,8 @@ impl HybridFtl {
             found: 0,
             stirred: false,
             under_way: 0,
-            programming: vec![None; dies],
-            reading: vec![None; dies],
-            touched: Vec::new(),
-            read_dies: Vec::new(),
+            programming: DieLists::new(geometry.die_count()),
+            reading: DieLists::new(geometry.die_count()),
             refused_blocks: Vec::new(),
             request_dies: Vec::new(),
             sources: vec![None; pages as usize],

@@ -41,7 +41,7 @@ use flash::nand::{Geometry, Media, Sector};
 
 use crate::port::{Mount, Unit};
 use crate::sabotage::Planted;
-use crate::toolkit::{Versions, WearSpec};
+use crate::toolkit::{DieLists, Versions, WearSpec};
 
 use blocks::Blocks;
 use gather::Gather;
@@ -120,8 +120,7 @@ pub struct PageFtl {
     touched: Vec<u32>,
     gather: Option<Gather>,
     /// The read lists that the request under way has open, by die.
-    reading: Vec<Option<(Handle<List>, Handle<Command>)>>,
-    read_dies: Vec<u32>,
+    reading: DieLists<(Handle<List>, Handle<Command>)>,
 }
 
 /// Superblocks that a pool cannot promise to the host: the open ones of both streams, and one that
@@ -175,8 +174,7 @@ impl PageFtl {
             waited_set: 0,
             touched: Vec::new(),
             gather: config.map_gather.map(Gather::new),
-            reading: vec![None; geometry.die_count() as usize],
-            read_dies: Vec::new(),
+            reading: DieLists::new(geometry.die_count()),
             geometry,
         };
         ftl.recover(config, from.media);
@@ -192,7 +190,7 @@ impl PageFtl {
         // The pools of each set, for placement and for writes that wait.
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
-        let reading = u64::from(geometry.die_count()) * size_of::<Option<(Handle<List>, Handle<Command>)>>() as u64;
+        let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
         mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
     }
 

@@ -83,6 +83,21 @@ pub struct Unit {
     pub rest: Rest,
 }
 
+impl Unit {
+    /// What a program of the unit carries.
+    #[inline]
+    pub(crate) fn slot(&self) -> Slot {
+        let Self { lpn, owner, at, mask, version, .. } = *self;
+        Slot { lpn, version, owner, at, mask, expected: true, ..Slot::default() }
+    }
+
+    /// The unit of a program that failed: the data is still with its owner, and is written again.
+    pub(crate) const fn again(slot: &Slot) -> Self {
+        let Slot { lpn, owner, at, mask, version, .. } = *slot;
+        Self { lpn, owner, at, mask, version, rest: Rest::Unasked }
+    }
+}
+
 /// Where a unit that is written in part was when a map unit was asked. It may have been moved since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rest {

@@ -1,5 +1,6 @@
 //! What several families do alike.
 
+mod die_lists;
 mod entry;
 mod every;
 mod free_list;
@@ -9,6 +10,7 @@ mod minima;
 mod versions;
 mod wear;
 
+pub(crate) use die_lists::DieLists;
 pub(crate) use entry::ENTRY;
 pub(crate) use every::Every;
 pub(crate) use free_list::FreeList;

@@ -14,7 +14,7 @@ use super::blocks::Block;
 use super::logs::Logs;
 use super::{LogSpec, Policy, Striping};
 use crate::family::Config;
-use crate::toolkit::{ENTRY, Holes, WearSpec};
+use crate::toolkit::{DieLists, ENTRY, Holes, WearSpec};
 
 /// An FTL with log blocks on an array.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Config for LogBlockConfig {
             + Holes::memory(blocks, pages)
             + Logs::memory(blocks, pages, spec.blocks, spec.parallel)
             + Allocator::memory(geometry)
-            + 2 * dies * size_of::<Option<Handle<List>>>() as u64
+            + 2 * DieLists::<Handle<List>>::memory(dies)
             + u64::from(pages) * size_of::<Option<Psn>>() as u64
     }
 

@@ -5,7 +5,7 @@ use flash::backend::{List, Observer, Op};
 use flash::nand::Sector;
 
 use super::{HybridFtl, Kind};
-use crate::port::{Flash, Owners, Rest, Service, Unit};
+use crate::port::{Flash, Owners, Service, Unit};
 
 impl HybridFtl {
     /// A list is done.
@@ -73,8 +73,7 @@ impl HybridFtl {
             }
             if failed && !flash.backend.media().holds_data(psn) {
                 // The data is still with its owner: it is written again, elsewhere.
-                let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
-                self.waiting.push_back(Unit { lpn, owner, at, mask, version, rest: Rest::Unasked });
+                self.waiting.push_back(Unit::again(&slot));
                 self.stirred = true;
                 continue;
             }

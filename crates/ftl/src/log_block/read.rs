@@ -41,14 +41,11 @@ impl HybridFtl {
         let (superblock, _) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.block(superblock).pins += 1;
-        let list = match self.reading[die.index()] {
-            Some(list) => list,
-            None => {
-                self.read_dies.push(die);
-                let list = flash.backend.open_list(Class::HostRead, Kind::Read.tag(0));
-                *self.reading[die.index()].insert(list)
-            }
-        };
+        let list = self.reading.get(die).unwrap_or_else(|| {
+            let list = flash.backend.open_list(Class::HostRead, Kind::Read.tag(0));
+            self.reading.set(die, list);
+            list
+        });
         let command = flash.backend.add_read(list, Cause::Host, superblock);
         owners.charge(owner);
         flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
@@ -56,10 +53,8 @@ impl HybridFtl {
 
     /// The request is complete: its lists are sent, one for each die.
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        while let Some(die) = self.read_dies.pop() {
-            if let Some(list) = self.reading[die.index()].take() {
-                self.submit(flash, list);
-            }
+        while let Some(list) = self.reading.pop_last() {
+            self.submit(flash, list);
         }
     }
 

@@ -42,13 +42,9 @@ impl HybridFtl {
 
     /// Sends the lists of programs, one for each die.
     pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        let mut touched = std::mem::take(&mut self.touched);
-        for die in touched.drain(..) {
-            if let Some(list) = self.programming[die.index()].take() {
-                self.submit(flash, list);
-            }
+        while let Some(list) = self.programming.pop_first() {
+            self.submit(flash, list);
         }
-        self.touched = touched;
     }
 
     /// Lets units that waited go on as far as there is room.
@@ -84,26 +80,14 @@ impl HybridFtl {
             return false;
         };
         let die = self.geometry.die_of(target.superblock);
-        let list = match self.programming[die.index()] {
-            Some(list) => list,
-            None => {
-                self.touched.push(die);
-                let list = flash.backend.open_list(Class::Other, Kind::Write.tag(0));
-                *self.programming[die.index()].insert(list)
-            }
-        };
+        let list = self.programming.get(die).unwrap_or_else(|| {
+            let list = flash.backend.open_list(Class::Other, Kind::Write.tag(0));
+            self.programming.set(die, list);
+            list
+        });
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
         owners.charge(unit.owner);
-        let slot = Slot {
-            lpn: unit.lpn,
-            version: unit.version,
-            owner: unit.owner,
-            at: unit.at,
-            mask: unit.mask,
-            expected: true,
-            ..Slot::default()
-        };
-        let to = flash.backend.push_slot(command, slot);
+        let to = flash.backend.push_slot(command, unit.slot());
         if S::PRESENT {
             owners.give(unit, flash.backend.payload_of(to));
         }

@@ -7,7 +7,7 @@ use flash::nand::Sector;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, Rest, Service, Unit};
+use crate::port::{Flash, Owners, Service, Unit};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -77,9 +77,7 @@ impl PageFtl {
                 let torn = failed && !flash.backend.media().holds_data(psn);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The data is still with its owner: write it again, elsewhere.
-                    let (lpn, owner, at, mask, version) = (slot.lpn, slot.owner, slot.at, slot.mask, slot.version);
-                    let rest = Rest::Unasked;
-                    self.pools[here as usize].waiting.push_back(Unit { lpn, owner, at, mask, version, rest });
+                    self.pools[here as usize].waiting.push_back(Unit::again(&slot));
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;

@@ -46,8 +46,8 @@ impl PageFtl {
         self.blocks.pin(superblock);
         let slot = Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() };
         let row = |offset: u32| offset / self.geometry.row_slots();
-        let open = &mut self.reading[die.index()];
-        let command = match *open {
+        let open = self.reading.get(die);
+        let command = match open {
             // Units of one row come with one array operation.
             Some((_, command))
                 if {
@@ -61,15 +61,12 @@ impl PageFtl {
                 command
             }
             _ => {
-                let list = match *open {
+                let list = match open {
                     Some((list, _)) => list,
-                    None => {
-                        self.read_dies.push(die.get());
-                        flash.backend.open_list(Class::HostRead, Kind::Read as u32)
-                    }
+                    None => flash.backend.open_list(Class::HostRead, Kind::Read as u32),
                 };
                 let command = flash.backend.add_read(list, Cause::Host, superblock);
-                *open = Some((list, command));
+                self.reading.set(die, (list, command));
                 owners.charge(owner);
                 command
             }
@@ -83,12 +80,8 @@ impl PageFtl {
         if let Mapping::Unit(asking) = &mut self.mapping {
             asking.end_look_up(flash.now);
         }
-        for i in 0..self.read_dies.len() {
-            let die = self.read_dies[i] as usize;
-            if let Some((list, _)) = self.reading[die].take() {
-                flash.submit(list);
-            }
+        while let Some((list, _)) = self.reading.pop_first() {
+            flash.submit(list);
         }
-        self.read_dies.clear();
     }
 }

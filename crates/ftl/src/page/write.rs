@@ -223,16 +223,7 @@ impl PageFtl {
             }
         };
         self.pools[pool as usize].set = owners.set(unit.owner);
-        let slot = Slot {
-            lpn: unit.lpn,
-            version: unit.version,
-            owner: unit.owner,
-            at: unit.at,
-            mask: unit.mask,
-            expected: true,
-            ..Slot::default()
-        };
-        let to = flash.backend.push_slot(assembly.command, slot);
+        let to = flash.backend.push_slot(assembly.command, unit.slot());
         if S::PRESENT {
             owners.give(unit, flash.backend.payload_of(to));
         }
