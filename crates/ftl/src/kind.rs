@@ -8,6 +8,7 @@ use crate::hydra::HydraFamily;
 use crate::log_block::{LogBlockFamily, Policy};
 use crate::page::PageFamily;
 use crate::slc_mlc::ChangFamily;
+use crate::spec::FtlSpec;
 
 /// The families of flash translation layers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -48,6 +49,12 @@ impl FtlKind {
             Self::Fast => &LogBlockFamily(Policy::Fast),
             Self::Chang => &ChangFamily,
         }
+    }
+
+    /// Tables `[ftl]` of the family, for tests that are applied to every family; none if they have devices made for it.
+    #[must_use]
+    pub fn samples(self) -> Vec<FtlSpec> {
+        self.family().samples()
     }
 
     /// As a description names it.
