@@ -7,6 +7,7 @@ use base::units::{DieId, Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
+use crate::block::{BlockConfig, BlockFtl};
 use crate::family::{Config, MapImages};
 use crate::hydra::{HydraConfig, HydraFtl};
 use crate::log_block::{HybridFtl, LogBlockConfig};
@@ -26,6 +27,8 @@ pub enum AnyConfig {
     LogBlock(LogBlockConfig),
     /// Chang's.
     SlcMlc(ChangConfig),
+    /// The block-mapped FTL.
+    Block(BlockConfig),
 }
 
 /// An FTL of any family.
@@ -40,6 +43,8 @@ pub enum AnyFtl {
     LogBlock(HybridFtl),
     /// Chang's.
     SlcMlc(ChangFtl),
+    /// The block-mapped FTL.
+    Block(BlockFtl),
 }
 
 /// The same for every family.
@@ -50,6 +55,7 @@ macro_rules! each {
             Self::Hydra($ftl) => $do,
             Self::LogBlock($ftl) => $do,
             Self::SlcMlc($ftl) => $do,
+            Self::Block($ftl) => $do,
         }
     };
 }
@@ -109,6 +115,7 @@ impl Ftl for AnyFtl {
             AnyConfig::Hydra(config) => Self::Hydra(Ftl::mount(config, from)),
             AnyConfig::LogBlock(config) => Self::LogBlock(Ftl::mount(config, from)),
             AnyConfig::SlcMlc(config) => Self::SlcMlc(Ftl::mount(config, from)),
+            AnyConfig::Block(config) => Self::Block(Ftl::mount(config, from)),
         }
     }
 
@@ -118,6 +125,7 @@ impl Ftl for AnyFtl {
             AnyConfig::Hydra(config) => <HydraFtl as Ftl>::scan_time(config, media, second),
             AnyConfig::LogBlock(config) => <HybridFtl as Ftl>::scan_time(config, media, second),
             AnyConfig::SlcMlc(config) => <ChangFtl as Ftl>::scan_time(config, media, second),
+            AnyConfig::Block(config) => <BlockFtl as Ftl>::scan_time(config, media, second),
         }
     }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::block::BlockFamily;
 use crate::family::Family;
 use crate::hydra::HydraFamily;
 use crate::log_block::{LogBlockFamily, Policy};
@@ -26,15 +27,17 @@ pub enum FtlKind {
     /// Block chains, with a small SLC flash in front of them if there is one (Chang, "A Hybrid Approach to
     /// NAND-Flash-Based Solid-State Disks").
     Chang,
+    /// A map of blocks, with replacement blocks for what is overwritten (Ban, US patent 5,937,425).
+    Block,
 }
 
 impl FtlKind {
     /// All families: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 5] = {
+    pub const EVERY: [Self; 6] = {
         // A new family does not compile here until somebody has come by the line above.
         match Self::Page {
-            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang => {
-                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang]
+            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block => {
+                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block]
             }
         }
     };
@@ -48,6 +51,7 @@ impl FtlKind {
             Self::Bast => &LogBlockFamily(Policy::Bast),
             Self::Fast => &LogBlockFamily(Policy::Fast),
             Self::Chang => &ChangFamily,
+            Self::Block => &BlockFamily,
         }
     }
 
@@ -66,6 +70,7 @@ impl FtlKind {
             Self::Bast => "bast",
             Self::Fast => "fast",
             Self::Chang => "chang",
+            Self::Block => "block",
         }
     }
 
