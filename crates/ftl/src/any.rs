@@ -7,6 +7,7 @@ use base::units::{DieId, Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
+use crate::block::{BlockConfig, BlockFamily, BlockFtl};
 use crate::family::{Config, Family, MapImages, Setup, Site};
 use crate::hydra::{HydraConfig, HydraFamily, HydraFtl};
 use crate::kind::FtlKind;
@@ -14,6 +15,7 @@ use crate::log_block::{HybridFtl, LogBlockConfig, LogBlockFamily, Policy};
 use crate::page::{PageConfig, PageFamily, PageFtl};
 use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Saved, Unit, Wanted};
 use crate::slc_mlc::{ChangConfig, ChangFamily, ChangFtl};
+use crate::spec::FtlSpec;
 
 /// What an FTL of any family is built from.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub enum AnyConfig {
     LogBlock(LogBlockConfig),
     /// Chang's.
     SlcMlc(ChangConfig),
+    /// The block-mapped FTL.
+    Block(BlockConfig),
 }
 
 /// An FTL of any family.
@@ -41,6 +45,8 @@ pub enum AnyFtl {
     LogBlock(HybridFtl),
     /// Chang's.
     SlcMlc(ChangFtl),
+    /// The block-mapped FTL.
+    Block(BlockFtl),
 }
 
 impl FtlKind {
@@ -53,7 +59,14 @@ impl FtlKind {
             Self::Bast => &LogBlockFamily(Policy::Bast),
             Self::Fast => &LogBlockFamily(Policy::Fast),
             Self::Chang => &ChangFamily,
+            Self::Block => &BlockFamily,
         }
+    }
+
+    /// Tables `[ftl]` of the family, for tests that are applied to every family; none if they have devices made for it.
+    #[must_use]
+    pub fn samples(self) -> Vec<FtlSpec> {
+        self.family().samples()
     }
 
     /// The configuration of its FTL, once nothing is at fault.
@@ -65,6 +78,7 @@ impl FtlKind {
             Self::Bast => AnyConfig::LogBlock(LogBlockFamily(Policy::Bast).config(site, setup)),
             Self::Fast => AnyConfig::LogBlock(LogBlockFamily(Policy::Fast).config(site, setup)),
             Self::Chang => AnyConfig::SlcMlc(ChangFamily.config(site, setup)),
+            Self::Block => AnyConfig::Block(BlockFamily.config(site, setup)),
         }
     }
 }
@@ -77,6 +91,7 @@ macro_rules! each {
             Self::Hydra($ftl) => $do,
             Self::LogBlock($ftl) => $do,
             Self::SlcMlc($ftl) => $do,
+            Self::Block($ftl) => $do,
         }
     };
 }
@@ -136,6 +151,7 @@ impl Ftl for AnyFtl {
             AnyConfig::Hydra(config) => Self::Hydra(Ftl::mount(config, from)),
             AnyConfig::LogBlock(config) => Self::LogBlock(Ftl::mount(config, from)),
             AnyConfig::SlcMlc(config) => Self::SlcMlc(Ftl::mount(config, from)),
+            AnyConfig::Block(config) => Self::Block(Ftl::mount(config, from)),
         }
     }
 
@@ -145,6 +161,7 @@ impl Ftl for AnyFtl {
             AnyConfig::Hydra(config) => <HydraFtl as Ftl>::scan_time(config, media, second),
             AnyConfig::LogBlock(config) => <HybridFtl as Ftl>::scan_time(config, media, second),
             AnyConfig::SlcMlc(config) => <ChangFtl as Ftl>::scan_time(config, media, second),
+            AnyConfig::Block(config) => <BlockFtl as Ftl>::scan_time(config, media, second),
         }
     }
 

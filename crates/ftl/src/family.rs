@@ -130,6 +130,13 @@ pub trait Config: Clone + Debug {
 
 /// A family: what its keys mean and which descriptions it takes. It has no state.
 pub trait Family: Sync {
+    /// Tables `[ftl]` between which all its own keys have other values, the plainest first: the conformance suite, the swarm
+    /// and the tests of keys and memory apply them to arrays whose mapping units are pages. None if the tests have devices
+    /// made for it.
+    fn samples(&self) -> Vec<FtlSpec> {
+        Vec::new()
+    }
+
     /// Faults of its own keys in the description of another family.
     fn check_absent(&self, _site: &Site<'_>, _faults: &mut Faults) {}
 

@@ -19,15 +19,17 @@ pub enum FtlKind {
     /// Block chains, with a small SLC flash in front of them if there is one (Chang, "A Hybrid Approach to
     /// NAND-Flash-Based Solid-State Disks").
     Chang,
+    /// A map of blocks, with replacement blocks for what is overwritten (Ban, US patent 5,937,425).
+    Block,
 }
 
 impl FtlKind {
     /// All families: what the conformance suite and the swarm are applied to.
-    pub const EVERY: [Self; 5] = {
+    pub const EVERY: [Self; 6] = {
         // A new family does not compile here until somebody has come by the line above.
         match Self::Page {
-            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang => {
-                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang]
+            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block => {
+                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block]
             }
         }
     };
@@ -41,6 +43,7 @@ impl FtlKind {
             Self::Bast => "bast",
             Self::Fast => "fast",
             Self::Chang => "chang",
+            Self::Block => "block",
         }
     }
 

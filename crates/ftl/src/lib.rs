@@ -4,13 +4,14 @@
 //! backend at one moment, and those whose data it moves. So an FTL is built and tested without a device, and one from
 //! another crate runs in a device like those here.
 //!
-//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`), a variant of [`AnyFtl`] and a line in [`FtlKind`].
+//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`), a variant of [`AnyFtl`] and a line in [`FtlKind`].
 //! What its keys mean and which descriptions it refuses is its own [`Family`]. What several families do alike is in
 //! `toolkit`.
 
 pub mod map_unit;
 
 mod any;
+mod block;
 mod event;
 mod family;
 mod hydra;
@@ -28,6 +29,7 @@ mod spec;
 mod toolkit;
 
 pub use any::{AnyConfig, AnyFtl};
+pub use block::{BlockConfig, BlockFtl, BlockSpec};
 pub use event::{Event, HostEvent};
 pub use family::{Array, Config, Family, MapImages, Setup, Site};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};

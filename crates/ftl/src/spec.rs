@@ -5,6 +5,7 @@ use base::units::{Bytes, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::block::BlockSpec;
 use crate::hydra::HydraSpec;
 use crate::idle::Idle;
 use crate::kind::FtlKind;
@@ -52,6 +53,9 @@ pub struct FtlSpec {
     /// Log blocks, where the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub log: LogSpec,
+    /// Replacement blocks, where the family has them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub block: BlockSpec,
 }
 
 impl Default for FtlSpec {
@@ -69,6 +73,7 @@ impl Default for FtlSpec {
             hydra: None,
             chang: None,
             log: LogSpec::default(),
+            block: BlockSpec::default(),
         }
     }
 }

@@ -57,6 +57,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
+        spec = or_sample(spec, &mut Rng::stream(rng.clone().bits(), "swarm.samples"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
             return spec;
@@ -255,6 +256,20 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
         let rank_every = 1 + rng.below(40) as u32;
         chang.density = Some(density(block * (2 + rng.below(4)), rank_every));
     }
+    spec
+}
+
+/// In a part of the cases the device with a family that says itself what it can be.
+fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
+    let samples: Vec<FtlSpec> = FtlKind::EVERY.into_iter().flat_map(FtlKind::samples).collect();
+    if spec.ftl.kind != FtlKind::Page || samples.is_empty() || !rng.chance(0.15) {
+        return spec;
+    }
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.timing.one_shot = 1;
+    (spec.flash.multi_plane, spec.flash.gang) = (Some(false), 1);
+    let over_provisioning = spec.ftl.over_provisioning;
+    spec.ftl = FtlSpec { over_provisioning, ..pick(rng, &samples) };
     spec
 }
 

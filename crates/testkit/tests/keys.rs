@@ -60,7 +60,7 @@ impl<'a> Plain<'a> {
         let described = serde_json::to_value(&fixture.spec).expect("a description");
         let resolved =
             read(&described).unwrap_or_else(|| panic!("{}: {:?}", fixture.name, fixture.spec.resolve().err()));
-        reads_back(&resolved, fixture.name);
+        reads_back(&resolved, &fixture.name);
         let before = Load::EVERY.map(|load| (load, run(&resolved, load))).to_vec();
         Self { fixture, described, resolved, before }
     }
@@ -114,12 +114,12 @@ fn every_key_has_an_effect_or_is_refused() {
             // What is only printed is printed alike of every device: one has to do.
             let printed =
                 EXCEPTIONS.iter().any(|exception| exception.devices.is_empty() && exception.covers(&key.name));
-            if printed && !["page, one queue", "chang, chains behind SLC"].contains(&plain.fixture.name) {
+            if printed && !["page, one queue", "chang, chains behind SLC"].contains(&&*plain.fixture.name) {
                 continue;
             }
             let outcome = plain.outcome(&key);
             let mut outcomes = outcomes.lock().expect("nobody has panicked");
-            let known = outcomes.entry(key.name).or_default().entry(plain.fixture.name).or_insert(outcome);
+            let known = outcomes.entry(key.name).or_default().entry(&*plain.fixture.name).or_insert(outcome);
             *known = outcome.max(*known);
         }
     });

@@ -8,7 +8,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::{Sector, Stamp};
-use ssd::{Drive, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Drive, FtlKind, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
 
 /// How far the estimate may be from what is allocated.
 const TOLERANCE: f64 = 0.25;
@@ -132,6 +132,11 @@ fn families_with_blocks_take_what_they_say() {
         ("chang-slc", "kind = 'chang'", "slc = { part = 'K9WAG08U1A', size = '16MiB' }\n", 12_000),
     ] {
         compare(name, &format!("{FLASH}{ARRAY}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);
+    }
+    for ftl in FtlKind::EVERY.into_iter().flat_map(FtlKind::samples) {
+        let plain: Spec = toml::from_str(&format!("{FLASH}{ARRAY}")).expect("an array");
+        let text = toml::to_string(&Spec { ftl, ..plain }).expect("a table");
+        compare("sample", &text, 300);
     }
     let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 256\ngang = 4\nwidth = 32\n\
                  [ftl]\nkind = 'hydra'\nover-provisioning = '25%'\n";

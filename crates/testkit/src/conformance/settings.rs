@@ -2,6 +2,7 @@
 
 mod chang;
 mod hydra;
+mod samples;
 
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
@@ -342,6 +343,11 @@ impl Book {
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::EVERY {
+        // One that says itself what it can be.
+        if !kind.samples().is_empty() {
+            settings.extend(samples::settings(kind));
+            continue;
+        }
         if kind == FtlKind::Hydra {
             settings.extend(hydra::settings());
             continue;

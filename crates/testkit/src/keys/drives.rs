@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::FaultSpec;
-use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Spec, Ssd};
+use ssd::{Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd};
 
 use crate::requests;
 
@@ -43,7 +43,7 @@ const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victi
 #[derive(Clone, Debug)]
 pub struct Fixture {
     /// Its name, the family first.
-    pub name: &'static str,
+    pub name: String,
     /// Its description.
     pub spec: Spec,
 }
@@ -135,6 +135,7 @@ pub fn fixtures() -> Vec<Fixture> {
         "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
     ));
     fixtures.extend(merging());
+    fixtures.extend(FtlKind::EVERY.into_iter().filter_map(sample));
     fixtures
 }
 
@@ -226,7 +227,14 @@ fn merging() -> Vec<Fixture> {
     ]
 }
 
-fn fixture(name: &'static str, part: &str, flash: &str, rest: &str) -> Fixture {
+/// The first sample of a family that says itself what it can be.
+fn sample(kind: FtlKind) -> Option<Fixture> {
+    let ftl = kind.samples().into_iter().next()?;
+    let plain = fixture("sample", FLAT, "channels = 2\nchips = 2\n", "");
+    Some(Fixture { name: format!("sample, {}", kind.name()), spec: Spec { ftl, ..plain.spec } })
+}
+
+fn fixture(name: &str, part: &str, flash: &str, rest: &str) -> Fixture {
     let text = format!("name = \"keys\"\n[flash]\n{flash}\n{rest}");
     let mut table: toml::Table = toml::from_str(&text).unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
     if !part.is_empty() {
@@ -235,7 +243,7 @@ fn fixture(name: &'static str, part: &str, flash: &str, rest: &str) -> Fixture {
         flash.insert("custom-part".into(), part.into());
     }
     let spec: Spec = table.try_into().unwrap_or_else(|error| panic!("{name}: {text}: {error}"));
-    Fixture { name, spec }
+    Fixture { name: name.into(), spec }
 }
 
 /// What is done with a drive.

@@ -100,6 +100,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "hydra*",
             "bast",
             "fast*",
+            "sample*",
             "chang, plain*",
             "chang, density*",
             "chang, chains behind SLC, no throttle",
@@ -108,7 +109,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     ),
     on(
         "flash.custom-part.features.copy_back",
-        &["page*", "bast", "fast*", "chang*"],
+        &["page*", "bast", "fast*", "chang*", "sample*"],
         "what the part can do: whoever needs it is refused without it",
     ),
     on("flash.custom-part.features.multi_plane", &["page, planes apart*"], "flash.multi-plane says otherwise"),
@@ -122,7 +123,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.planes", &["hydra*"], "1 is the only number there is, and says what the part says"),
     on(
         "ftl.map-unit",
-        &["bast", "fast*", "chang*"],
+        &["bast", "fast*", "chang*", "sample*"],
         "a page is the only size there is, and what it is without the key",
     ),
     on("ftl.map(dftl).costs(custom).custom.list", &["page, map dftl"], "all steps are named; DFTL keeps no lists"),

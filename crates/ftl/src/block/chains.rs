@@ -1,0 +1,102 @@
+//! The blocks of a logical block: its data block, and the replacement blocks behind it.
+//!
+//! Each block leads to the next older one. A page is programmed in a younger block only when an older one has it already,
+//! so of several copies the one in the youngest block is the newest, and a look goes from the youngest on.
+
+use base::units::{Lpn, Psn, SuperblockId};
+use flash::nand::{Media, Sector, Spare};
+
+use super::{BlockFtl, Lbn, RESERVE};
+
+/// The life of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum State {
+    /// Erased, and in no chain.
+    #[default]
+    Free,
+    /// In a chain, or what a merge copies to.
+    Used,
+    /// Out of its chain; somebody may still read it.
+    Leaving,
+    /// An erase is under way.
+    Erasing,
+    /// Out of use.
+    Bad,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Block {
+    pub(super) state: State,
+    /// A program failed in it: nothing more is written to it, and it is retired instead of erased.
+    pub(super) failing: bool,
+    /// Reads by the host under way.
+    pub(super) pins: u32,
+    /// The first page that may be programmed.
+    pub(super) next: u32,
+    /// The next older block of its chain.
+    pub(super) older: Option<SuperblockId>,
+}
+
+/// The blocks of a logical block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Chain {
+    pub(super) newest: Option<SuperblockId>,
+    /// How many there are.
+    pub(super) length: u32,
+    /// Programs under way.
+    pub(super) programs: u32,
+}
+
+impl BlockFtl {
+    /// The blocks of a logical block, the youngest first.
+    #[inline]
+    pub(super) fn chain(&self, lbn: Lbn) -> impl Iterator<Item = SuperblockId> + '_ {
+        let newest = self.chains[lbn as usize].newest;
+        std::iter::successors(newest, |block| self.blocks[block.index()].older)
+    }
+
+    /// Where the newest copy of a page is, if it has not been discarded.
+    #[inline]
+    pub(super) fn place_of<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
+        let mut places = self.chain(lbn).map(|block| self.geometry.slot(block, offset));
+        let place = places.find(|psn| matches!(media.spare(*psn), Spare::Data { .. }))?;
+        (!self.holes.contains(lbn, offset)).then_some(place)
+    }
+
+    /// Puts a block at the young end of a chain.
+    pub(super) fn link(&mut self, lbn: Lbn, superblock: SuperblockId) {
+        let die = self.home(lbn);
+        let chain = &mut self.chains[lbn as usize];
+        self.blocks[superblock.index()].older = chain.newest.replace(superblock);
+        chain.length += 1;
+        if chain.length == 2 {
+            self.dies[die].replaced.push_back(lbn);
+        }
+    }
+
+    /// Opens a block for a page that no block of the chain can take any more: the data block, or a replacement block.
+    /// None if the chain is as long as it may be, or merges need what is free.
+    pub(super) fn open(&mut self, lbn: Lbn) -> Option<SuperblockId> {
+        let die = self.home(lbn);
+        if self.chains[lbn as usize].length > self.replacements || self.dies[die].free.len() <= RESERVE {
+            return None;
+        }
+        let superblock = self.take_free(die)?;
+        self.link(lbn, superblock);
+        Some(superblock)
+    }
+
+    pub(super) fn take_free(&mut self, die: usize) -> Option<SuperblockId> {
+        let superblock = self.dies[die].free.pop()?;
+        *self.block(superblock) = Block { state: State::Used, ..Block::default() };
+        Some(superblock)
+    }
+
+    /// Forgets a page, at once.
+    pub(super) fn discard(&mut self, lpn: Lpn) {
+        let (lbn, offset) = self.split(lpn);
+        if self.chain(lbn).any(|block| offset < self.blocks[block.index()].next) {
+            self.holes.insert(lbn, offset);
+        }
+    }
+}

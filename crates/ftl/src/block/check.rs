@@ -1,0 +1,60 @@
+//! What must hold between two events.
+
+use std::collections::BTreeSet;
+
+use base::units::SuperblockId;
+use flash::nand::{Media, Sector, Spare};
+
+use super::BlockFtl;
+use super::chains::State;
+
+impl BlockFtl {
+    /// Checks the books: of every page the newest copy is found, and every block is of one use. Slow: for tests.
+    ///
+    /// # Panics
+    /// If something does not hold.
+    pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
+        let mut used = BTreeSet::new();
+        for lbn in 0..self.chains.len() as u32 {
+            let blocks: Vec<SuperblockId> = self.chain(lbn).collect();
+            let chain = self.chains[lbn as usize];
+            assert_eq!(blocks.len() as u32, chain.length, "blocks of logical block {lbn}");
+            let die = &self.dies[self.home(lbn)];
+            assert_eq!(die.replaced.contains(&lbn), chain.length > 1, "replacement blocks of logical block {lbn}");
+            for block in &blocks {
+                assert_eq!(self.geometry.die_of(*block).index(), self.home(lbn), "die of {block}");
+                assert!(used.insert(*block), "{block} is in two chains");
+            }
+            for offset in 0..self.pages.get() {
+                let spares = blocks.iter().map(|block| media.spare(self.geometry.slot(*block, offset)));
+                let versions = spares.filter_map(|spare| match spare {
+                    Spare::Data { lpn, version } => {
+                        assert_eq!(self.split(lpn), (lbn, offset), "{lpn} is in logical block {lbn}");
+                        Some(version)
+                    }
+                    Spare::Empty | Spare::Torn => None,
+                });
+                assert!(versions.is_sorted_by(|newer, older| newer >= older), "page {offset} of logical block {lbn}");
+            }
+        }
+        for (number, die) in self.dies.iter().enumerate() {
+            used.extend(die.merge.and_then(|merge| merge.destination));
+            let blocks = (0..self.blocks.len() as u32).map(SuperblockId::new);
+            let here = blocks.filter(|block| self.geometry.die_of(*block).index() == number);
+            let of = |state| here.clone().filter(move |block| self.blocks[block.index()].state == state);
+            for block in of(State::Free) {
+                assert!(media.is_erased(block), "{block} is free, and not erased");
+            }
+            assert_eq!(of(State::Free).count(), die.free.len() as usize, "free blocks of die {number}");
+            let leaving = of(State::Leaving).chain(of(State::Erasing)).count();
+            assert_eq!(leaving, die.leaving as usize, "blocks of die {number} that are given up");
+            let waiting: BTreeSet<_> = die.waiting.iter().map(|waiting| waiting.lbn).collect();
+            assert_eq!(waiting.len(), die.waiting.len(), "each logical block waits once");
+        }
+        used.extend(&self.useless);
+        let states = (0..).map(SuperblockId::new).zip(&self.blocks);
+        let in_use: BTreeSet<_> =
+            states.filter(|(_, info)| info.state == State::Used).map(|(block, _)| block).collect();
+        assert_eq!(in_use, used, "blocks in use, and blocks in chains");
+    }
+}

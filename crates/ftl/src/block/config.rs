@@ -1,0 +1,66 @@
+//! What the block-mapped FTL is built from.
+
+use std::fmt::Display;
+
+use base::engine::Handle;
+use base::memory::growing;
+use base::units::{Span, SuperblockId};
+use flash::backend::{List, Timing};
+use flash::nand::{BlockBirth, Geometry};
+
+use super::chains::{Block, Chain};
+use super::dies::Die;
+use super::{BlockSpec, Lbn};
+use crate::family::Config;
+use crate::port::Unit;
+use crate::toolkit::{DieLists, ENTRY, FreeList, Holes, WearSpec};
+
+/// A block-mapped FTL on an array.
+#[derive(Clone, Debug)]
+pub struct BlockConfig {
+    pub(super) geometry: Geometry,
+    pub(super) timing: Timing,
+    pub(super) spare_transfer: Span,
+    pub(super) units: u32,
+    pub(super) spec: BlockSpec,
+    pub(super) wear: WearSpec,
+}
+
+impl BlockConfig {
+    /// Logical blocks there are.
+    pub(super) const fn logical(&self) -> u32 {
+        self.units.div_ceil(self.geometry.superblock_slots())
+    }
+}
+
+impl Config for BlockConfig {
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    /// The newest block of each logical block, and the next older one of each block.
+    fn table_ram(&self) -> u64 {
+        (u64::from(self.logical()) + u64::from(self.geometry.superblock_count())) * ENTRY
+    }
+
+    fn memory(&self) -> u64 {
+        let (logical, pages) = (u64::from(self.logical()), self.geometry.superblock_slots());
+        let (blocks, dies) = (u64::from(self.geometry.superblock_count()), u64::from(self.geometry.die_count()));
+        blocks * size_of::<Block>() as u64
+            + logical * size_of::<Chain>() as u64
+            + Holes::memory(logical, pages)
+            + FreeList::memory(blocks)
+            + dies * size_of::<Die>() as u64
+            + 2 * DieLists::<Handle<List>>::memory(dies)
+            + u64::from(pages) * size_of::<Option<Unit>>() as u64
+    }
+
+    /// Every programmed block with its age, and the versions in a chain.
+    fn memory_of_mount(&self) -> u64 {
+        let blocks = u64::from(self.geometry.superblock_count());
+        growing(blocks, size_of::<(Lbn, BlockBirth, SuperblockId)>()) + u64::from(self.geometry.superblock_slots()) * 4
+    }
+
+    /// A chain that is too long for another number of replacement blocks is merged when it is next written to.
+    fn format(&self, _: &mut dyn FnMut(&'static str, &dyn Display)) {}
+}

@@ -1,0 +1,176 @@
+//! What a die has: free blocks, writes that wait, and at most one merge.
+
+use std::collections::VecDeque;
+
+use base::units::SuperblockId;
+use flash::backend::{Cause, Class, Observer};
+use flash::nand::Sector;
+
+use super::chains::State;
+use super::{BlockFtl, Kind, Lbn, RESERVE};
+use crate::port::{Flash, Owners, Unit};
+use crate::toolkit::FreeList;
+
+/// Writes of a logical block that wait: for its merge, or for a free block.
+#[derive(Clone, Debug)]
+pub(super) struct Waiting {
+    pub(super) lbn: Lbn,
+    pub(super) units: VecDeque<Unit>,
+}
+
+/// The merge of a logical block.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Merge {
+    pub(super) lbn: Lbn,
+    /// The new data block; none if the youngest block of the chain becomes it.
+    pub(super) destination: Option<SuperblockId>,
+}
+
+/// A die.
+#[derive(Clone, Debug)]
+pub(super) struct Die {
+    pub(super) free: FreeList,
+    /// One entry for each logical block, in the order in which they began to wait.
+    pub(super) waiting: VecDeque<Waiting>,
+    pub(super) merge: Option<Merge>,
+    /// Logical blocks with replacement blocks, in the order in which they got the first.
+    pub(super) replaced: VecDeque<Lbn>,
+    /// Blocks that are being erased, or will be when they are no longer read.
+    pub(super) leaving: u32,
+    /// Lists that have not finished.
+    pub(super) under_way: u32,
+}
+
+impl Die {
+    pub(super) fn new(free: FreeList) -> Self {
+        Self { free, waiting: VecDeque::new(), merge: None, replaced: VecDeque::new(), leaving: 0, under_way: 0 }
+    }
+
+    /// The entry of a logical block whose writes wait.
+    pub(super) fn waiting_for(&mut self, lbn: Lbn) -> Option<&mut Waiting> {
+        self.waiting.iter_mut().find(|waiting| waiting.lbn == lbn)
+    }
+
+    /// A unit waits behind those of its logical block, or before them.
+    pub(super) fn wait(&mut self, lbn: Lbn, unit: Unit, first: bool) {
+        match (self.waiting_for(lbn), first) {
+            (Some(waiting), true) => waiting.units.push_front(unit),
+            (Some(waiting), false) => waiting.units.push_back(unit),
+            (None, _) => self.waiting.push_back(Waiting { lbn, units: VecDeque::from([unit]) }),
+        }
+    }
+}
+
+impl BlockFtl {
+    /// Lets what waits at a die go on. Units are refused only when nothing is under way there that could make room.
+    pub(super) fn go_on<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        die: usize,
+    ) {
+        for superblock in std::mem::take(&mut self.useless) {
+            self.give_up(flash, superblock, Cause::Recovery);
+        }
+        loop {
+            if self.dies[die].waiting.is_empty() {
+                return;
+            }
+            self.place_waiting(flash, owners, die);
+            let Some(victim) = self.next_merge(die) else { break };
+            if !self.merge(flash, owners, victim) {
+                break;
+            }
+        }
+        if self.dies[die].under_way == 0 {
+            for unit in std::mem::take(&mut self.dies[die].waiting).into_iter().flat_map(|waiting| waiting.units) {
+                owners.write_refused(unit.owner);
+            }
+        }
+    }
+
+    /// Programs as many of the units that wait at a die as have a place now.
+    fn place_waiting<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        die: usize,
+    ) {
+        let mut all = std::mem::take(&mut self.dies[die].waiting);
+        all.retain_mut(|waiting| {
+            while let Some(unit) = waiting.units.front() {
+                if !self.place(flash, owners, unit) {
+                    return true;
+                }
+                waiting.units.pop_front();
+            }
+            false
+        });
+        self.dies[die].waiting = all;
+        self.send(flash);
+    }
+
+    /// The logical block that is to be merged next at a die. None if nothing waits for a merge, or if what has been given
+    /// up is still being erased: that may be room enough.
+    fn next_merge(&self, die: usize) -> Option<Lbn> {
+        let here = &self.dies[die];
+        if here.merge.is_some() || here.leaving > 0 {
+            return None;
+        }
+        let idle = |lbn: &Lbn| self.chains[*lbn as usize].programs == 0;
+        // A cut in a merge has cost a block: that merge comes first.
+        let is_short = here.free.len() < RESERVE;
+        here.waiting.iter().find_map(|Waiting { lbn, .. }| {
+            let length = self.chains[*lbn as usize].length;
+            if !here.replaced.is_empty() && (is_short || length <= self.replacements) {
+                // It wants a free block.
+                here.replaced.iter().copied().find(idle)
+            } else {
+                // Its chain is as long as it may be, or there is no block for a longer one.
+                Some(*lbn).filter(|lbn| length > 0 && idle(lbn))
+            }
+        })
+    }
+
+    /// Takes a block out of use: it is erased, or retired, as soon as nobody reads it.
+    pub(super) fn give_up<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        superblock: SuperblockId,
+        cause: Cause,
+    ) {
+        let die = self.geometry.die_of(superblock).index();
+        self.dies[die].leaving += 1;
+        self.block(superblock).state = State::Leaving;
+        self.erase_unread(flash, superblock, cause);
+    }
+
+    /// Erases or retires a block that has been given up, unless it is read.
+    pub(super) fn erase_unread<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        superblock: SuperblockId,
+        cause: Cause,
+    ) {
+        let block = self.block(superblock);
+        if block.pins > 0 || block.state != State::Leaving {
+            return;
+        }
+        if block.failing {
+            return self.retire(flash, superblock);
+        }
+        block.state = State::Erasing;
+        let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
+        flash.backend.add_erase(list, cause, superblock);
+        let die = self.geometry.die_of(superblock).index();
+        self.submit(flash, die, list);
+    }
+
+    /// A block that has been given up is out of use.
+    pub(super) fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+        flash.backend.media_mut().retire(superblock);
+        self.block(superblock).state = State::Bad;
+        let die = self.geometry.die_of(superblock).index();
+        self.dies[die].leaving -= 1;
+    }
+}

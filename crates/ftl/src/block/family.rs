@@ -1,0 +1,124 @@
+//! Which descriptions the block-mapped FTL takes, and what they come to.
+
+use base::fault::Faults;
+use base::units::{Bytes, Ratio, SECTOR};
+use flash::backend::Timing;
+use flash::nand::Geometry;
+
+use super::{BlockConfig, BlockSpec, RESERVE};
+use crate::family::{Array, Family, Setup, Site};
+use crate::idle::Idle;
+use crate::kind::FtlKind;
+use crate::map_unit::MapSpec;
+use crate::page::{GcSpec, PlacementSpec};
+use crate::pages;
+use crate::spec::FtlSpec;
+use crate::toolkit::WearSpec;
+
+/// The block-mapped FTL.
+#[derive(Debug)]
+pub(crate) struct BlockFamily;
+
+impl Family for BlockFamily {
+    fn samples(&self) -> Vec<FtlSpec> {
+        let sample = |replacements, dynamic| FtlSpec {
+            kind: FtlKind::Block,
+            over_provisioning: Ratio::new(0.6),
+            block: BlockSpec { replacements },
+            wear: WearSpec { dynamic, ..WearSpec::default() },
+            ..FtlSpec::default()
+        };
+        vec![sample(1, true), sample(0, true), sample(3, false)]
+    }
+
+    fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
+        if site.ftl.block != BlockSpec::default() {
+            let remedy = "leave [ftl.block] out, or set ftl.kind to block";
+            faults.add("ftl.block", "this family has no replacement blocks", remedy);
+        }
+    }
+
+    fn check(&self, site: &Site<'_>, faults: &mut Faults) {
+        site.ftl.block.check(faults);
+    }
+
+    fn idle(&self, site: &Site<'_>) -> Vec<Idle> {
+        let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
+        vec![
+            Idle::new("ftl.gc", gc, "merges collect its garbage"),
+            Idle::new("ftl.placement", placement, "a logical block's number says which die it is on"),
+        ]
+    }
+
+    fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
+        pages::geometry(site, faults)
+    }
+
+    fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
+        let (path, units) = site.asked_units(geometry, faults)?;
+        let dies = geometry.die_count();
+        let blocks = geometry.superblock_count() / dies;
+        let most = u64::from(blocks.saturating_sub(RESERVE)) * u64::from(dies) * u64::from(geometry.superblock_slots());
+        if most == 0 {
+            let message =
+                format!("each die has {blocks} blocks and keeps {RESERVE} for merges: nothing is left for the host");
+            faults.add(site.flash.blocks_key(), message, format!("give each die at least {}", RESERVE + 1));
+            return None;
+        }
+        if units == 0 || units > most {
+            let unit = u64::from(geometry.sectors) * SECTOR.get();
+            let message = format!(
+                "the host would see {} of {blocks} blocks in each die, of which {RESERVE} are kept for merges",
+                Bytes::new(units * unit),
+            );
+            let remedy = format!("let the host see between {} and {}", Bytes::new(unit), Bytes::new(most * unit));
+            faults.add(path, message, remedy);
+            return None;
+        }
+        u32::try_from(units).ok()
+    }
+
+    fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
+        if geometry.slots > 1 {
+            let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
+            let message =
+                format!("a page holds {} mapping units of {unit}, and a block map knows pages", geometry.slots);
+            faults.add("ftl.map-unit", message, "leave it out, or make it a page");
+        }
+        if geometry.stripe > 1 {
+            let message =
+                format!("{} planes or ganged chips work together, and a block map knows pages", geometry.stripe);
+            faults.add("flash.multi-plane", message, "set it to false, and flash.gang to 1");
+        }
+        if timing.one_shot > 1 {
+            let message = format!("one program takes {} pages, and a block map knows pages", timing.one_shot);
+            faults.add("flash.part", message, "choose a part that programs page by page");
+        }
+        if site.ftl.map != MapSpec::default() {
+            faults.add("ftl.map", "a block map is small, and in RAM", "leave it out");
+        }
+        if site.ftl.wear.threshold.is_some() {
+            faults.add("ftl.wear.threshold", "a block-mapped FTL levels no static wear", "leave it out");
+        }
+        if sets > 1 {
+            let message =
+                "a block-mapped FTL confines nobody to dies: a logical block's number says which die it is on";
+            faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
+        }
+    }
+}
+
+impl BlockFamily {
+    /// The configuration of its FTL, once nothing is at fault.
+    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> BlockConfig {
+        let Array { geometry, backend, spare_transfer, .. } = setup.array;
+        BlockConfig {
+            geometry,
+            timing: backend.timing,
+            spare_transfer,
+            units: setup.units,
+            spec: site.ftl.block.clone(),
+            wear: site.ftl.wear.clone(),
+        }
+    }
+}

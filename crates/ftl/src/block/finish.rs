@@ -1,0 +1,105 @@
+//! What the FTL learns when a list is done. Only here a write is in its place.
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{List, Observer, Op};
+use flash::nand::{Sector, Spare};
+
+use super::chains::State;
+use super::{BlockFtl, Kind};
+use crate::port::{Flash, Owners, Service, Unit};
+
+impl BlockFtl {
+    /// A list is done.
+    pub(super) fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let die = self.die_of(flash, list);
+        self.dies[die].under_way -= 1;
+        match Kind::of(flash.backend.list(list)) {
+            Kind::Read => self.read_finished(flash, owners, list),
+            Kind::Write => self.write_finished(flash, owners, die, list),
+            Kind::Merge => self.merge_finished(flash, owners, die, list),
+            Kind::Erase => self.erase_finished(flash, die, list),
+        }
+        self.go_on(flash, owners, die);
+    }
+
+    fn read_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        let service = Service::of(flash.backend.list(list));
+        let mut next = flash.backend.list(list).first();
+        while let Some(command) = next {
+            next = flash.backend.command(command).sibling();
+            let (place, slot) = flash.backend.slot(command, 0);
+            owners.read_done(&slot, flash.backend.payload_of(place), service);
+            let (superblock, _) = self.geometry.locate(slot.psn);
+            let block = self.block(superblock);
+            block.pins = block.pins.checked_sub(1).expect("a pin for every read");
+            self.erase_unread(flash, superblock, flash::backend::Cause::Merge);
+        }
+        flash.backend.release(list);
+    }
+
+    fn write_finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        die: usize,
+        list: Handle<List>,
+    ) {
+        let service = Service::of(flash.backend.list(list));
+        let mut next = flash.backend.list(list).first();
+        while let Some(handle) = next {
+            let command = flash.backend.command(handle);
+            next = command.sibling();
+            if command.op == Op::Read {
+                continue;
+            }
+            let (target, failed) = (command.target, command.failed);
+            let (_, slot) = flash.backend.slot(handle, 0);
+            let (lbn, offset) = self.split(slot.lpn);
+            self.gates.done(handle);
+            self.chains[lbn as usize].programs -= 1;
+            if failed {
+                self.fail(target.superblock);
+            }
+            let psn = self.geometry.slot(target.superblock, target.offset);
+            if failed && flash.backend.media().spare(psn) == Spare::Torn {
+                // The data is still with its owner: it is written again, elsewhere.
+                self.dies[die].wait(lbn, Unit::again(&slot), false);
+                continue;
+            }
+            self.holes.remove(lbn, offset);
+            owners.write_done(slot.owner, service);
+        }
+        flash.backend.release(list);
+    }
+
+    /// A program failed: nothing more is written to its block, and it is retired when it has been merged.
+    pub(super) fn fail(&mut self, superblock: SuperblockId) {
+        let pages = self.pages.get();
+        let block = self.block(superblock);
+        (block.failing, block.next) = (true, pages);
+    }
+
+    fn erase_finished<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, die: usize, list: Handle<List>) {
+        let erase = flash.backend.list(list).first().expect("an erase");
+        let command = flash.backend.command(erase);
+        let (superblock, failed) = (command.target.superblock, command.failed);
+        flash.backend.release(list);
+        if failed {
+            return self.retire(flash, superblock);
+        }
+        self.block(superblock).state = State::Free;
+        self.dies[die].leaving -= 1;
+        self.dies[die].free.push(superblock, flash.backend.media().erases(superblock));
+    }
+}

@@ -1,0 +1,86 @@
+//! The block-mapped FTL behind the port.
+
+use base::engine::Handle;
+use base::units::{Lpn, Span, Time};
+use flash::backend::{List, Observer};
+use flash::nand::{Media, Sector};
+
+use super::{BlockConfig, BlockFtl};
+use crate::port::{Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+
+impl Ftl for BlockFtl {
+    type Config = BlockConfig;
+
+    fn mount<S: Sector>(config: &BlockConfig, from: &Mount<'_, S>) -> Self {
+        Self::mount(config, from)
+    }
+
+    fn scan_time<S: Sector>(config: &BlockConfig, media: &Media<S>, _: Option<&Media<S>>) -> Span {
+        crate::page::PageFtl::scan_time(&config.timing, config.spare_transfer, media)
+    }
+
+    fn units(&self) -> u32 {
+        self.units
+    }
+
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.dies.iter().map(|die| u64::from(die.free.len())).sum()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.versions.latest()
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.versions.next()
+    }
+
+    #[inline]
+    fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        wanted: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        self.read(flash, owners, wanted, lpn)
+    }
+
+    #[inline]
+    fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        self.end_read(flash);
+    }
+
+    #[inline]
+    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+        self.write(flash, owners, unit);
+    }
+
+    #[inline]
+    fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        self.end_write(flash, owners);
+    }
+
+    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
+        self.discard(lpn);
+        false
+    }
+
+    #[inline]
+    fn finished<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+    ) {
+        self.finished(flash, owners, list);
+    }
+
+    fn check<S: Sector>(&self, media: &Media<S>, _: Option<&Media<S>>) {
+        self.check(media);
+    }
+}

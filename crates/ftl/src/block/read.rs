@@ -1,0 +1,42 @@
+//! Host reads.
+
+use base::units::Lpn;
+use flash::backend::{Cause, Class, Observer, Slot};
+use flash::nand::Sector;
+
+use super::{BlockFtl, Kind};
+use crate::port::{Flash, Owners, Wanted};
+
+impl BlockFtl {
+    /// Reads sectors of a unit. False if it is nowhere, and reads as zeros without flash.
+    pub(super) fn read<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        Wanted { owner, at, mask }: Wanted,
+        lpn: Lpn,
+    ) -> bool {
+        let (lbn, offset) = self.split(lpn);
+        let Some(psn) = self.place_of(flash.backend.media(), lbn, offset) else { return false };
+        let (superblock, _) = self.geometry.locate(psn);
+        let die = self.geometry.die_of(superblock);
+        self.block(superblock).pins += 1;
+        let list = self.reading.get(die).unwrap_or_else(|| {
+            let list = flash.backend.open_list(Class::HostRead, Kind::Read as u32);
+            self.reading.set(die, list);
+            list
+        });
+        let command = flash.backend.add_read(list, Cause::Host, superblock);
+        owners.charge(owner);
+        flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
+        true
+    }
+
+    /// The request is complete: its lists are sent, one for each die.
+    pub(super) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        while let Some(list) = self.reading.pop_first() {
+            let die = self.die_of(flash, list);
+            self.submit(flash, die, list);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The parameters of a block-mapped FTL: `[ftl.block]`.
+
+use base::fault::Faults;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The replacement blocks of a block-mapped FTL.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct BlockSpec {
+    /// Replacement blocks that may stand behind the data block of a logical block. With 0 each overwrite is a merge.
+    pub replacements: u32,
+}
+
+impl Default for BlockSpec {
+    fn default() -> Self {
+        Self { replacements: 1 }
+    }
+}
+
+impl BlockSpec {
+    /// A read looks through the whole chain.
+    const MOST: u32 = 255;
+
+    pub(super) fn check(&self, faults: &mut Faults) {
+        if self.replacements > Self::MOST {
+            faults.within("ftl.block.replacements", self.replacements, 0..=Self::MOST);
+        }
+    }
+}

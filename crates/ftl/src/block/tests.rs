@@ -1,0 +1,158 @@
+//! The block-mapped FTL alone, on arrays that are small enough to be counted.
+
+use base::units::Time;
+use flash::backend::{Cause, Op};
+use flash::nand::Stamp;
+
+use crate::port::Ftl;
+use crate::rig::Rig;
+
+/// One die of eight blocks of four pages, and four logical blocks.
+fn rig(replacements: u32, more: &str) -> Rig {
+    Rig::new(&format!(
+        "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 8, pages = 4, planes = 1 }}\n\
+         [ftl]\nkind = 'block'\nover-provisioning = '50%'\nblock = {{ replacements = {replacements} }}\n{more}"
+    ))
+}
+
+/// Writes pages one after another, each with a stamp of its own.
+fn write(rig: &mut Rig, pages: impl IntoIterator<Item = u32>, round: u64) {
+    for page in pages {
+        rig.write(&[page], Some(Stamp(round * 100 + u64::from(page))));
+        rig.rest();
+    }
+}
+
+/// Pages programmed for the host, pages copied by merges, and blocks that they erased.
+fn done(rig: &Rig) -> [u64; 3] {
+    let account = rig.backend.account(Time::MAX);
+    let copied = account.of(Op::Program, Cause::Merge).pages;
+    assert_eq!(account.of(Op::Read, Cause::Merge).pages, copied);
+    [account.of(Op::Program, Cause::Host).pages, copied, account.of(Op::Erase, Cause::Merge).pages]
+}
+
+/// What is read of each page: the round in which it was written.
+fn rounds(rig: &mut Rig, pages: std::ops::Range<u32>) -> Vec<u64> {
+    pages.map(|page| rig.read(page).expect("not lost").0 / 100).collect()
+}
+
+#[test]
+fn an_overwrite_from_end_to_end_copies_nothing() {
+    let mut rig = rig(1, "");
+    for round in 1..5 {
+        write(&mut rig, 0..16, round);
+    }
+    // Of the 16 blocks that took it those are left that are not free: a switch has given the others back.
+    assert_eq!(done(&rig), [64, 0, 16 - (8 - rig.ftl.free_blocks())]);
+    assert_eq!(rounds(&mut rig, 0..16), [4; 16]);
+}
+
+#[test]
+fn without_replacement_blocks_each_overwrite_is_a_merge() {
+    let mut rig = rig(0, "");
+    write(&mut rig, 0..16, 1);
+    assert_eq!(done(&rig), [16, 0, 0]);
+    write(&mut rig, [5], 2);
+    assert_eq!(done(&rig), [17, 3, 1], "the other pages are copied, and the new one stands among them");
+    write(&mut rig, [5, 6], 3);
+    assert_eq!(done(&rig), [19, 9, 3]);
+    // Those of one request go with one merge, and nothing is left to copy.
+    rig.write(&[4, 5, 6, 7], Some(Stamp(400)));
+    rig.rest();
+    assert_eq!(done(&rig), [23, 9, 4]);
+    assert_eq!(rounds(&mut rig, 0..9), [1, 1, 1, 1, 4, 4, 4, 4, 1]);
+}
+
+#[test]
+fn a_replacement_block_takes_what_comes_in_order() {
+    let mut rig = rig(1, "");
+    write(&mut rig, 0..16, 1);
+    write(&mut rig, [1, 3], 2);
+    assert_eq!(done(&rig), [18, 0, 0], "offsets may be left out");
+    write(&mut rig, [2], 3);
+    // Nothing can be programmed behind page 1 of it any more: pages 0 to 3 are copied, with the new page 2.
+    assert_eq!(done(&rig), [19, 3, 2]);
+    write(&mut rig, [0, 1], 4);
+    assert_eq!(done(&rig), [21, 3, 2]);
+    write(&mut rig, [0], 5);
+    // The replacement block has all pages up to page 1: only the others are copied, and then another one is opened.
+    assert_eq!(done(&rig), [22, 5, 3]);
+    assert_eq!(rounds(&mut rig, 0..5), [5, 4, 3, 2, 1]);
+    rig.cut_power();
+    assert_eq!(rounds(&mut rig, 0..5), [5, 4, 3, 2, 1], "after a power cut");
+}
+
+#[test]
+fn a_chain_may_be_longer() {
+    let mut rig = rig(2, "");
+    write(&mut rig, 0..16, 1);
+    write(&mut rig, [1], 2);
+    write(&mut rig, [1], 3);
+    assert_eq!((done(&rig), rig.ftl.free_blocks()), ([18, 0, 0], 2));
+    write(&mut rig, [1], 4);
+    assert_eq!(done(&rig), [19, 3, 3]);
+    assert_eq!(rounds(&mut rig, 0..4), [1, 4, 1, 1]);
+}
+
+#[test]
+fn where_no_block_is_free_the_oldest_chain_is_merged() {
+    let mut rig = rig(3, "");
+    write(&mut rig, 0..16, 1);
+    // Four blocks are free, and two of them are kept.
+    write(&mut rig, [4, 8], 2);
+    assert_eq!((done(&rig), rig.ftl.free_blocks()), ([18, 0, 0], 2));
+    write(&mut rig, [12], 3);
+    assert_eq!((done(&rig), rig.ftl.free_blocks()), ([19, 3, 1], 2), "logical block 1 has one block again");
+    write(&mut rig, [4], 4);
+    assert_eq!(done(&rig), [20, 6, 2], "and then logical block 2");
+    assert_eq!(rounds(&mut rig, 4..13), [4, 1, 1, 1, 2, 1, 1, 1, 3]);
+}
+
+#[test]
+fn what_was_discarded_is_not_copied() {
+    let mut rig = rig(1, "");
+    write(&mut rig, 0..16, 1);
+    write(&mut rig, [1, 3], 2);
+    for page in [0, 3] {
+        assert!(!rig.with_ftl(|ftl, flash, _| ftl.discard(flash.now, None, base::units::Lpn::new(page))));
+    }
+    assert_eq!(rounds(&mut rig, 0..4), [0, 2, 1, 0]);
+    write(&mut rig, [1], 3);
+    assert_eq!(done(&rig), [19, 1, 2]);
+    assert_eq!(rounds(&mut rig, 0..4), [0, 3, 1, 0]);
+    rig.rest();
+}
+
+#[test]
+fn a_merge_that_fails_is_made_again() {
+    for failing in 0..4 {
+        let mut rig = rig(0, "");
+        write(&mut rig, 0..16, 1);
+        rig.backend.media_mut().faults_mut().fail_program(failing);
+        write(&mut rig, [2], 2);
+        assert_eq!(rounds(&mut rig, 0..4), [1, 1, 2, 1], "the program of page {failing} fails");
+        assert_eq!((rig.ftl.free_blocks(), rig.host.refused), (3, 0));
+        assert_eq!(rig.backend.media().bad_blocks(), 1);
+        rig.cut_power();
+        assert_eq!(rounds(&mut rig, 0..4), [1, 1, 2, 1], "after a power cut");
+    }
+}
+
+#[test]
+fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_what_it_has() {
+    let mut rig = rig(1, "");
+    write(&mut rig, 0..16, 1);
+    let mut round = 2;
+    while rig.host.refused == 0 {
+        assert!(round < 10, "it never gives up");
+        // Counted from the first plan on, behind the first round.
+        let programs = rig.backend.account(Time::MAX).op(Op::Program).pages - 16;
+        rig.backend.media_mut().faults_mut().fail_program(programs);
+        write(&mut rig, [0], round);
+        round += 1;
+    }
+    let kept = rounds(&mut rig, 0..16);
+    assert!(kept[0] + 2 >= round && kept[1..] == [1; 15], "{kept:?} after {round} rounds");
+    rig.cut_power();
+    assert_eq!(rounds(&mut rig, 0..16), kept, "after a power cut");
+}

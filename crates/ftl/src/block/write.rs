@@ -1,0 +1,121 @@
+//! Host data on its way to flash.
+
+use base::engine::Handle;
+use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::nand::{Sector, Stream, Target};
+
+use super::{BlockFtl, Kind};
+use crate::port::{Flash, Owners, Unit, full_mask};
+
+impl BlockFtl {
+    /// Takes one unit of the request.
+    pub(super) fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: Unit,
+    ) {
+        let (lbn, _) = self.split(unit.lpn);
+        let die = self.home(lbn);
+        // Pages of a logical block stay in order: a sequence must not be torn because its head waits.
+        let behind = self.dies[die].waiting_for(lbn).is_some();
+        if behind || !self.place(flash, owners, &unit) {
+            self.dies[die].wait(lbn, unit, false);
+            if !self.stalled.contains(&die) {
+                self.stalled.push(die);
+            }
+        }
+    }
+
+    /// The request is complete: what was put together is sent.
+    pub(super) fn end_write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        self.send(flash);
+        while let Some(die) = self.stalled.pop() {
+            self.go_on(flash, owners, die);
+        }
+    }
+
+    /// Sends the lists of programs, one for each die.
+    pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
+        while let Some(list) = self.writing.pop_first() {
+            let die = self.die_of(flash, list);
+            self.submit(flash, die, list);
+        }
+    }
+
+    /// The die that a list works on.
+    pub(super) fn die_of<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, list: Handle<List>) -> usize {
+        let first = flash.backend.list(list).first().expect("a list of commands");
+        self.geometry.die_of(flash.backend.command(first).target.superblock).index()
+    }
+
+    /// Adds the program of a unit to the list of its die. False if there is no page for it now.
+    pub(super) fn place<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: &Unit,
+    ) -> bool {
+        let (lbn, offset) = self.split(unit.lpn);
+        if self.dies[self.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
+            return false;
+        }
+        // Pages are programmed in order, so the youngest block takes the page if nothing behind it is there.
+        let fits = |block: &base::units::SuperblockId| self.blocks[block.index()].next <= offset;
+        let Some(superblock) = self.chains[lbn as usize].newest.filter(fits).or_else(|| self.open(lbn)) else {
+            return false;
+        };
+        let die = self.geometry.die_of(superblock);
+        let list = self.writing.get(die).unwrap_or_else(|| {
+            let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
+            self.writing.set(die, list);
+            list
+        });
+        let (program, reads) = self.add_program(flash, owners, list, Target { superblock, offset }, unit);
+        // Programs of a chain go in order, also from block to block: the order of the blocks is that of their first pages.
+        if let Some(gate) = self.gates.of(lbn) {
+            flash.backend.depend(gate, program);
+        }
+        if reads || self.gates.of(lbn).is_some() {
+            self.gates.set(lbn, program);
+        }
+        self.block(superblock).next = offset + 1;
+        self.chains[lbn as usize].programs += 1;
+        true
+    }
+
+    /// Adds a program of a unit. One that is written in part takes the rest from where it is: true if that is read first.
+    pub(super) fn add_program<S: Sector, O: Observer>(
+        &self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        list: Handle<List>,
+        target: Target,
+        unit: &Unit,
+    ) -> (Handle<Command>, bool) {
+        let (lbn, offset) = self.split(unit.lpn);
+        let partly = unit.mask != full_mask(self.geometry.sectors);
+        let rest = if partly { self.place_of(flash.backend.media(), lbn, offset) } else { None };
+        let read = rest.map(|psn| {
+            let (superblock, _) = self.geometry.locate(psn);
+            let read = flash.backend.add_read(list, Cause::Host, superblock);
+            owners.charge(unit.owner);
+            let slot = Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() };
+            (read, flash.backend.push_slot(read, slot))
+        });
+        let program = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
+        owners.charge(unit.owner);
+        let to = flash.backend.push_slot(program, unit.slot());
+        if S::PRESENT {
+            owners.give(unit, flash.backend.payload_of(to));
+        }
+        if let Some((read, from)) = read {
+            flash.backend.forward(read, from, program, to);
+        }
+        (program, rest.is_some())
+    }
+}

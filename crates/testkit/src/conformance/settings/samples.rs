@@ -1,0 +1,68 @@
+//! Settings of the families that say themselves what they can be.
+
+use base::units::Bytes;
+use flash::backend::{BusOrder, Order, Transfer, Units};
+use ssd::{FtlKind, FtlSpec, MapSpec, Spec};
+
+use super::{Setting, base, buffer};
+use crate::leave_out_idle;
+
+/// Two channels with two dies each, eight blocks of four pages of one unit of two sectors.
+fn device(ftl: &FtlSpec) -> Spec {
+    let mut spec = base(ftl.kind, MapSpec::Ram);
+    let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+    part.geometry.page = Bytes::new(1024);
+    part.geometry.blocks_per_plane = 8;
+    spec.flash.chips = 2;
+    spec.ftl = ftl.clone();
+    spec
+}
+
+/// Every sample of a family on that device, and the first on others, as far as the family takes them.
+pub(super) fn settings(kind: FtlKind) -> Vec<Setting> {
+    let samples = kind.samples();
+    let mut settings = Vec::new();
+    let mut add = |sample: usize, name: &str, change: &dyn Fn(&mut Spec)| {
+        let mut spec = device(&samples[sample]);
+        change(&mut spec);
+        leave_out_idle(&mut spec);
+        if spec.resolve().is_ok() {
+            settings.push(Setting { name: format!("{}, sample {sample}, {name}", kind.name()), spec });
+        }
+    };
+    for sample in 0..samples.len() {
+        add(sample, "plain", &|_| {});
+        add(sample, "buffered", &|spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));
+        add(sample, "queue depth of 32, chopped requests", &|spec| {
+            (spec.host.queue_depth, spec.host.chop) = (32, Some(Bytes::new(4096)));
+        });
+    }
+    if samples.is_empty() {
+        return settings;
+    }
+    for units in Units::EVERY {
+        for commands in Order::EVERY {
+            add(0, &format!("units {units:?}, {commands:?}"), &|spec| {
+                (spec.flash.units, spec.flash.order.commands) = (units, commands);
+            });
+        }
+    }
+    for transfer in Transfer::EVERY {
+        add(0, &format!("shared units, transfer by {transfer:?}"), &|spec| {
+            (spec.flash.units, spec.flash.transfer) = (Units::Shared(3), transfer);
+        });
+    }
+    for bus in BusOrder::EVERY {
+        add(0, &format!("bus {bus:?}"), &|spec| (spec.flash.order.bus, spec.flash.units) = (bus, Units::None));
+    }
+    add(0, "held channels", &|spec| (spec.flash.order.hold, spec.flash.units) = (true, Units::Background(2)));
+    add(0, "no cache mode", &|spec| spec.flash.cache_mode = false);
+    add(0, "blocks of 12 pages", &|spec| {
+        let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+        part.geometry.pages_per_block = 12;
+    });
+    add(0, "one die", &|spec| (spec.flash.channels, spec.flash.chips) = (1, 1));
+    add(0, "buffer that fills up", &|spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
+    add(0, "queue depth of 1", &|spec| spec.host.queue_depth = 1);
+    settings
+}
