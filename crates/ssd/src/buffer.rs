@@ -20,6 +20,7 @@ use base::units::Lpn;
 use flash::nand::Sector;
 
 use crate::ftl::full_mask;
+use crate::sabotage::{Planted, Sabotage};
 use crate::spec::ResolvedBuffer;
 
 use flush::Batch;
@@ -137,6 +138,7 @@ pub(crate) struct Buffer<S> {
     /// What a log is writing, and how often it has.
     batch: Option<Batch>,
     batches: u64,
+    planted: Planted,
 }
 
 impl<S: Sector> Buffer<S> {
@@ -159,7 +161,14 @@ impl<S: Sector> Buffer<S> {
             outstanding: VecDeque::from([0]),
             batch: None,
             batches: 0,
+            planted: Planted::default(),
         }
+    }
+
+    /// The same with the bug of its device.
+    pub(crate) const fn with(mut self, planted: Planted) -> Self {
+        self.planted = planted;
+        self
     }
 
     fn count(&mut self, epoch: u64) -> &mut u64 {
@@ -430,7 +439,7 @@ impl<S: Sector> Buffer<S> {
             }
             return None;
         }
-        let dropped = std::mem::take(&mut entry.dropped).then_some(entry.lpn);
+        let dropped = (entry.dropped && !self.planted.is(Sabotage::DroppedStays)).then_some(entry.lpn);
         self.free(handle);
         if !logged {
             self.written(epoch);

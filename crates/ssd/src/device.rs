@@ -129,7 +129,9 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
             link: Link::new(resolved.host.link.clone()),
             clients: Clients {
                 requests: base::engine::Slab::default(),
-                buffer: resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len())),
+                buffer: resolved
+                    .buffer
+                    .map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()).with(resolved.planted)),
                 served: Vec::new(),
                 unmapped: 0,
                 dropped: Vec::new(),

@@ -39,7 +39,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         self.ftl.power_fails(&mut flash);
         self.backend.cut_power(self.now);
-        if let Some(second) = &mut self.second {
+        let stays = self.resolved.planted.is(Sabotage::SecondStaysOn);
+        if let Some(second) = self.second.as_mut().filter(|_| !stays) {
             second.cut_power(self.now);
         }
         self.lose_everything_volatile();
@@ -83,8 +84,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         self.clients.drained = false;
         self.clients.buffer_failed = false;
         let sectors = self.resolved.geometry.sectors;
-        self.clients.buffer =
-            self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, self.resolved.host.queues.sets.len()));
+        let (sets, planted) = (self.resolved.host.queues.sets.len(), self.resolved.planted);
+        self.clients.buffer = self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets).with(planted));
         self.filter = Filter::new();
         self.active.clear();
         self.queues.clear();

@@ -35,6 +35,11 @@ fn two_runs_are_one() {
 }
 
 #[test]
+fn no_write_overtakes_another() {
+    apply("order", 0, 1);
+}
+
+#[test]
 fn wear_is_bounded() {
     apply("wear", 0, 1);
 }
@@ -62,6 +67,11 @@ fn a_cut_at_every_moment_of_a_new_drive() {
 #[test]
 fn one_cut_after_another() {
     apply("power cuts, one after another", 0, 1);
+}
+
+#[test]
+fn a_cut_behind_each_flush() {
+    apply("power cuts, after flushes", 0, 1);
 }
 
 #[test]

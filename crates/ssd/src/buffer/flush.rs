@@ -11,6 +11,7 @@ use base::units::Lpn;
 use flash::nand::Sector;
 
 use super::{Buffer, Entry};
+use crate::sabotage::Sabotage;
 
 /// What is being written to the log.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ impl<S: Sector> Buffer<S> {
         if self.outstanding[0] == 0 {
             self.outstanding.pop_front();
         }
-        self.epoch - 1
+        self.epoch.saturating_sub(1 + u64::from(self.planted.is(Sabotage::FlushOneBehind)))
     }
 
     /// True if everything of an epoch and those before it is in flash.

@@ -15,6 +15,7 @@ use super::blocks::NONE;
 use super::pages::Due;
 use super::{ChangFtl, Step};
 use crate::ftl::Flash;
+use crate::sabotage::Sabotage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -124,7 +125,7 @@ impl ChangFtl {
                 continue;
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
-            if failed {
+            if failed && !self.planted.is(Sabotage::TailCopyBelieved) {
                 // What was to go there is still in the tail, and goes to the MLC flash.
                 slc.log.head_failed();
                 continue;
@@ -183,7 +184,7 @@ impl ChangFtl {
 
     pub(super) fn tail_erased<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
         let erase = flash.second().list(list).first().expect("an erase");
-        let failed = flash.second().command(erase).failed;
+        let failed = flash.second().command(erase).failed && !self.planted.is(Sabotage::FailedEraseReused);
         flash.second().release(list);
         let slc = self.slc.as_mut().expect("it is being cleaned");
         if failed {

@@ -117,7 +117,8 @@ impl ChangFtl {
                 continue;
             }
             if media.is_erased(superblock) {
-                self.mapping.put(block, media.erases(superblock));
+                let wear = if self.planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) };
+                self.mapping.put(block, wear);
             } else {
                 programmed.push((media.birth(superblock), block));
             }
@@ -242,9 +243,13 @@ impl ChangFtl {
             let superblock = SuperblockId::new(*block);
             !media.is_bad(superblock) && !media.is_erased(superblock)
         };
-        if let Some(head) = blocks.clone().filter(written).max_by_key(|block| media.birth(SuperblockId::new(*block))) {
+        let last = self.planted.is(Sabotage::HeadByNumber);
+        let birth = |block: &u32| if last { BlockBirth::default() } else { media.birth(SuperblockId::new(*block)) };
+        if let Some(head) = blocks.clone().filter(written).max_by_key(birth) {
             let slots = geometry.superblock_slots();
-            let used = |offset: &u32| media.spare(geometry.slot(SuperblockId::new(head), *offset)) != Spare::Empty;
+            let unseen = if self.planted.is(Sabotage::TornPageForgotten) { Spare::Torn } else { Spare::Empty };
+            let spare = |offset: &u32| media.spare(geometry.slot(SuperblockId::new(head), *offset));
+            let used = |offset: &u32| ![Spare::Empty, unseen].contains(&spare(offset));
             let next = (0..slots).rev().find(used).map_or(0, |offset| offset / geometry.slots + 1);
             let mut tail = log.after(head);
             while tail != head && !written(&tail) {
@@ -271,7 +276,8 @@ impl ChangFtl {
             }
             let lpn = sector / self.geometry.sectors;
             let page = self.map[lpn as usize];
-            if page != NONE && version < version_of(mlc, page) {
+            let equal = u32::from(self.planted.is(Sabotage::SectorOutdone));
+            if page != NONE && version < version_of(mlc, page) + equal {
                 continue;
             }
             if slc.table.set(sector, place) {

@@ -66,6 +66,11 @@ impl Allocator {
         self.count
     }
 
+    /// How often each free block has been erased, if that decides which one is taken.
+    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u64, SuperblockId)> + '_ {
+        self.free.iter().filter(|_| self.dynamic).flatten().map(|Reverse(entry)| *entry)
+    }
+
     /// A block is free.
     pub(super) fn put(&mut self, die: DieId, superblock: SuperblockId, erases: u32) {
         self.freed += 1;

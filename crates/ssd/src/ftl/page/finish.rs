@@ -123,7 +123,7 @@ impl PageFtl {
         let pool = self.pool_of(superblock);
         self.blocks.set_state(superblock, State::Closed);
         self.victims[self.kind_in(pool)].close(pool, superblock, self.blocks.valid(superblock));
-        if self.blocks.is_failing(superblock) {
+        if self.blocks.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
             self.pools[pool as usize].gc.failing.push(superblock);
         }
     }
@@ -131,7 +131,7 @@ impl PageFtl {
     /// A program failed: nothing more is written to its superblock, and it is emptied and retired.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.blocks.set_failing(superblock);
-        for stream in 0..2 {
+        for stream in 0..if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { 2 } {
             if self.pools[pool as usize].open[stream].is_some_and(|open| open.superblock == superblock) {
                 self.pools[pool as usize].open[stream] = None;
                 self.blocks.set_state(superblock, State::Full);

@@ -9,6 +9,7 @@ use flash::nand::{Sector, Stream};
 
 use super::PageFtl;
 use crate::ftl::{Flash, Owners};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Tries to help a pool of which nothing more would ever be heard, at the `last` with all means. True if
@@ -80,7 +81,7 @@ impl PageFtl {
         }
         // Promised, so that nobody else is promised the same room.
         self.pools[refuge as usize].live += units;
-        self.pools[refuge as usize].in_flight += units;
+        self.pools[refuge as usize].in_flight += if self.planted.is(Sabotage::RefugeUnpromised) { 0 } else { units };
         self.copy_to(flash, pool, refuge);
         true
     }
@@ -109,12 +110,48 @@ impl PageFtl {
 
     /// True if whoever may write to a pool may write to the other as well: confined data stays where it belongs.
     fn shares_sets(&self, pool: u32, other: u32) -> bool {
-        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other))
+        let open = self.planted.is(Sabotage::ConfinementForgotten);
+        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other) || open)
     }
 
     /// A program of another pool's units has ended here: what has found its place is counted when it is entered.
     pub(super) fn end_refuge(&mut self, refuge: u32, units: u32) {
         self.pools[refuge as usize].live -= units;
         self.pools[refuge as usize].in_flight -= units;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ftl::family::Ftl;
+    use crate::{Resolved, Spec, Ssd};
+
+    /// Two pools for each of two queues that are confined.
+    fn confined() -> Resolved {
+        let spec: Spec = toml::from_str(
+            "name = \"confined\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 24, pages = 16 }\n\
+             ftl = { over-provisioning = \"60%\" }\n[[host.queue]]\nchannels = [0]\n[[host.queue]]\nchannels = [1]\n",
+        )
+        .expect("a description");
+        spec.resolve().expect("valid")
+    }
+
+    /// Where the units of each pool would find refuge while `full` pools have no room.
+    fn refuges(resolved: &Resolved, full: &[usize]) -> Vec<Option<u32>> {
+        let mut drive: Ssd<()> = Ssd::new(resolved, 1);
+        let Ftl::Page(ftl) = &mut drive.ftl else { panic!("a page-mapped drive") };
+        let slots = ftl.geometry.superblock_slots();
+        full.iter().for_each(|pool| ftl.pools[*pool].live = ftl.pools[*pool].limit(slots));
+        (0..4).map(|pool| ftl.refuge(pool, false)).collect()
+    }
+
+    #[test]
+    fn confined_units_find_refuge_where_they_belong_or_nowhere() {
+        let resolved = confined();
+        assert_eq!(refuges(&resolved, &[]), [Some(1), Some(0), Some(3), Some(2)]);
+        assert_eq!(refuges(&resolved, &[0, 3]), [Some(1), None, None, Some(2)]);
+        #[cfg(feature = "sabotage")]
+        assert_eq!(refuges(&resolved.sabotaged(Sabotage::ConfinementForgotten), &[0, 3])[1], Some(2));
     }
 }
