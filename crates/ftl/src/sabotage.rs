@@ -51,13 +51,75 @@ pub enum Sabotage {
     SavedForgotten,
     /// With time off a unit is acknowledged and not written, now and then: what it held before stays.
     UntimedDropped,
+    /// Of a unit that is written in part the other sectors are not read if only the last is missing.
+    RestUnread,
+    /// A superblock is not pinned while the other sectors of a unit are read from it.
+    PinForgotten,
+    /// Programs do not wait for the one before them that waits for a read.
+    GateForgotten,
+    /// A pool that is given up keeps the promises to the writes that it sends elsewhere.
+    PromiseKept,
+    /// A program of whole rows ends where its data does.
+    RowsUnfilled,
+    /// A failed program closes the host's open superblock alone.
+    CopiesGoOn,
+    /// A superblock in which a program failed is closed like any other.
+    FailingForgotten,
+    /// A superblock that is to be retired is erased and goes to the free list.
+    RetiredFreed,
+    /// Recovery takes a superblock whose first page is torn for an erased one.
+    TornIsFree,
+    /// Recovery takes all free superblocks for new ones.
+    WearForgotten,
+    /// Recovery begins with the first version again.
+    VersionRestarts,
+    /// Superblocks of translation pages count as room for data as well when the power comes back.
+    RoomCountedTwice,
+    /// A refuge is not told that units are on their way to it.
+    RefugeUnpromised,
+    /// A pool's units take refuge outside the NVM set that they are confined to.
+    ConfinementForgotten,
+    /// A request does not wait for one that overlaps it and waits itself.
+    OverlapMissed,
+    /// A read that needs several units is done with the first.
+    FirstPartServes,
+    /// A chopped read leaves a unit out between two pieces.
+    PieceSkips,
+    /// A discard takes along the units of which it covers a part.
+    PartDiscarded,
+    /// A write that waits for the buffer goes before those that came earlier.
+    WriteOvertakes,
+    /// A flush waits for what the one before it covered, and for nothing newer.
+    FlushOneBehind,
+    /// What was discarded on its way from the buffer stays in flash.
+    DroppedStays,
+    /// A power cut does not reach the second array.
+    SecondStaysOn,
+    /// The replay of a journal is short by one record.
+    JournalShort,
+    /// The replay of a journal passes over the blocks that spares stand in for.
+    ReplacementForgotten,
+    /// Recovery does not look for the newest version among flushes without a merge.
+    FlushesUnversioned,
+    /// Recovery believes that a block can be programmed where its last page is torn.
+    TornPageForgotten,
+    /// Recovery believes that the pages of every log block are in order.
+    InOrderTrusted,
+    /// Recovery takes the last block of the SLC log for its head.
+    HeadByNumber,
+    /// Recovery prefers the MLC page to a sector of the SLC log with its version.
+    SectorOutdone,
+    /// A tail of the SLC log that could not be erased is used again.
+    FailedEraseReused,
+    /// A copy of the SLC log's tail counts although its program failed.
+    TailCopyBelieved,
     /// Something besides the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All of them.
-    pub const EVERY: [Self; 22] = [
+    pub const EVERY: [Self; 53] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -79,6 +141,37 @@ impl Sabotage {
         Self::LogUnread,
         Self::SavedForgotten,
         Self::UntimedDropped,
+        Self::RestUnread,
+        Self::PinForgotten,
+        Self::GateForgotten,
+        Self::PromiseKept,
+        Self::RowsUnfilled,
+        Self::CopiesGoOn,
+        Self::FailingForgotten,
+        Self::RetiredFreed,
+        Self::TornIsFree,
+        Self::WearForgotten,
+        Self::VersionRestarts,
+        Self::RoomCountedTwice,
+        Self::RefugeUnpromised,
+        Self::ConfinementForgotten,
+        Self::OverlapMissed,
+        Self::FirstPartServes,
+        Self::PieceSkips,
+        Self::PartDiscarded,
+        Self::WriteOvertakes,
+        Self::FlushOneBehind,
+        Self::DroppedStays,
+        Self::SecondStaysOn,
+        Self::JournalShort,
+        Self::ReplacementForgotten,
+        Self::FlushesUnversioned,
+        Self::TornPageForgotten,
+        Self::InOrderTrusted,
+        Self::HeadByNumber,
+        Self::SectorOutdone,
+        Self::FailedEraseReused,
+        Self::TailCopyBelieved,
         Self::Undetermined,
     ];
 }

@@ -21,6 +21,8 @@ use base::engine::{Handle, Slab};
 use base::units::Lpn;
 use flash::nand::Sector;
 
+use ftl::{Planted, Sabotage};
+
 use crate::spec::ResolvedBuffer;
 use ftl::full_mask;
 
@@ -80,6 +82,7 @@ pub(crate) struct Buffer<S> {
     /// What a log is writing, and how often it has.
     batch: Option<Batch>,
     batches: u64,
+    planted: Planted,
 }
 
 impl<S: Sector> Buffer<S> {
@@ -102,7 +105,14 @@ impl<S: Sector> Buffer<S> {
             outstanding: VecDeque::from([0]),
             batch: None,
             batches: 0,
+            planted: Planted::default(),
         }
+    }
+
+    /// The same with the bug of its device.
+    pub(crate) const fn with(mut self, planted: Planted) -> Self {
+        self.planted = planted;
+        self
     }
 
     fn count(&mut self, epoch: u64) -> &mut u64 {
@@ -340,7 +350,7 @@ impl<S: Sector> Buffer<S> {
         if let Some(epoch) = awaited {
             self.written(epoch);
         }
-        (arrived == Arrived::Discarded).then_some(lpn)
+        (arrived == Arrived::Discarded && !self.planted.is(Sabotage::DroppedStays)).then_some(lpn)
     }
 
     /// Units in it.

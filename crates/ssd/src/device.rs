@@ -113,7 +113,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let second_media = second.as_ref().map(|second| second.media());
         let ftl = F::mount(&family, &Mount { media: &media, second: second_media, seed, planted });
         let sectors = resolved.geometry.sectors;
-        let buffer = resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()));
+        let buffer =
+            resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()).with(planted));
         let ready = !ftl.is_recovering();
         let mut events = EventQueue::default();
         if !ready {

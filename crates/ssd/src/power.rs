@@ -33,7 +33,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
         self.ftl.power_fails(&mut flash);
         self.backend.cut_power(self.now);
-        if let Some(second) = &mut self.second {
+        let stays = self.resolved.planted.is(Sabotage::SecondStaysOn);
+        if let Some(second) = self.second.as_mut().filter(|_| !stays) {
             second.cut_power(self.now);
         }
         self.lose_everything_volatile();
@@ -72,7 +73,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.events.clear();
         self.link.reset(self.now);
         let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
-        self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets)));
+        let planted = self.resolved.planted;
+        self.clients.lose_power(self.resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, sets).with(planted)));
         self.filter = Filter::new();
         self.active.clear();
         self.queues.clear();

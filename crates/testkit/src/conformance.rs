@@ -9,6 +9,7 @@ mod books;
 mod determinism;
 mod faults;
 mod integrity;
+mod order;
 mod power;
 mod precondition;
 mod script;
@@ -139,10 +140,11 @@ pub struct Check {
 }
 
 /// The suite.
-pub const CHECKS: [Check; 10] = [
+pub const CHECKS: [Check; 12] = [
     Check { name: "integrity", check: integrity::integrity },
     Check { name: "books", check: books::books },
     Check { name: "determinism", check: determinism::determinism },
+    Check { name: "order", check: order::order },
     Check { name: "wear", check: wear::wear },
     Check { name: "program failures", check: faults::program_failures },
     Check { name: "erase failures", check: faults::erase_failures },
@@ -150,6 +152,7 @@ pub const CHECKS: [Check; 10] = [
     Check { name: "power cuts, new", check: power::cuts_of_a_new_drive },
     Check { name: "power cuts, full", check: power::cuts_of_a_full_drive },
     Check { name: "power cuts, one after another", check: power::cuts_one_after_another },
+    Check { name: "power cuts, after flushes", check: power::cuts_after_flushes },
 ];
 
 /// The check of that name.

@@ -38,6 +38,11 @@ fn two_runs_are_one() {
 }
 
 #[test]
+fn no_write_overtakes_another() {
+    apply("order", Effort::TEST, 0, 1);
+}
+
+#[test]
 fn wear_is_bounded() {
     apply("wear", Effort::TEST, 0, 1);
 }
@@ -65,6 +70,11 @@ fn cuts_of_a_new_drive() {
 #[test]
 fn one_cut_after_another() {
     apply("power cuts, one after another", Effort::TEST, 0, 1);
+}
+
+#[test]
+fn a_cut_behind_each_flush() {
+    apply("power cuts, after flushes", Effort::TEST, 0, 1);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::journal::{Areas, Found, Journal, Record};
 use super::superblocks::{NONE, Superblocks};
 use super::{HydraConfig, HydraFtl, Kind};
 use crate::port::Mount;
-use crate::sabotage::Sabotage;
+use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::Versions;
 
 impl HydraFtl {
@@ -51,33 +51,42 @@ impl HydraFtl {
         if from.planted.is(Sabotage::LogUnread) {
             found.records.clear();
         }
-        ftl.replay(&found);
+        if from.planted.is(Sabotage::JournalShort) {
+            found.records.pop();
+        }
+        if from.planted.is(Sabotage::ReplacementForgotten) {
+            found.records.retain(|record| matches!(record, Record::Mapped { .. }));
+        }
+        ftl.replay(&found, from.planted);
         let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
         ftl.superblocks.take_stock(media, mapped.into_iter());
         ftl.log_replacements();
-        ftl.mount_flush_log(&hydra.areas, media);
+        ftl.mount_flush_log(&hydra.areas, media, from.planted.is(Sabotage::FlushesUnversioned));
         ftl.counts = MergeCounters::default();
         ftl.found = ftl.count_rows(media);
         ftl
     }
 
-    fn mount_flush_log<S: Sector>(&mut self, areas: &Areas, media: &Media<S>) {
+    fn mount_flush_log<S: Sector>(&mut self, areas: &Areas, media: &Media<S>, log_unseen: bool) {
         if areas.strips.is_empty() {
             return;
         }
         let first = areas.places.len() as u32;
         let merged = |lpn| self.row_version(media, lpn);
         let (log, saved, newest) = FlushLog::mount(&self.layout, areas, media, first, merged);
-        self.versions.note(newest);
+        if !log_unseen {
+            self.versions.note(newest);
+        }
         (self.flush_log, self.saved) = (Some(log), saved);
     }
 
     /// The map as it was written, and then what the log says.
-    fn replay(&mut self, found: &Found) {
+    fn replay(&mut self, found: &Found, planted: Planted) {
         let layout = self.layout;
         if let Some(words) = &found.map {
             let (positions, rest) = words.split_at(layout.logical as usize);
             let (erases, stand_ins) = rest.split_at(layout.physical() as usize);
+            let erases = if planted.is(Sabotage::WearForgotten) { &[] } else { erases };
             for (logical, position) in (0..).zip(positions).filter(|(_, position)| **position != NONE) {
                 self.map[logical as usize] = self.superblocks.join(layout.superchip_of(logical), *position);
             }

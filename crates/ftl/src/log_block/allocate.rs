@@ -63,6 +63,11 @@ impl Allocator {
         self.count
     }
 
+    /// How often each free block has been erased.
+    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
+        self.free.iter().flat_map(FreeList::entries)
+    }
+
     /// A block is free.
     pub(super) fn put(&mut self, die: DieId, superblock: SuperblockId, erases: u32) {
         self.free[die.index()].push(superblock, erases);

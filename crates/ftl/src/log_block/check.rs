@@ -57,5 +57,8 @@ impl HybridFtl {
         let free = free.filter(|block| self.blocks[block.index()].state == State::Free);
         let erased = free.inspect(|block| assert!(media.is_erased(*block), "{block} is free, and not erased"));
         assert_eq!(erased.count(), self.allocator.count() as usize, "free blocks");
+        for (erases, block) in self.allocator.known_wear() {
+            assert_eq!(erases, media.erases(block), "how often {block}, which is free, was erased");
+        }
     }
 }

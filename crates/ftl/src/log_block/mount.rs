@@ -38,7 +38,8 @@ impl HybridFtl {
             if media.is_bad(superblock) {
                 self.block(superblock).state = State::Bad;
             } else if media.is_erased(superblock) {
-                self.allocator.put(self.geometry.die_of(superblock), superblock, media.erases(superblock));
+                let wear = if self.planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) };
+                self.allocator.put(self.geometry.die_of(superblock), superblock, wear);
             } else {
                 self.block(superblock).open();
                 self.block(superblock).failing = media.is_failing(superblock);
@@ -97,7 +98,8 @@ impl HybridFtl {
         for page in 0..self.pages {
             let psn = self.geometry.slot(superblock, page);
             let spare = media.spare(psn);
-            if spare != Spare::Empty {
+            let torn = spare == Spare::Torn && self.planted.is(Sabotage::TornPageForgotten);
+            if spare != Spare::Empty && !torn {
                 found.next = page + 1;
             }
             let Spare::Data { lpn, .. } = spare else { continue };
@@ -136,12 +138,13 @@ impl HybridFtl {
     /// Log blocks go on with their role as far as there can be one of each.
     fn take_logs<S: Sector>(&mut self, media: &Media<S>, logs: &[Found], newest: &[Option<Psn>]) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
+        let trusted = self.planted.is(Sabotage::InOrderTrusted);
         for (found, role) in logs.iter().zip(self.policy.roles(&kinds)) {
             let id = self.logs.open(found.superblock, role);
             self.block(found.superblock).log = Some(id);
             let log = self.logs.log_mut(id);
             log.next = found.next;
-            log.in_order = found.in_order && role != Role::Random;
+            log.in_order = (found.in_order || trusted) && role != Role::Random;
             for page in 0..found.next {
                 let psn = self.geometry.slot(found.superblock, page);
                 let Spare::Data { lpn, .. } = media.spare(psn) else { continue };

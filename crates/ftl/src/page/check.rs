@@ -5,7 +5,9 @@ use flash::nand::{Media, Sector, Spare};
 
 use super::PageFtl;
 use super::asking::Settled;
+use super::blocks::State;
 use super::mapping::Mapping;
+use crate::port::Ftl;
 
 impl PageFtl {
     /// Checks the books: every unit is where the map leads to, and exactly those slots count as valid that the map
@@ -54,6 +56,37 @@ impl PageFtl {
         for (i, pool) in self.pools.iter().enumerate() {
             assert_eq!(pool.live - pool.in_flight, live[i], "live units of pool {i}");
         }
+        self.check_superblocks(media);
+    }
+
+    /// Every superblock is of one use, and one in which a program failed is of none but to be emptied.
+    fn check_superblocks<S: Sector>(&self, media: &Media<S>) {
+        let mut usable = vec![0; self.pools.len()];
+        let mut free = 0;
+        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+            let (state, pool) = (self.blocks.state(superblock), self.pool_of(superblock));
+            usable[pool as usize] += u32::from(state != State::Bad);
+            free += u64::from(state == State::Free);
+            if self.blocks.is_failing(superblock) {
+                let takes_data = matches!(state, State::Free | State::Open | State::Erasing);
+                assert!(!takes_data, "a program failed in {superblock}, and it is {state:?}");
+                let waits = self.pools[pool as usize].gc.failing.contains(&superblock);
+                assert!(state != State::Closed || waits, "a program failed in {superblock}, which nobody empties");
+            }
+        }
+        for (i, pool) in self.pools.iter().enumerate() {
+            assert_eq!(pool.usable, usable[i], "superblocks of pool {i} that are not bad");
+            for (erases, superblock) in pool.free.entries() {
+                assert_eq!(self.blocks.state(superblock), State::Free, "state of {superblock}, which is free");
+                assert!(media.is_erased(superblock), "{superblock} is free, and not erased");
+                assert_eq!(erases, media.erases(superblock), "how often {superblock}, which is free, was erased");
+            }
+            for open in pool.open.each().into_iter().flatten() {
+                let state = self.blocks.state(open.superblock);
+                assert_eq!(state, State::Open, "state of {}, which pool {i} writes to", open.superblock);
+            }
+        }
+        assert_eq!(Ftl::free_blocks(self), free, "free superblocks");
     }
 
     fn check_valid(&self, psn: Psn, why: &str) {

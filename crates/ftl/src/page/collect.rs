@@ -340,7 +340,7 @@ impl PageFtl {
             return;
         }
         let cause = gc.victims.remove(i).cause;
-        if self.blocks.is_failing(superblock) {
+        if self.blocks.is_failing(superblock) && !self.planted.is(Sabotage::RetiredFreed) {
             return self.retire(flash, pool, superblock);
         }
         gc.erases += 1;

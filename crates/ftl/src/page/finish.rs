@@ -122,7 +122,7 @@ impl PageFtl {
         self.blocks.set_state(superblock, State::Closed);
         let kind = self.kind_in(pool);
         self.victims[kind].close(pool, superblock, self.blocks.valid(superblock));
-        if self.blocks.is_failing(superblock) {
+        if self.blocks.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
             self.pools[pool as usize].gc.failing.push(superblock);
         }
     }
@@ -130,7 +130,8 @@ impl PageFtl {
     /// A program failed: nothing more is written to its superblock, and it is emptied and retired.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.blocks.set_failing(superblock);
-        for open in self.pools[pool as usize].open.each_mut() {
+        let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { 2 };
+        for open in self.pools[pool as usize].open.each_mut().into_iter().take(streams) {
             if open.take_if(|open| open.superblock == superblock).is_some() {
                 self.blocks.set_state(superblock, State::Full);
             }

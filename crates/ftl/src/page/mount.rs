@@ -28,8 +28,11 @@ impl PageFtl {
                 continue;
             }
             self.pools[pool].usable += 1;
-            if media.is_erased(superblock) {
-                self.pools[pool].free.push(superblock, media.erases(superblock));
+            let torn =
+                self.planted.is(Sabotage::TornIsFree) && media.spare(self.geometry.slot(superblock, 0)) == Spare::Torn;
+            if media.is_erased(superblock) || torn {
+                let wear = if self.planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) };
+                self.pools[pool].free.push(superblock, wear);
             } else {
                 programmed.push((media.birth(superblock), superblock));
             }
@@ -65,7 +68,9 @@ impl PageFtl {
             for offset in 0..slots {
                 let psn = self.geometry.slot(*superblock, offset);
                 let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                self.versions.note(version);
+                if !self.planted.is(Sabotage::VersionRestarts) {
+                    self.versions.note(version);
+                }
                 if lpn.get() < found.len() && self.wins(&found, media, lpn, psn, *birth, version) {
                     found.set(lpn, psn);
                 }
@@ -103,7 +108,7 @@ impl PageFtl {
             if self.pools[pool].usable < self.pools[pool].quota {
                 self.blocks.set_map(superblock, true);
                 self.pools[pool].usable += 1;
-                self.pools[group as usize].usable -= 1;
+                self.pools[group as usize].usable -= u32::from(!self.planted.is(Sabotage::RoomCountedTwice));
             }
         }
         for group in 0..self.groups {

@@ -31,6 +31,11 @@ pub(super) struct OpenSuperblocks {
 
 impl OpenSuperblocks {
     /// Both of them.
+    pub(super) const fn each(&self) -> [Option<Open>; 2] {
+        [self.host, self.copies]
+    }
+
+    /// Both of them.
     pub(super) fn each_mut(&mut self) -> [&mut Option<Open>; 2] {
         [&mut self.host, &mut self.copies]
     }

@@ -9,6 +9,7 @@ use flash::nand::{Sector, Stream};
 
 use super::PageFtl;
 use crate::port::{Flash, Owners};
+use crate::sabotage::Sabotage;
 
 impl PageFtl {
     /// Tries to help a pool of which nothing more would ever be heard, at the `last` with all means. True if
@@ -79,7 +80,7 @@ impl PageFtl {
         }
         // Promised, so that nobody else is promised the same room.
         self.pools[refuge as usize].live += units;
-        self.pools[refuge as usize].in_flight += units;
+        self.pools[refuge as usize].in_flight += if self.planted.is(Sabotage::RefugeUnpromised) { 0 } else { units };
         self.copy_to(flash, pool, refuge);
         true
     }
@@ -108,12 +109,50 @@ impl PageFtl {
 
     /// True if whoever may write to a pool may write to the other as well: confined data stays where it belongs.
     fn shares_sets(&self, pool: u32, other: u32) -> bool {
-        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other))
+        let open = self.planted.is(Sabotage::ConfinementForgotten);
+        self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other) || open)
     }
 
     /// A program of another pool's units has ended here: what has found its place is counted when it is entered.
     pub(super) fn end_refuge(&mut self, refuge: u32, units: u32) {
         self.pools[refuge as usize].live -= units;
         self.pools[refuge as usize].in_flight -= units;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::DieId;
+
+    use super::*;
+    use crate::AnyConfig;
+    use crate::rig::{Rig, describe};
+
+    /// Where the units of each pool would find refuge while `full` pools have no room: two pools for each of two queues
+    /// that are confined.
+    fn refuges(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
+        let (config, array, _) = describe(
+            "flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16 }\n\
+             ftl = { over-provisioning = '60%' }",
+        );
+        let AnyConfig::Page(mut config) = config else { panic!("a page-mapped drive") };
+        config.sets.extend([[0, 1], [2, 3]].map(|dies| dies.map(DieId::new).to_vec()));
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        let ftl = &mut rig.ftl;
+        change(ftl);
+        let slots = ftl.geometry.superblock_slots();
+        full.iter().for_each(|pool| ftl.pools[*pool].live = ftl.pools[*pool].limit(slots));
+        (0..4).map(|pool| ftl.refuge(pool, false)).collect()
+    }
+
+    #[test]
+    fn confined_units_find_refuge_where_they_belong_or_nowhere() {
+        assert_eq!(refuges(&[], |_| {}), [Some(1), Some(0), Some(3), Some(2)]);
+        assert_eq!(refuges(&[0, 3], |_| {}), [Some(1), None, None, Some(2)]);
+        #[cfg(feature = "sabotage")]
+        {
+            let bug = crate::Planted::bug(Sabotage::ConfinementForgotten);
+            assert_eq!(refuges(&[0, 3], |ftl| ftl.planted = bug)[1], Some(2));
+        }
     }
 }

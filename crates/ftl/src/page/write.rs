@@ -227,7 +227,8 @@ impl PageFtl {
         if S::PRESENT {
             owners.give(unit, flash.backend.payload_of(to));
         }
-        if unit.mask != full_mask(self.geometry.sectors) {
+        let missed = self.planted.is(Sabotage::RestUnread) && unit.mask == full_mask(self.geometry.sectors - 1);
+        if unit.mask != full_mask(self.geometry.sectors) && !missed {
             self.read_rest(flash, owners, pool, unit, assembly.command, to);
         }
         let count = flash.backend.command(assembly.command).count();
@@ -250,13 +251,15 @@ impl PageFtl {
         let Some(psn) = self.rest_of(unit) else { return };
         let list = self.pools[pool as usize].list.expect("a program is in a list");
         let (superblock, _) = self.geometry.locate(psn);
-        self.blocks.pin(superblock);
+        if !self.planted.is(Sabotage::PinForgotten) {
+            self.blocks.pin(superblock);
+        }
         let read = flash.backend.add_read(list, Cause::Host, superblock);
         let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
         flash.backend.forward(read, from, program, to);
         owners.charge(unit.owner);
         if let Some(open) = self.pools[pool as usize].open(Stream::Host) {
-            open.gate = Some(program);
+            open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program);
         }
     }
 
@@ -330,7 +333,7 @@ impl PageFtl {
         let count = flash.backend.command(assembly.command).count();
         let slots = self.geometry.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
-        let next = if self.whole_rows { assembly.end } else { covered };
+        let next = if self.whole_rows && !self.planted.is(Sabotage::RowsUnfilled) { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, next - covered);
         let full = self.advance(pool, Stream::Host, next);
         if self.kind_in(pool) == Holds::Data {
@@ -401,7 +404,7 @@ impl PageFtl {
         let waiting = std::mem::take(&mut self.pools[pool as usize].waiting);
         let given_up = &mut self.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
-        given_up.in_flight -= waiting.len() as u32;
+        given_up.in_flight -= if self.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
         for unit in waiting {
             self.write(flash, owners, unit);
         }

@@ -91,6 +91,11 @@ impl Blocks {
         self.free.iter()
     }
 
+    /// How often each spare block has been erased, if that decides which one is taken.
+    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.free.known_wear()
+    }
+
     /// A block is erased.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self[block] = Block { spare: true, ..NEW };

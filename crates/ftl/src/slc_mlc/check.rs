@@ -41,6 +41,10 @@ impl Disk {
             parts[block as usize] += 1;
         }
         assert_eq!(blocks.spares().count() as u32, blocks.spare(), "spare blocks");
+        for (erases, block) in blocks.known_wear() {
+            let worn = u64::from(media.erases(SuperblockId::new(block)));
+            assert_eq!(erases, worn, "how often block {block}, which is spare, was erased");
+        }
         for block in 0..blocks.count() {
             assert_eq!(blocks[block].valid, valid[block as usize], "valid pages of block {block}");
             assert!(parts[block as usize] <= 1, "block {block} has two parts");
@@ -89,6 +93,13 @@ impl Disk {
         }
         assert_eq!(slc.held, held, "sectors in the SLC flash");
         assert!(slc.log.used() <= slc.log.blocks(), "{} of {} blocks", slc.log.used(), slc.log.blocks());
+        // The head may just have been taken.
+        let others =
+            (0..slc.geometry.superblock_count()).map(SuperblockId::new).filter(|block| *block != slc.log.head());
+        for block in others.filter(|block| !media.is_bad(*block)) {
+            let holds = slc.log.holds(block.get());
+            assert_ne!(holds, media.is_erased(block), "is {block} between tail and head, where nothing is erased?");
+        }
     }
 }
 

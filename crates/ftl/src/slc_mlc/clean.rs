@@ -18,6 +18,7 @@ use super::pages::Store;
 use super::slc::{SectorAt, Slc};
 use super::walk::Commands;
 use crate::port::Flash;
+use crate::sabotage::Sabotage;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -95,7 +96,7 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
     let mut sectors = std::mem::take(&mut disk.vectors.tail);
     let second = flash.second();
     sectors.extend(tail_sectors(disk.slc_mut(), second.media()));
-    let Disk { spec, mlc, slc, counts, vectors } = disk;
+    let Disk { spec, mlc, slc, counts, vectors, .. } = disk;
     let slc = slc.as_mut().expect("it is being cleaned");
     counts.cleaned += 1;
     let page_of = |found: &SectorAt| slc.geometry.page_of(Psn::new(found.place));
@@ -136,7 +137,7 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
 
 /// What was copied to the head is there.
 fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
-    let sectors = disk.mlc.geometry.sectors;
+    let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
     let (slc, second) = (disk.slc_mut(), flash.second());
     let mut commands = Commands::of(second, list);
     while let Some(handle) = commands.next(second) {
@@ -144,7 +145,7 @@ fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, 
         if command.op != Op::Program {
             continue;
         }
-        if command.failed {
+        if command.failed && !planted.is(Sabotage::TailCopyBelieved) {
             // What was to go there is still in the tail, and goes to the MLC flash.
             slc.log.head_failed();
             continue;
@@ -187,9 +188,10 @@ fn erase_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, 
 }
 
 fn erased<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+    let planted = disk.planted;
     let (slc, second) = (disk.slc_mut(), flash.second());
     let erase = second.list(list).first().expect("an erase");
-    let failed = second.command(erase).failed;
+    let failed = second.command(erase).failed && !planted.is(Sabotage::FailedEraseReused);
     second.release(list);
     if failed {
         second.media_mut().retire(slc.log.tail());

@@ -13,6 +13,7 @@ use super::next::Array;
 use super::slc::Slc;
 use super::spec::ChangSpec;
 use crate::port::{Flash, full_mask};
+use crate::sabotage::Planted;
 
 /// The disk.
 #[derive(Clone, Debug)]
@@ -22,6 +23,7 @@ pub(super) struct Disk {
     pub(super) slc: Option<Box<Slc>>,
     pub(super) counts: HybridCounters,
     pub(super) vectors: Vectors,
+    pub(super) planted: Planted,
 }
 
 impl Disk {

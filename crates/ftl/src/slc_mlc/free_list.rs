@@ -46,6 +46,12 @@ impl FreeLists {
         self.dies.iter().flatten().map(|Reverse((_, block))| *block)
     }
 
+    /// How often each block has been erased, if that decides which one is taken.
+    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        let by_wear = self.order == FreeOrder::Wear;
+        self.dies.iter().filter(move |_| by_wear).flatten().map(|Reverse(entry)| *entry)
+    }
+
     fn die_of(&self, block: u32) -> usize {
         (block / self.blocks_per_die) as usize
     }

@@ -29,7 +29,7 @@ use super::task::Tasks;
 use super::wear::DualPool;
 use super::{ChangConfig, ChangFtl};
 use crate::port::Mount;
-use crate::sabotage::Sabotage;
+use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::Versions;
 
 impl ChangFtl {
@@ -38,7 +38,7 @@ impl ChangFtl {
         let (spec, media) = (config.spec.clone(), from.media);
         let mut versions = Versions::default();
         let mut mlc = Mlc::new(config, media);
-        let programmed = mlc.find_pages(media, &mut versions, from.planted.is(Sabotage::OlderRecovered));
+        let programmed = mlc.find_pages(media, &mut versions, from.planted);
         match mlc.mapping {
             Mapping::Chains(_) => mlc.find_chains(media, &programmed),
             Mapping::Pages(_) => mlc.close_all(&programmed),
@@ -51,13 +51,13 @@ impl ChangFtl {
         };
         let mut slc = None;
         if let (Some(array), Some(second)) = (&config.second, from.second) {
-            slc = find_log(&spec, array.endurance, (&mlc, media), second, &mut versions).map(Box::new);
+            slc = find_log(&spec, array.endurance, (&mlc, media), second, (&mut versions, from.planted)).map(Box::new);
             if let Some(slc) = &slc {
                 counts.slc = Some(ArrayShape::new(&array.geometry, &array.backend.timing));
                 counts.table_bytes += 5 * slc.table.count();
             }
         }
-        let disk = Disk { spec, mlc, slc, counts, vectors: Vectors::default() };
+        let disk = Disk { spec, mlc, slc, counts, vectors: Vectors::default(), planted: from.planted };
         let found = (0..disk.mlc.units()).filter(|lpn| disk.holds(*lpn)).count() as u32;
         Self { disk, requests: Requests::default(), tasks: Tasks::default(), versions, found }
     }
@@ -131,11 +131,12 @@ impl Mlc {
         }
     }
 
-    /// Maps the pages, and returns the blocks that hold something from the oldest on. The `older` of two copies counts only
-    /// if that bug is planted.
-    fn find_pages<S: Sector>(&mut self, media: &Media<S>, versions: &mut Versions, older: bool) -> Vec<u32> {
+    /// Maps the pages, and returns the blocks that hold something from the oldest on.
+    fn find_pages<S: Sector>(&mut self, media: &Media<S>, versions: &mut Versions, planted: Planted) -> Vec<u32> {
+        let older = planted.is(Sabotage::OlderRecovered);
         let programmed = programmed_by_age(media, |block| {
-            self.mapping.put(block, media.erases(SuperblockId::new(block)));
+            let forgotten = planted.is(Sabotage::WearForgotten);
+            self.mapping.put(block, if forgotten { 0 } else { media.erases(SuperblockId::new(block)) });
         });
         for block in &programmed {
             let (mut next, mut in_order) = (0, true);
@@ -251,7 +252,7 @@ fn find_log<S: Sector>(
     endurance: u32,
     (mlc, pages): (&Mlc, &Media<S>),
     media: &Media<S>,
-    versions: &mut Versions,
+    (versions, planted): (&mut Versions, Planted),
 ) -> Option<Slc> {
     let geometry = media.geometry().clone();
     let blocks = 0..geometry.superblock_count();
@@ -261,9 +262,13 @@ fn find_log<S: Sector>(
         let superblock = SuperblockId::new(*block);
         !media.is_bad(superblock) && !media.is_erased(superblock)
     };
-    if let Some(head) = blocks.clone().filter(written).max_by_key(|block| media.birth(SuperblockId::new(*block))) {
+    let last = planted.is(Sabotage::HeadByNumber);
+    let birth = |block: &u32| if last { BlockBirth::default() } else { media.birth(SuperblockId::new(*block)) };
+    if let Some(head) = blocks.clone().filter(written).max_by_key(birth) {
         let slots = geometry.superblock_slots();
-        let used = |offset: &u32| media.spare(geometry.slot(SuperblockId::new(head), *offset)) != Spare::Empty;
+        let unseen = if planted.is(Sabotage::TornPageForgotten) { Spare::Torn } else { Spare::Empty };
+        let spare = |offset: &u32| media.spare(geometry.slot(SuperblockId::new(head), *offset));
+        let used = |offset: &u32| ![Spare::Empty, unseen].contains(&spare(offset));
         let next = (0..slots).rev().find(used).map_or(0, |offset| offset / geometry.slots + 1);
         let mut tail = log.after(head);
         while tail != head && !written(&tail) {
@@ -289,7 +294,8 @@ fn find_log<S: Sector>(
     }
     for SectorCopy { sector, version, place, .. } in newest_of_each(&mut copies) {
         let lpn = sector / mlc.geometry.sectors;
-        if mlc.psn_of(lpn).is_some_and(|page| version < version_of(pages, page)) {
+        let equal = u32::from(planted.is(Sabotage::SectorOutdone));
+        if mlc.psn_of(lpn).is_some_and(|page| version < version_of(pages, page) + equal) {
             continue;
         }
         if slc.table.set(sector, place) {

@@ -45,6 +45,14 @@ impl FreeList {
         }
     }
 
+    /// All of them, each with how often it has been erased.
+    pub(crate) fn entries(&self) -> Vec<(u32, SuperblockId)> {
+        match self {
+            Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).collect(),
+            Self::Fifo(queue) => queue.iter().copied().collect(),
+        }
+    }
+
     pub(crate) fn pop(&mut self) -> Option<SuperblockId> {
         self.pop_with_wear().map(|(superblock, _)| superblock)
     }

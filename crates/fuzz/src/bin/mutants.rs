@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let number = |i: usize, default| numbers.get(i).copied().unwrap_or(default);
     match sample(number(0, 300) as usize, number(1, 1), number(2, 0) as usize) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
+        Err(Trouble(message)) => {
             eprintln!("{message}");
             ExitCode::FAILURE
         }
@@ -75,6 +75,17 @@ struct Mutant {
     replacement: String,
 }
 
+/// Why no mutants could be tried.
+#[derive(Debug)]
+struct Trouble(String);
+
+impl Trouble {
+    /// Something could not be done with a file or a program.
+    fn with(name: impl std::fmt::Display, error: impl std::fmt::Display) -> Self {
+        Self(format!("{name}: {error}"))
+    }
+}
+
 /// What became of a mutant.
 enum Fate {
     Unviable,
@@ -82,7 +93,7 @@ enum Fate {
     Survives,
 }
 
-fn sample(count: usize, seed: u64, from: usize) -> Result<(), String> {
+fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
     let mut all = list()?;
     let total = all.len();
     let mut rng = Rng::stream(seed, "mutants");
@@ -95,13 +106,13 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), String> {
     let tree = worktree()?;
     println!("{count} of {total} mutants, seed {seed}, in {}", tree.display());
     if !matches!(fate(&tree), Fate::Survives) {
-        return Err("the tests fail before anything is changed".into());
+        return Err(Trouble("the tests fail before anything is changed".into()));
     }
     let mut survivors = Vec::new();
     let (mut found, mut unviable) = (0, 0);
     for (i, mutant) in all.iter().enumerate().skip(from) {
         let file = tree.join(&mutant.file);
-        let original = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let original = fs::read_to_string(&file).map_err(|error| Trouble::with(file.display(), error))?;
         write(&file, &changed(&original, mutant))?;
         let fate = fate(&tree);
         write(&file, &original)?;
@@ -127,17 +138,18 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), String> {
 }
 
 /// Every mutant there is, in the order of files and lines.
-fn list() -> Result<Vec<Mutant>, String> {
+fn list() -> Result<Vec<Mutant>, Trouble> {
     let mut command = Command::new("cargo");
     command.args(["mutants", "--list", "--json", "--no-config"]);
     for name in crates() {
         command.args(["-p", &format!("flashloom-{name}")]);
     }
-    let output = command.stderr(Stdio::inherit()).output().map_err(|error| format!("cargo: {error}"))?;
+    let output = command.stderr(Stdio::inherit()).output().map_err(|error| Trouble::with("cargo", error))?;
     if !output.status.success() {
-        return Err("the list of mutants comes from cargo-mutants: `cargo install --locked cargo-mutants`".into());
+        let remedy = "`cargo install --locked cargo-mutants`";
+        return Err(Trouble::with("the list of mutants comes from cargo-mutants", remedy));
     }
-    let all: Value = serde_json::from_slice(&output.stdout).map_err(|error| format!("cargo mutants: {error}"))?;
+    let all: Value = serde_json::from_slice(&output.stdout).map_err(|error| Trouble::with("cargo mutants", error))?;
     let place = |value: &Value| Some((value["line"].as_u64()? as usize, value["column"].as_u64()? as usize));
     let mutant = |value: &Value| {
         Some(Mutant {
@@ -149,7 +161,7 @@ fn list() -> Result<Vec<Mutant>, String> {
         })
     };
     let all: Option<Vec<_>> = all.as_array().and_then(|all| all.iter().map(mutant).collect());
-    let mut all = all.ok_or("cargo mutants lists something else than mutants")?;
+    let mut all = all.ok_or_else(|| Trouble("cargo mutants lists something else than mutants".into()))?;
     all.sort_by(|a, b| (&a.file, a.from, &a.name).cmp(&(&b.file, b.from, &b.name)));
     Ok(all)
 }
@@ -159,11 +171,11 @@ fn crates() -> impl Iterator<Item = &'static str> {
 }
 
 /// A worktree of what is checked out here, with a build folder of its own.
-fn worktree() -> Result<PathBuf, String> {
+fn worktree() -> Result<PathBuf, Trouble> {
     let tree = PathBuf::from("target/mutants");
     let git = |arguments: &[&str]| {
-        let status = Command::new("git").args(arguments).status().map_err(|error| format!("git: {error}"))?;
-        if status.success() { Ok(()) } else { Err(format!("git {} failed", arguments.join(" "))) }
+        let status = Command::new("git").args(arguments).status().map_err(|error| Trouble::with("git", error))?;
+        if status.success() { Ok(()) } else { Err(Trouble(format!("git {} failed", arguments.join(" ")))) }
     };
     let path = tree.to_str().expect("plain letters");
     if tree.exists() {
@@ -174,13 +186,14 @@ fn worktree() -> Result<PathBuf, String> {
     Ok(tree)
 }
 
-fn head() -> Result<String, String> {
-    let output = Command::new("git").args(["rev-parse", "HEAD"]).output().map_err(|error| format!("git: {error}"))?;
+fn head() -> Result<String, Trouble> {
+    let output =
+        Command::new("git").args(["rev-parse", "HEAD"]).output().map_err(|error| Trouble::with("git", error))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-fn write(file: &Path, text: &str) -> Result<(), String> {
-    fs::write(file, text).map_err(|error| format!("{}: {error}", file.display()))
+fn write(file: &Path, text: &str) -> Result<(), Trouble> {
+    fs::write(file, text).map_err(|error| Trouble::with(file.display(), error))
 }
 
 /// A file with the mutant's change.

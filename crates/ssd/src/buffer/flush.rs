@@ -11,6 +11,7 @@ use base::units::Lpn;
 use flash::nand::Sector;
 
 use super::{Batch, Buffer, Entry};
+use ftl::Sabotage;
 
 impl<S: Sector> Buffer<S> {
     /// Something that flushes of an epoch wait for has become durable.
@@ -28,7 +29,7 @@ impl<S: Sector> Buffer<S> {
         if self.outstanding[0] == 0 {
             self.outstanding.pop_front();
         }
-        self.epoch - 1
+        self.epoch.saturating_sub(1 + u64::from(self.planted.is(Sabotage::FlushOneBehind)))
     }
 
     /// True if everything of an epoch and those before it is in flash.

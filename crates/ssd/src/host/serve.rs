@@ -126,7 +126,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if self.filter.may_conflict(&extent) {
             for other in &self.active {
                 let other = &mut self.clients.requests[*other];
-                if other.extent.conflicts(&extent) {
+                let missed = self.resolved.planted.is(Sabotage::OverlapMissed) && other.blockers > 0;
+                if other.extent.conflicts(&extent) && !missed {
                     other.blocks = true;
                     blockers += 1;
                 }
@@ -233,10 +234,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
                 self.ftl.end_read(&mut flash);
             }
-            from = piece;
+            from = piece + u32::from(self.resolved.planted.is(Sabotage::PieceSkips));
         }
         // No list finishes while it is handed in, so nothing has been counted off yet.
-        self.clients.requests[handle].pending = pending;
+        let first = self.resolved.planted.is(Sabotage::FirstPartServes);
+        self.clients.requests[handle].pending = if first { pending.min(1) } else { pending };
         if pending == 0 {
             self.served(handle);
         }
@@ -262,7 +264,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let extent = self.clients.requests[handle].extent;
         self.counts.host_slots += u64::from(extent.end - extent.first);
         if self.clients.buffer.is_some() {
-            self.buffer_queue.push_back(handle);
+            match self.resolved.planted.is(Sabotage::WriteOvertakes) {
+                true => self.buffer_queue.push_front(handle),
+                false => self.buffer_queue.push_back(handle),
+            }
             return self.fill_buffer();
         }
         if extent.first == extent.end {
@@ -457,7 +462,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let extent = self.clients.requests[handle].extent;
         let mut pending = 0;
         for unit in extent.first..extent.end {
-            if self.cover(handle, unit).1 != full_mask(self.resolved.geometry.sectors) {
+            let part = !self.resolved.planted.is(Sabotage::PartDiscarded);
+            if part && self.cover(handle, unit).1 != full_mask(self.resolved.geometry.sectors) {
                 continue;
             }
             if let Some(buffer) = &mut self.clients.buffer {

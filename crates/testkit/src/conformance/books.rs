@@ -22,7 +22,16 @@ pub(super) fn books(trial: &Trial<'_>) -> Work {
     commands(trial, &host, &counters);
     bytes(trial, &counters);
     times(trial, &counters);
-    Work::of(&host)
+    let work = Work::of(&host);
+    wear(&mut host, &counters);
+    work
+}
+
+/// Nothing is under way, so a power cut takes nothing: the FTL still knows how worn its superblocks are.
+fn wear(host: &mut Host, before: &Counters) {
+    host.cut();
+    let spread = |counters: &Counters| counters.merges.as_ref().map(|merges| merges.erase_spread);
+    assert_eq!(spread(&host.ssd().counters()), spread(before), "erases from the least to the most after a power cut");
 }
 
 /// The causes for which a collection moves units.

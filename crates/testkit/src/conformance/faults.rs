@@ -30,6 +30,10 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
                 fail(second.faults_mut(), nth);
             }
         }
+        // The log of a second array has to go round before what fails is a copy of its tail.
+        if let Some(second) = ssd.second_media_mut() {
+            fail(second.faults_mut(), trial.effort.failures + 2 * nth);
+        }
         let script = script::random(seed, trial.capacity(), trial.effort.cut_requests * 2);
         let (before, after) = script.split_at(rng.below(script.len() as u64) as usize);
         script::play(&mut host, before);

@@ -7,6 +7,8 @@
 //! copy lives on: it is written to, its power goes again, and everything is checked once more.
 
 use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::Lba;
 use flash::backend::Op;
 use ssd::Drive;
 
@@ -45,6 +47,34 @@ pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
         }
         if let Some(middle) = host.middle().filter(|_| rng.chance(0.5)) {
             host.advance(middle);
+        }
+        host = host.crashed(rng.bits());
+    }
+    host.rest();
+    host.audit();
+    Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
+}
+
+/// A few units are written again and again, and the power goes as soon as a flush is done: what it covered is there, and
+/// nothing of what earlier flushes covered comes back.
+pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
+    if trial.resolved.buffer.is_none() {
+        return Work::default();
+    }
+    let mut host = trial.filled();
+    let mut rng = Rng::stream(trial.seed, "conformance.flushes");
+    let unit = host.ssd().discard_granularity();
+    let flushes = |host: &Host| host.requests()[IoKind::Flush as usize];
+    for _ in 0..trial.effort.lives {
+        for _ in 0..1 + rng.below(2) {
+            for _ in 0..1 + rng.below(LIFE) {
+                let start = Lba::new(rng.below(LIFE) * unit.get());
+                host.submit(Io { kind: IoKind::Write, start, sectors: unit });
+                host.steps(rng.below(4));
+            }
+            let before = flushes(&host);
+            host.submit(Io::FLUSH);
+            while flushes(&host) == before && host.step() {}
         }
         host = host.crashed(rng.bits());
     }
