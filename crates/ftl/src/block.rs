@@ -27,7 +27,7 @@ mod write;
 
 use base::engine::Handle;
 use base::units::{Divisor, Lpn, SuperblockId};
-use flash::backend::{List, Observer};
+use flash::backend::{List, Observer, Slot};
 use flash::nand::{Geometry, Sector};
 
 use crate::port::{Flash, Unit};
@@ -44,9 +44,9 @@ pub use spec::BlockSpec;
 /// A logical block.
 type Lbn = u32;
 
-/// Blocks of each die that no write takes: one to merge into, and one for the page that a merge under way had taken along
-/// when the power went, or in place of a block that fails.
-const RESERVE: u32 = 2;
+/// Blocks of each die that no replacement block is taken from: one to merge into, one in place of it if it fails, and one
+/// because a merge that has taken writes along when the power goes holds on to its own.
+const RESERVE: u32 = 3;
 
 /// What a list is for: its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +90,8 @@ pub struct BlockFtl {
     stalled: Vec<usize>,
     /// The units that a merge takes along, by offset; empty between merges.
     along: Vec<Option<Unit>>,
+    /// What a merge that ends has taken along; empty between.
+    taken: Vec<Slot>,
     planted: Planted,
 }
 

@@ -77,8 +77,10 @@ impl BlockFtl {
     /// Opens a block for a page that no block of the chain can take any more: the data block, or a replacement block.
     /// None if the chain is as long as it may be, or merges need what is free.
     pub(super) fn open(&mut self, lbn: Lbn) -> Option<SuperblockId> {
-        let die = self.home(lbn);
-        if self.chains[lbn as usize].length > self.replacements || self.dies[die].free.len() <= RESERVE {
+        let (die, length) = (self.home(lbn), self.chains[lbn as usize].length);
+        // Where blocks have failed the last data blocks take one from merges.
+        let kept = if length == 0 { RESERVE - 1 } else { RESERVE };
+        if length > self.replacements || self.dies[die].free.len() <= kept {
             return None;
         }
         let superblock = self.take_free(die)?;

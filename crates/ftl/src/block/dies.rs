@@ -32,6 +32,8 @@ pub(super) struct Die {
     pub(super) free: FreeList,
     /// One entry for each logical block, in the order in which they began to wait.
     pub(super) waiting: VecDeque<Waiting>,
+    /// Queues of entries that have gone, to be used again.
+    pub(super) over: Vec<VecDeque<Unit>>,
     pub(super) merge: Option<Merge>,
     /// Logical blocks with replacement blocks, in the order in which they got the first.
     pub(super) replaced: VecDeque<Lbn>,
@@ -43,7 +45,15 @@ pub(super) struct Die {
 
 impl Die {
     pub(super) fn new(free: FreeList) -> Self {
-        Self { free, waiting: VecDeque::new(), merge: None, replaced: VecDeque::new(), leaving: 0, under_way: 0 }
+        Self {
+            free,
+            waiting: VecDeque::new(),
+            over: Vec::new(),
+            merge: None,
+            replaced: VecDeque::new(),
+            leaving: 0,
+            under_way: 0,
+        }
     }
 
     /// The entry of a logical block whose writes wait.
@@ -56,7 +66,11 @@ impl Die {
         match (self.waiting_for(lbn), first) {
             (Some(waiting), true) => waiting.units.push_front(unit),
             (Some(waiting), false) => waiting.units.push_back(unit),
-            (None, _) => self.waiting.push_back(Waiting { lbn, units: VecDeque::from([unit]) }),
+            (None, _) => {
+                let mut units = self.over.pop().unwrap_or_default();
+                units.push_back(unit);
+                self.waiting.push_back(Waiting { lbn, units });
+            }
         }
     }
 }
@@ -104,6 +118,7 @@ impl BlockFtl {
                 }
                 waiting.units.pop_front();
             }
+            self.dies[die].over.push(std::mem::take(&mut waiting.units));
             false
         });
         self.dies[die].waiting = all;

@@ -5,8 +5,6 @@
 //! copy of each page goes to a free block, page by page, and writes that wait for the merge are taken along. The chain stays
 //! what it is until all that has been programmed, so reads go on.
 
-use std::collections::VecDeque;
-
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Op, Slot};
@@ -68,11 +66,12 @@ impl BlockFtl {
     fn take_along(&mut self, die: usize, lbn: Lbn) {
         let waiting = &mut self.dies[die].waiting;
         let Some(place) = waiting.iter().position(|waiting| waiting.lbn == lbn) else { return };
-        let Waiting { units, .. } = waiting.remove(place).expect("it was just found");
-        for unit in units {
+        let Waiting { mut units, .. } = waiting.remove(place).expect("it was just found");
+        for unit in units.drain(..) {
             let (_, offset) = self.split(unit.lpn);
             self.along[offset as usize] = Some(unit);
         }
+        self.dies[die].over.push(units);
     }
 
     /// Sends the list of a merge: from a page on, the newest copies of all pages and what is taken along.
@@ -151,30 +150,32 @@ impl BlockFtl {
     ) {
         let Merge { lbn, destination } = self.dies[die].merge.expect("its merge");
         let service = Service::of(flash.backend.list(list));
-        let (mut units, mut failed) = (VecDeque::new(), false);
+        let (mut taken, mut failed) = (std::mem::take(&mut self.taken), false);
         let mut next = flash.backend.list(list).first();
         while let Some(handle) = next {
             let command = flash.backend.command(handle);
             next = command.sibling();
             failed |= command.failed;
             if command.op == Op::Program && command.cause == Cause::Host {
-                units.push_back(flash.backend.slot(handle, 0).1);
+                taken.push(flash.backend.slot(handle, 0).1);
             }
         }
         flash.backend.release(list);
         if !failed {
-            for slot in &units {
+            for slot in &taken {
                 self.holes.remove(lbn, self.split(slot.lpn).1);
             }
             self.end_merge(flash, die);
-            units.iter().for_each(|slot| owners.write_done(slot.owner, service));
+            taken.drain(..).for_each(|slot| owners.write_done(slot.owner, service));
+            self.taken = taken;
             return;
         }
         // The chain is what it was. What was taken along is still with its owners, and waits again.
         self.dies[die].merge = None;
-        while let Some(slot) = units.pop_back() {
+        for slot in taken.drain(..).rev() {
             self.dies[die].wait(lbn, Unit::again(&slot), true);
         }
+        self.taken = taken;
         match destination {
             Some(superblock) => {
                 self.block(superblock).failing = true;

@@ -37,6 +37,7 @@ impl BlockFtl {
             reading: DieLists::new(dies),
             stalled: Vec::new(),
             along: vec![None; pages as usize],
+            taken: Vec::new(),
             planted: from.planted,
             geometry,
         };
