@@ -274,6 +274,13 @@ fn every_number_of_a_device_is_refused_or_runs() {
             ),
         ),
     ];
+    // Families that bring descriptions along.
+    let samples = ssd::FtlKind::EVERY.into_iter().flat_map(ssd::FtlKind::samples).map(|ftl| {
+        let mut table: toml::Table = format!("name = 'x'\n[flash]\n{small}").parse().expect("TOML");
+        table.insert("ftl".into(), toml::Value::try_from(ftl).expect("a table"));
+        ("sample", toml::to_string(&table).expect("TOML"))
+    });
+    let bases: Vec<_> = bases.into_iter().chain(samples).collect();
     let others = [
         // Too few blocks or pages are found out where what is left for the host is worked out.
         ("flash.pages", "over-provisioning"),

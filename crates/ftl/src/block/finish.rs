@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{List, Observer, Op};
-use flash::nand::{Sector, Spare};
+use flash::nand::Sector;
 
 use super::chains::State;
 use super::{BlockFtl, Kind};
@@ -72,7 +72,7 @@ impl BlockFtl {
                 self.fail(target.superblock);
             }
             let psn = self.geometry.slot(target.superblock, target.offset);
-            if failed && flash.backend.media().spare(psn) == Spare::Torn {
+            if failed && !flash.backend.media().holds_data(psn) {
                 // The data is still with its owner: it is written again, elsewhere.
                 self.dies[die].wait(lbn, Unit::again(&slot), false);
                 continue;

@@ -55,7 +55,11 @@ impl BlockFtl {
                 self.dies[die].free.push(superblock, media.erases(superblock));
             } else {
                 *self.block(superblock) = Block { state: State::Used, ..Block::default() };
-                match self.look_at(media, superblock) {
+                let found = self.look_at(media, superblock);
+                if media.is_failing(superblock) {
+                    self.fail(superblock);
+                }
+                match found {
                     Some(lbn) => programmed.push((lbn, media.birth(superblock), superblock)),
                     None => self.useless.push(superblock),
                 }
