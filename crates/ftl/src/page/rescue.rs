@@ -128,16 +128,21 @@ mod tests {
     use crate::AnyConfig;
     use crate::rig::{Rig, describe};
 
-    /// Where the units of each pool would find refuge while `full` pools have no room: two pools for each of two queues
-    /// that are confined.
-    fn refuges(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
+    /// Four pools, and queues that are confined to these dies.
+    fn small(queues: &[[u32; 2]]) -> Rig<PageFtl> {
         let (config, array, _) = describe(
             "flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16 }\n\
              ftl = { over-provisioning = '60%' }",
         );
         let AnyConfig::Page(mut config) = config else { panic!("a page-mapped drive") };
-        config.sets.extend([[0, 1], [2, 3]].map(|dies| dies.map(DieId::new).to_vec()));
-        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        config.sets.extend(queues.iter().map(|dies| dies.map(DieId::new).to_vec()));
+        Rig::with(config, &array, None)
+    }
+
+    /// Where the units of each pool would find refuge while `full` pools have no room: two pools for each of two queues
+    /// that are confined.
+    fn refuges(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
+        let mut rig = small(&[[0, 1], [2, 3]]);
         let ftl = &mut rig.ftl;
         change(ftl);
         let slots = ftl.geometry.superblock_slots();
@@ -153,6 +158,29 @@ mod tests {
         {
             let bug = crate::Planted::bug(Sabotage::ConfinementForgotten);
             assert_eq!(refuges(&[0, 3], |ftl| ftl.planted = bug)[1], Some(2));
+        }
+    }
+
+    /// Copies units of the first pool to another, to the end.
+    fn rescued(change: impl FnOnce(&mut PageFtl)) {
+        let mut rig = small(&[]);
+        let units = rig.units();
+        (0..units).chain((0..units).step_by(3)).for_each(|lpn| {
+            rig.write(&[lpn], None);
+            rig.rest();
+        });
+        change(&mut rig.ftl);
+        assert!(rig.with_ftl(|ftl, flash, _| ftl.take_refuge(flash, 0, false)), "there is a victim, and a refuge");
+        rig.rest();
+    }
+
+    #[test]
+    fn what_finds_refuge_is_promised_room_until_it_is_there() {
+        rescued(|_| {});
+        #[cfg(feature = "sabotage")]
+        {
+            let bug = crate::Planted::bug(Sabotage::RefugeUnpromised);
+            std::panic::catch_unwind(|| rescued(|ftl| ftl.planted = bug)).expect_err("the promise is counted off");
         }
     }
 }
