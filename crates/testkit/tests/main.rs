@@ -4,6 +4,7 @@ mod allocations;
 mod conformance;
 mod keys;
 mod memory;
+mod newcomers;
 mod priority;
 mod sabotage;
 mod second_model;
