@@ -13,5 +13,6 @@ mod run;
 mod schema;
 mod streams;
 mod studies;
+mod surface;
 mod traces;
 mod watch;

@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{GcSpec, PlacementSpec, VictimSpec};
+use crate::page::{GcSpec, PlacementSpec};
 use crate::slc_mlc::ChangSpec;
 use crate::toolkit::WearSpec;
 
@@ -78,9 +78,6 @@ impl Default for FtlSpec {
     }
 }
 
-/// Superblocks that d-choices looks at: each of them is drawn for every victim.
-const D_MAX: u32 = 4096;
-
 /// Copies of a pool under way at once.
 const PARALLEL_MAX: u32 = 1 << 16;
 
@@ -91,13 +88,7 @@ impl FtlSpec {
         if gc.parallel > PARALLEL_MAX {
             faults.within("ftl.gc.parallel", gc.parallel, 1..=PARALLEL_MAX);
         }
-        match gc.victim {
-            VictimSpec::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=D_MAX),
-            VictimSpec::WindowedGreedy { window: 0 } => {
-                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
-            }
-            _ => {}
-        }
+        gc.victim.check(faults);
         faults.positive("ftl.gc.parallel", gc.parallel);
         faults.positive("ftl.gc.start", gc.start);
         faults.positive("ftl.wear.check-every", wear.check_every);

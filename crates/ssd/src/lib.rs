@@ -26,9 +26,8 @@ pub use counters::{Counters, SecondCounters};
 pub use device::Ssd;
 pub use flash::spec::{FlashSpec, ResolvedSecond, SlcSpec};
 pub use ftl::{
-    Allocation, ArrayShape, ChangSpec, DensitySpec, Digits, EraseWhen, FtlKind, FtlSpec, GcSpec, HybridCounters,
-    HydraSpec, LogMerges, LogSpec, MapSpec, MappingSpec, MergeCounters, PageTimes, ParseDigitsError, PlacementSpec,
-    Probing, ProcessorSpec, Sabotage, Striping, ThresholdBy, VictimSpec, WearSpec, WriteCost, map_unit,
+    Digits, FtlKind, FtlSpec, GcSpec, HybridCounters, LogMerges, MapSpec, MergeCounters, PageTimes, ParseDigitsError,
+    PlacementSpec, Sabotage, VictimSpec, WearSpec, WriteCost, map_unit,
 };
 pub use host::{Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};

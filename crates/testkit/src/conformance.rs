@@ -139,26 +139,41 @@ pub struct Check {
     check: fn(&Trial<'_>) -> Work,
 }
 
-/// The suite.
-pub const CHECKS: [Check; 12] = [
-    Check { name: "integrity", check: integrity::integrity },
-    Check { name: "books", check: books::books },
-    Check { name: "determinism", check: determinism::determinism },
-    Check { name: "order", check: order::order },
-    Check { name: "wear", check: wear::wear },
-    Check { name: "program failures", check: faults::program_failures },
-    Check { name: "erase failures", check: faults::erase_failures },
-    Check { name: "preconditioning", check: precondition::precondition },
-    Check { name: "power cuts, new", check: power::cuts_of_a_new_drive },
-    Check { name: "power cuts, full", check: power::cuts_of_a_full_drive },
-    Check { name: "power cuts, one after another", check: power::cuts_one_after_another },
-    Check { name: "power cuts, after flushes", check: power::cuts_after_flushes },
-];
+/// Hands the registry of checks to a macro: for each the test that applies it to every setting, its name and its
+/// function.
+#[macro_export]
+macro_rules! checks {
+    ($to:ident) => {
+        $to! {
+            reads_return_the_newest_write: "integrity", integrity::integrity;
+            the_books_balance: "books", books::books;
+            two_runs_are_one: "determinism", determinism::determinism;
+            no_write_overtakes_another: "order", order::order;
+            wear_is_bounded: "wear", wear::wear;
+            failing_programs_lose_nothing: "program failures", faults::program_failures;
+            failing_erases_lose_nothing: "erase failures", faults::erase_failures;
+            preconditioning_with_faults_loses_nothing: "preconditioning", precondition::precondition;
+            cuts_of_a_new_drive: "power cuts, new", power::cuts_of_a_new_drive;
+            cuts_of_a_full_drive: "power cuts, full", power::cuts_of_a_full_drive;
+            one_cut_after_another: "power cuts, one after another", power::cuts_one_after_another;
+            a_cut_behind_each_flush: "power cuts, after flushes", power::cuts_after_flushes;
+        }
+    };
+}
+
+macro_rules! suite {
+    ($($test:ident: $name:literal, $check:path;)*) => {
+        /// The suite.
+        pub const CHECKS: &[Check] = &[$(Check { name: $name, check: $check }),*];
+    };
+}
+
+checks!(suite);
 
 /// The check of that name.
 #[must_use]
 pub fn check(name: &str) -> Option<Check> {
-    CHECKS.into_iter().find(|check| check.name == name)
+    CHECKS.iter().copied().find(|check| check.name == name)
 }
 
 /// A check that did not hold.

@@ -1,7 +1,8 @@
 //! Takes out of a drawn description what would have no effect and is therefore refused.
 
 use flash::backend::{Arbitration, Transfer, Units};
-use ssd::{BufferSpec, ChangSpec, GcSpec, PlacementSpec, ProcessorSpec, QueueArbitration, Spec, WearSpec};
+use ftl::{ChangSpec, ProcessorSpec};
+use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 
 /// Leaves out every key that is refused because it would have no effect on this device.
 ///

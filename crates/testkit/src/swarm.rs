@@ -4,11 +4,13 @@ use base::engine::Rng;
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Op, Order, Transfer, Units};
 use flash::nand::{Part, Stamp};
+use ftl::{
+    Allocation, ChangSpec, DensitySpec, EraseWhen, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec, Striping,
+    ThresholdBy,
+};
 use ssd::{
-    Allocation, BufferPolicy, BufferSpec, ChangSpec, DensitySpec, Digits, Drive, EraseWhen, FlashSpec, FlushPolicy,
-    FtlKind, FtlSpec, GcSpec, HostSpec, HydraSpec, LogSpec, MapSpec, MappingSpec, PlacementSpec, Precondition, Probing,
-    ProcessorSpec, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, Striping, ThresholdBy, VictimSpec,
-    WearSpec,
+    BufferPolicy, BufferSpec, Digits, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec,
+    PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, SlcSpec, Spec, Ssd, VictimSpec, WearSpec,
 };
 
 use crate::{Host, leave_out_idle, requests};

@@ -22,65 +22,18 @@ fn apply(name: &str, effort: Effort, part: usize, parts: usize) {
     println!("{name}: {work:?}");
 }
 
-#[test]
-fn reads_return_the_newest_write() {
-    apply("integrity", Effort::TEST, 0, 1);
+macro_rules! tests {
+    ($($test:ident: $name:literal, $check:path;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                apply($name, Effort::TEST, 0, 1);
+            }
+        )*
+    };
 }
 
-#[test]
-fn the_books_balance() {
-    apply("books", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn two_runs_are_one() {
-    apply("determinism", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn no_write_overtakes_another() {
-    apply("order", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn wear_is_bounded() {
-    apply("wear", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn failing_programs_lose_nothing() {
-    apply("program failures", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn failing_erases_lose_nothing() {
-    apply("erase failures", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn preconditioning_with_faults_loses_nothing() {
-    apply("preconditioning", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn cuts_of_a_new_drive() {
-    apply("power cuts, new", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn one_cut_after_another() {
-    apply("power cuts, one after another", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn a_cut_behind_each_flush() {
-    apply("power cuts, after flushes", Effort::TEST, 0, 1);
-}
-
-#[test]
-fn cuts_of_a_full_drive() {
-    apply("power cuts, full", Effort::TEST, 0, 1);
-}
+testkit::checks!(tests);
 
 /// Every cut and every failure: minutes.
 mod whole {

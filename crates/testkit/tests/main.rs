@@ -5,6 +5,7 @@ mod circles;
 mod conformance;
 mod keys;
 mod memory;
+mod newcomers;
 mod priority;
 mod sabotage;
 mod second_model;

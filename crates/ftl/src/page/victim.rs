@@ -1,6 +1,7 @@
 //! Which superblock garbage collection takes next.
 //!
-//! A policy is one file, its variant, its line in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
+//! A policy is one file, and here its variant with its parameters and what they may be ([`VictimSpec::check`]), its line
+//! in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
 
 mod cost_benefit;
 mod d_choices;
@@ -11,6 +12,7 @@ mod random;
 mod windowed_greedy;
 
 use base::engine::Rng;
+use base::fault::Faults;
 use base::units::SuperblockId;
 use flash::nand::Geometry;
 use schemars::JsonSchema;
@@ -60,6 +62,17 @@ impl VictimSpec {
         Self::DChoices { d: 3 },
         Self::WindowedGreedy { window: 4 },
     ];
+
+    /// Parameters that are wrong whatever the array is.
+    pub(crate) fn check(self, faults: &mut Faults) {
+        match self {
+            Self::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=d_choices::MAX),
+            Self::WindowedGreedy { window: 0 } => {
+                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
+            }
+            _ => {}
+        }
+    }
 }
 
 /// The closed superblocks of all pools, kept in the way that the policy needs.

@@ -135,7 +135,7 @@ fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
     assert!(fewer.contains("sectors the host sees is ") && fewer.matches(" in the snapshot").count() == 1, "{fewer}");
     let other = of(&|spec| {
         (spec.name, spec.host.queue_depth, spec.ftl.wear.dynamic) = ("other".into(), 3, false);
-        spec.ftl.log.allocation = ssd::Allocation::Any;
+        spec.ftl.log.allocation = ftl::Allocation::Any;
     });
     loaded::<()>(&bytes, &other).expect("what is where is the same");
 }

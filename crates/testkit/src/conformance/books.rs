@@ -4,7 +4,8 @@
 use base::io::Io;
 use base::units::Span;
 use flash::backend::{Cause, Op, Tally};
-use ssd::{Counters, Drive, FlushPolicy, HybridCounters, MappingSpec};
+use ftl::MappingSpec;
+use ssd::{Counters, Drive, FlushPolicy, HybridCounters};
 
 use super::{Trial, Work, script};
 use crate::Host;

@@ -7,9 +7,10 @@ mod samples;
 use base::units::{Bytes, Ratio};
 use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
 use flash::nand::{FaultSpec, Part};
+use ftl::{Allocation, EraseWhen, Striping};
 use ssd::{
-    Allocation, BufferPolicy, BufferSpec, Digits, EraseWhen, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec,
-    PlacementSpec, Spec, Striping, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, Digits, FlashSpec, FtlKind, FtlSpec, GcSpec, HostSpec, MapSpec, PlacementSpec, Spec,
+    VictimSpec, WearSpec,
 };
 
 use crate::leave_out_idle;

@@ -22,6 +22,10 @@ const WRAP: i128 = (1_266_874_889 * 1_000_000_000 + 709_551_616) * 1_000;
 /// How long before its reference an event may have been recorded.
 const HOUR: i128 = 3_600 * 1_000_000_000_000;
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "  8,16   3        4     0.000011950  3645  Q   R 4938888 + 256 [java]\n  8,16   3        5     0.000026421  3645  D   R 4938888 + 256 [java]\n\
+     8,16   1        7     0.001795683  3557  C   R 4938888 + 256 [0]\n  8,0    1        9     1.5 35  Q FWFSM 100 + 8 [jbd2/sda1-8]\nCPU0 (8,16):\n Reads Queued: 1\n";
+
 pub(crate) struct Blkparse {
     action: u8,
     newest: Option<i128>,

@@ -12,6 +12,10 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "Copyright\n\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n\
+     0.000000000 ;  1234 ; 8 ; R ; 0.0 ; 0.0\n0.100000000 ;  1235 ; 16 ; W ; 0.0 ; 0.0\n";
+
 pub(crate) struct Blkreplay {
     units: Units,
     /// No request has come yet: whatever has not the shape of one is prose.

@@ -263,6 +263,22 @@ fn format_device(device: u32) -> Vec<u8> {
     format!("{},{}", device >> 20, device & 0xf_ffff).into_bytes()
 }
 
+/// `struct blk_io_trace` of version 7, a read queued and completed.
+pub(super) fn sample() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (number, action) in [(1_u32, 0x0011_0001_u32), (2, 0x0011_0007), (3, 0x0011_0008)] {
+        bytes.extend(0x6561_7407_u32.to_le_bytes());
+        bytes.extend(number.to_le_bytes());
+        bytes.extend((u64::from(number) * 1000).to_le_bytes());
+        bytes.extend(2048_u64.to_le_bytes());
+        for word in [4096, action, 77, 8 << 20, 0] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend([0; 4]);
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{detected_bytes, read_bytes, try_read};

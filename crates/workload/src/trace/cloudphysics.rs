@@ -7,6 +7,10 @@ use super::units::Units;
 use super::vscsi;
 use super::{Format, TraceOptions};
 
+/// A small sound file.
+pub(super) const SAMPLE: &str =
+    "version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n1,5633898611441,28,4096,42932746\n";
+
 pub(crate) struct CloudPhysics {
     units: Units,
 }

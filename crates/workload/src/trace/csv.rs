@@ -15,6 +15,9 @@ use super::{Format, TraceOptions};
 /// More columns than any table has.
 const MOST: usize = 1_000;
 
+/// A small sound file, with the names that columns have by default.
+pub(super) const SAMPLE: &str = "time,op,offset,size\n1000,w,16,4096\n2500,r,0x40,512\n3000,R,0x10,\"1024\"\n";
+
 pub(crate) struct Csv {
     columns: Columns,
     /// Numbers of the columns, once they are known: time, operation, offset, size, and perhaps volume.

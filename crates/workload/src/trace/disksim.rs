@@ -17,6 +17,15 @@ use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printa
 use super::units::Units;
 use super::{Format, TraceOptions};
 
+/// A small sound file with sizes in sectors.
+pub(super) const SAMPLE: &str = "13.191135 30 0 5 1\n17.829285 20 576560 6 0\n24.314779 17 0 24 1\n";
+
+/// The same in pages.
+pub(super) const PAGES: &str = "13.191135 0 303574 1 1\n17.829285 0 240840 2 0\n";
+
+/// A small sound file of MQSim.
+pub(super) const MQSIM: &str = "938513000 4 264719034 16 0\n938828000 3 197570570 16 1\n";
+
 pub(crate) struct Disksim {
     units: Units,
 }

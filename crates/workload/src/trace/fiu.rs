@@ -15,6 +15,10 @@ use super::{Format, TraceOptions};
 /// Hexadecimal digits of an MD5.
 const HASH: usize = 32;
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "89966259325410 4892 git commit 508031648 8 W 6 0 0123456789abcdef0123456789abcdef\n\
+     89966259325520 4892 sh 508031656 16 R 6 1 0123456789abcdef0123456789abcdef\n";
+
 pub(crate) struct Fiu {
     units: Units,
     device: Vec<u8>,

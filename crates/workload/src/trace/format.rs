@@ -1,4 +1,4 @@
-//! The registry of formats: one line each, and detection from the first bytes.
+//! The registry of formats: an entry each, and detection from the first bytes.
 
 use super::input::{BYTE_ORDER_MARK, HEAD, Input};
 use super::record::{Context, Records};
@@ -12,7 +12,7 @@ use crate::SourceError;
 type Open = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Records>, SourceError>;
 
 macro_rules! formats {
-    ($($name:ident, $text:literal, $about:literal, $units:expr, $looks:expr, $open:expr;)*) => {
+    ($($name:ident, $text:literal, $about:literal, $units:expr, $looks:expr, $open:expr, $sample:expr;)*) => {
         /// A format of trace files.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Format {
@@ -49,6 +49,13 @@ macro_rules! formats {
             fn opener(self) -> Open {
                 match self { $(Self::$name => $open),* }
             }
+
+            /// A small sound file, such as examples and tests begin with; `None` of a format that is only written by
+            /// [`convert`](super::convert).
+            #[must_use]
+            pub fn sample(self) -> Option<Vec<u8>> {
+                match self { $(Self::$name => $sample),* }
+            }
         }
     };
 }
@@ -64,43 +71,53 @@ const fn units(time: TimeUnit, address: SizeUnit, size: SizeUnit) -> Option<Unit
 // Order matters to detection only: the sure signs (magic numbers, headers) come before the shapes of lines.
 formats! {
     Parquet, "parquet", "Flashloom's own columns: at_ps, kind, lba, sectors, volume",
-        None, parquet::looks, parquet::open;
+        None, parquet::looks, parquet::open, None;
     Blktrace, "blktrace", "blktrace binary, one CPU's file, either byte order",
-        None, blktrace::looks, blktrace::open;
+        None, blktrace::looks, blktrace::open, Some(blktrace::sample());
     Vscsi, "vscsi", "CloudPhysics vscsi binary, versions 1 and 2",
-        None, vscsi::looks, vscsi::open;
+        None, vscsi::looks, vscsi::open, Some(vscsi::sample());
     Iolog, "iolog", "fio iolog, versions 2 (no times: closed loop) and 3 (us)",
-        None, iolog::looks, text::open::<iolog::Iolog>;
+        None, iolog::looks, text::open::<iolog::Iolog>, lines(iolog::SAMPLE);
     Blkreplay, "blkreplay", "blkreplay .load: `s ; sector ; sectors ; op ; ...`",
-        units(TimeUnit::Second, SECTOR, SECTOR), blkreplay::looks, text::open::<blkreplay::Blkreplay>;
+        units(TimeUnit::Second, SECTOR, SECTOR), blkreplay::looks, text::open::<blkreplay::Blkreplay>,
+        lines(blkreplay::SAMPLE);
     Wpa, "wpa", "Windows Performance Analyzer's disk table as CSV",
-        None, wpa::looks, text::open::<wpa::Wpa>;
+        None, wpa::looks, text::open::<wpa::Wpa>, lines(wpa::SAMPLE);
     CloudPhysics, "cloudphysics", "CloudPhysics CSV: version,us,SCSI opcode,bytes,sector",
-        units(TimeUnit::Microsecond, SECTOR, BYTE), cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>;
+        units(TimeUnit::Microsecond, SECTOR, BYTE), cloudphysics::looks, text::open::<cloudphysics::CloudPhysics>,
+        lines(cloudphysics::SAMPLE);
     Systor, "systor", "SYSTOR'17 CSV: s,response,R|W,LUN,byte,bytes",
-        units(TimeUnit::Second, BYTE, BYTE), systor::looks, text::open::<systor::Systor>;
+        units(TimeUnit::Second, BYTE, BYTE), systor::looks, text::open::<systor::Systor>, lines(systor::SAMPLE);
     Msr, "msr", "MSR Cambridge CSV: file time,host,disk,Read|Write,byte,bytes,response",
-        units(TimeUnit::FileTime, BYTE, BYTE), msr::looks, text::open::<msr::Msr>;
+        units(TimeUnit::FileTime, BYTE, BYTE), msr::looks, text::open::<msr::Msr>, lines(msr::SAMPLE);
     Spc, "spc", "SPC-1: ASU,sector,bytes,r|w,s",
-        units(TimeUnit::Second, SECTOR, BYTE), spc::looks, text::open::<spc::Spc>;
+        units(TimeUnit::Second, SECTOR, BYTE), spc::looks, text::open::<spc::Spc>, lines(spc::SAMPLE);
     Tencent, "tencent", "Tencent CBS CSV: s,sector,sectors,0 read|1 write,volume",
-        units(TimeUnit::Second, SECTOR, SECTOR), tencent::looks, text::open::<tencent::Tencent>;
+        units(TimeUnit::Second, SECTOR, SECTOR), tencent::looks, text::open::<tencent::Tencent>,
+        lines(tencent::SAMPLE);
     Blkparse, "blkparse", "the text that blkparse prints",
-        None, blkparse::looks, text::open::<blkparse::Blkparse>;
+        None, blkparse::looks, text::open::<blkparse::Blkparse>, lines(blkparse::SAMPLE);
     Fiu, "fiu", "FIU SRCMap/IODedup: ns pid process sector sectors R|W major minor hash",
-        units(TimeUnit::Nanosecond, SECTOR, SECTOR), fiu::looks, text::open::<fiu::Fiu>;
+        units(TimeUnit::Nanosecond, SECTOR, SECTOR), fiu::looks, text::open::<fiu::Fiu>, lines(fiu::SAMPLE);
     Nexus5, "nexus5", "Nexus 5 log: sector sectors bytes type arrival(s) ...",
-        None, nexus5::looks, text::open::<nexus5::Nexus5>;
+        None, nexus5::looks, text::open::<nexus5::Nexus5>, lines(nexus5::SAMPLE);
     Disksim, "disksim", "DiskSim ASCII: ms device sector sectors flags (bit 0: read)",
-        units(TimeUnit::Millisecond, SECTOR, SECTOR), disksim::looks_disksim, text::open::<disksim::Disksim>;
+        units(TimeUnit::Millisecond, SECTOR, SECTOR), disksim::looks_disksim, text::open::<disksim::Disksim>,
+        lines(disksim::SAMPLE);
     Mqsim, "mqsim", "MQSim ASCII: ns device sector sectors 0 write|1 read",
-        units(TimeUnit::Nanosecond, SECTOR, SECTOR), disksim::looks_mqsim, text::open::<disksim::Disksim>;
+        units(TimeUnit::Nanosecond, SECTOR, SECTOR), disksim::looks_mqsim, text::open::<disksim::Disksim>,
+        lines(disksim::MQSIM);
     Ssdsim, "ssdsim", "SSDsim ASCII, the same as mqsim; never detected",
-        units(TimeUnit::Nanosecond, SECTOR, SECTOR), never, text::open::<disksim::Disksim>;
+        units(TimeUnit::Nanosecond, SECTOR, SECTOR), never, text::open::<disksim::Disksim>, lines(disksim::MQSIM);
     DisksimPages, "disksim-pages", "DiskSim ASCII with sizes in 4 KiB pages; never detected",
-        units(TimeUnit::Millisecond, SECTOR, SizeUnit::PAGE), never, text::open::<disksim::Disksim>;
+        units(TimeUnit::Millisecond, SECTOR, SizeUnit::PAGE), never, text::open::<disksim::Disksim>,
+        lines(disksim::PAGES);
     Csv, "csv", "any CSV, its columns named with --csv; never detected",
-        None, never, text::open::<csv::Csv>;
+        None, never, text::open::<csv::Csv>, lines(csv::SAMPLE);
+}
+
+fn lines(text: &str) -> Option<Vec<u8>> {
+    Some(text.as_bytes().to_vec())
 }
 
 /// For formats that no file can be told to be: they have to be named.

@@ -15,6 +15,9 @@ use crate::Pacing;
 /// Picoseconds of a microsecond.
 const MICROSECOND: i128 = 1_000_000;
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb write 4096 4096\n/dev/sdb wait 10\n/dev/sdb read 0 512\n/dev/sdb sync\n/dev/sdb close\n";
+
 pub(crate) struct Iolog {
     /// Stamps stand before every action.
     stamped: bool,

@@ -11,6 +11,10 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
+/// A small sound file.
+pub(super) const SAMPLE: &str =
+    "128166372003061629,hm,0,Read,383496192,32768,113736\n128166372016382155,hm,1,Write,2822144,4096,23736\n";
+
 pub(crate) struct Msr {
     units: Units,
 }

@@ -15,6 +15,10 @@ use super::{Format, TraceOptions};
 /// No request waits an hour in a telephone: the clock was set in between.
 const CLOCK_SET: i128 = 3_600_000_000_000_000;
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "0\t\t8\t\t4096\t\t4\t\t1.740780627\t\t1.740812815\t\t1.740851877\t\t1.741075471\n\
+     61071352\t\t8\t\t4096\t\t5\t\t1.741484950\t\t1.741496200\t\t1.741512034\t\t1.741914534\n";
+
 pub(crate) struct Nexus5;
 
 pub(crate) fn looks(head: &Head<'_>) -> bool {

@@ -10,6 +10,9 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "0,303567,3584,w,0.000000\n1,55590,3072,W,0.026214\n2,1234,512,r,0.078643\n";
+
 pub(crate) struct Spc {
     units: Units,
 }

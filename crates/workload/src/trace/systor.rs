@@ -10,6 +10,10 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.133076000,0.000806000,R,0,8991232,131072\n\
+     1456095145.226285000,0.008044000,W,1,42560512,4096\n1456095146.000000000,,R,0,512,512\n";
+
 pub(crate) struct Systor {
     units: Units,
 }

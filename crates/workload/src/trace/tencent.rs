@@ -10,6 +10,9 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n";
+
 pub(crate) struct Tencent {
     units: Units,
 }

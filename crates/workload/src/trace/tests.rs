@@ -4,7 +4,7 @@ use base::io::Io;
 use base::units::{Ratio, Sectors, Span};
 use proptest::prelude::*;
 
-use super::testing::file;
+use super::testing::{detected_bytes, file};
 use super::*;
 use crate::{Arrival, Source, SourceError};
 
@@ -190,33 +190,34 @@ fn a_corrupt_gzip_is_named_with_its_line() {
     assert!(error.line.is_some() || error.message.contains("gzip"), "{error}");
 }
 
-/// A line or two of each text format, to be damaged.
-const LINES: [(Format, &str); 14] = [
-    (Format::Spc, "0,100,1000,w,5.000001\n3,7,512,R,5.5\n"),
-    (Format::Msr, "128166000000000001,alpha,2,Read,1000,4096,77\n"),
-    (Format::Systor, "Timestamp,Response,IOType,LUN,Offset,Size\n1456000000.000000500,,R,4,512,1024\n"),
-    (Format::Tencent, "1538000000,64,8,1,17\n"),
-    (Format::CloudPhysics, "1,5000001,2a,1024,77\n"),
-    (Format::Nexus5, "16\t8\t4096\t5\t1.5\t1.6\t1.7\t1.8\n"),
-    (Format::Disksim, "1.500 0 80 2 1\n"),
-    (Format::Mqsim, "1500 3 80 2 1\n"),
-    (Format::Blkreplay, "start ; sector; length ; op\n 0.5 ;  8 ; 16 ;RA ; 0.0\n"),
-    (Format::Iolog, "fio version 3 iolog\n15 f read 512 512\n20 f sync\n"),
-    (Format::Fiu, "1000 12 a b 800 8 W 6 0 0123456789abcdef0123456789abcdef\n"),
-    (Format::Wpa, "IO Type;Init Time (s);Size (B);Min Offset;Disk\nRead;1,5;4.096;0x2000;1\n"),
-    (Format::Csv, "time,op,offset,size\n1.5,R,0x200,\"512\"\n"),
-    (Format::Blkparse, "  8,0    1        5     0.000002000   100  Q FWFS 128 + 16 [a]\n"),
-];
+/// A small file of each text format, to be damaged.
+fn texts() -> Vec<(Format, String)> {
+    let samples = Format::ALL.iter().filter_map(|format| Some((*format, format.sample()?)));
+    samples.filter_map(|(format, bytes)| Some((format, String::from_utf8(bytes).ok()?))).collect()
+}
+
+#[test]
+fn every_sample_is_sound() {
+    for format in Format::ALL {
+        let Some(sample) = format.sample() else { continue };
+        let options = TraceOptions { format: Some(*format), volumes: VolumeRule::Overlay, ..defaults() };
+        let (arrivals, stats) = read(&sample, &options).unwrap();
+        assert!(!arrivals.is_empty(), "{format}");
+        assert_eq!(stats.inversions, 0, "{format}");
+        // What no detection tries has to be named, and says so.
+        assert_eq!(detected_bytes(&sample) == Some(*format), !format.about().contains("never detected"), "{format}");
+    }
+}
 
 #[test]
 fn marks_blanks_and_ends_of_lines_do_not_matter() {
     // The same requests, as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
-    for (format, text) in LINES {
+    for (format, text) in texts() {
         let options = TraceOptions { format: Some(format), volumes: VolumeRule::Overlay, ..defaults() };
         let plain = read(text.as_bytes(), &options).unwrap().0;
         let crlf = format!("\u{feff}\r\n  \n# a comment\r\n{}\r\n\r\n", text.trim_end().replace('\n', " \t\r\n"));
         assert_eq!(read(crlf.as_bytes(), &options).unwrap().0, plain, "{format}");
-        if !matches!(format, Format::Csv) {
+        if detected_bytes(text.as_bytes()) == Some(format) {
             let detected = TraceOptions { volumes: VolumeRule::Overlay, ..defaults() };
             assert_eq!(read(crlf.as_bytes(), &detected).unwrap().0, plain, "{format}");
         }
@@ -318,12 +319,11 @@ proptest! {
     /// Whatever a file holds, it is read or refused: nothing panics, and nothing read is beyond the device.
     #[test]
     fn damage_is_read_or_refused(
-        which in 0..LINES.len(),
+        (format, text) in prop::sample::select(texts()),
         edits in prop::collection::vec((0_usize..200, any::<u8>()), 0..4),
         cut in prop::option::of(0_usize..200),
         rule in prop::sample::select(ExtentRule::ALL.to_vec()),
     ) {
-        let (format, text) = LINES[which];
         let mut bytes = text.as_bytes().repeat(3);
         for (at, byte) in edits {
             let at = at % bytes.len();

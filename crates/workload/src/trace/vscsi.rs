@@ -139,6 +139,21 @@ impl Records for Vscsi {
     }
 }
 
+/// Records of version 1: serial number, bytes, segments, command, version, lba, time.
+pub(super) fn sample() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for i in 0..4_u32 {
+        for word in [i, 4096, 1] {
+            bytes.extend(word.to_le_bytes());
+        }
+        bytes.extend(0x2a_u16.to_le_bytes());
+        bytes.extend(0x0100_u16.to_le_bytes());
+        bytes.extend(u64::from(1000 + i * 8).to_le_bytes());
+        bytes.extend(u64::from(5_000_000 + i * 100).to_le_bytes());
+    }
+    bytes
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::testing::{detected_bytes, read_bytes, try_read};

@@ -17,6 +17,10 @@ use super::{Format, TraceOptions};
 
 const DELIMITERS: [u8; 3] = [b';', b',', b'\t'];
 
+/// A small sound file.
+pub(super) const SAMPLE: &str = "IO Type;Process (Name);Init Time (s);IO Time (\u{b5}s);Size (B);Min Offset;Disk\r\n\
+     Read;b.exe;1,000000300;3,5;16.384;0x0000000000002000;1\r\nWrite;c;1,5;3,5;512;0x1000;1\r\n";
+
 pub(crate) struct Wpa {
     table: Table,
     in_header: bool,

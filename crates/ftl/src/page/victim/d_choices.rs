@@ -4,6 +4,9 @@ use base::engine::Rng;
 
 use super::{View, random};
 
+/// Superblocks looked at: each of them is drawn for every victim.
+pub(super) const MAX: u32 = 4096;
+
 pub(super) fn pick(view: &View<'_>, d: u32, rng: &mut Rng) -> Option<u32> {
     (0..d.max(1))
         .filter_map(|_| random::pick(view, rng))

@@ -2,7 +2,8 @@
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
-use ssd::{ChangSpec, FtlKind, FtlSpec, MapSpec, MappingSpec, Probing, SlcSpec, Spec, ThresholdBy, WearSpec};
+use ftl::{ChangSpec, MappingSpec, Probing, ThresholdBy};
+use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
 use crate::swarm::density;

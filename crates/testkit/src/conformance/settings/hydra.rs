@@ -3,7 +3,8 @@
 use base::units::Bytes;
 use flash::backend::{Arbitration, BusOrder, Order, Units};
 use flash::nand::Part;
-use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, HydraSpec, MapSpec, ProcessorSpec, Spec, WearSpec};
+use ftl::{HydraSpec, ProcessorSpec};
+use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
 use crate::leave_out_idle;
