@@ -44,9 +44,9 @@ pub use spec::BlockSpec;
 /// A logical block.
 type Lbn = u32;
 
-/// Blocks of each die that no replacement block is taken from: one to merge into, one in place of it if it fails, and one
-/// because a merge that has taken writes along when the power goes holds on to its own.
-const RESERVE: u32 = 3;
+/// Blocks of each die that no replacement block is taken from: one to merge into, one because a merge that has taken writes
+/// along when the power goes holds on to its own, and two in place of those that fail.
+const RESERVE: u32 = 4;
 
 /// What a list is for: its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -38,12 +38,12 @@ impl FtlKind {
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Page => "page",
-            Self::Hydra => "hydra",
-            Self::Bast => "bast",
-            Self::Fast => "fast",
-            Self::Chang => "chang",
-            Self::Block => "block",
+            FtlKind::Page => "page",
+            FtlKind::Hydra => "hydra",
+            FtlKind::Bast => "bast",
+            FtlKind::Fast => "fast",
+            FtlKind::Chang => "chang",
+            FtlKind::Block => "block",
         }
     }
 

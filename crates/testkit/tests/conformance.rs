@@ -1,6 +1,6 @@
 //! The conformance suite over every setting: one test for each check, so that they run side by side.
 //!
-//! `make test` runs each check over each setting, those that are long with a share of their cuts and failures; `make
+//! `make test` runs each check over each setting, those that are long with a share of their cuts; `make
 //! soak` runs `whole`, too, which is all of them.
 
 use testkit::conformance::{Effort, Trial, Work, check, settings};
@@ -35,21 +35,9 @@ macro_rules! tests {
 
 testkit::checks!(tests);
 
-/// Every cut and every failure: minutes.
+/// Every cut: minutes.
 mod whole {
     use super::{Effort, apply};
-
-    #[test]
-    #[ignore = "make soak"]
-    fn failing_programs_lose_nothing() {
-        apply("program failures", Effort::WHOLE, 0, 1);
-    }
-
-    #[test]
-    #[ignore = "make soak"]
-    fn failing_erases_lose_nothing() {
-        apply("erase failures", Effort::WHOLE, 0, 1);
-    }
 
     #[test]
     #[ignore = "make soak"]

@@ -78,8 +78,8 @@ impl BlockFtl {
     /// None if the chain is as long as it may be, or merges need what is free.
     pub(super) fn open(&mut self, lbn: Lbn) -> Option<SuperblockId> {
         let (die, length) = (self.home(lbn), self.chains[lbn as usize].length);
-        // Where blocks have failed the last data blocks take one from merges.
-        let kept = if length == 0 { RESERVE - 1 } else { RESERVE };
+        // Where blocks have failed the last data blocks take those that stand in for them.
+        let kept = if length == 0 { RESERVE - 2 } else { RESERVE };
         if length > self.replacements || self.dies[die].free.len() <= kept {
             return None;
         }
