@@ -4,7 +4,7 @@
 //! The map knows blocks only: a page stands at its own offset in a block of its logical block. What overwrites a page goes
 //! to the same offset of a *replacement block*, and a logical block is a [chain](chains) of its data block and the
 //! replacement blocks behind it. When the chain is as long as it may be, or its die has no free block for a longer one, a
-//! [merge](merge) makes one block of it. Without replacement blocks each overwrite is a merge, which takes the data along
+//! [merge] makes one block of it. Without replacement blocks each overwrite is a merge, which takes the data along
 //! (Sung, Sec. 2.3).
 //!
 //! Everything is local to a die: logical block `l` lives on die `l` modulo their number, so dies share neither free blocks

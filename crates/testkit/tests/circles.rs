@@ -164,15 +164,13 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
 fn read(source: &Path, file: &Path, module: Module, into: &mut Files) {
     let text = fs::read_to_string(source.join(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let folder = if module.is_empty() { Path::new("").to_owned() } else { file.with_extension("") };
-    let mut lines = text.lines().peekable();
     let mut tests = false;
-    while let Some(line) = lines.next() {
+    for line in text.lines() {
         let declared = line.trim().strip_suffix(';').and_then(|line| line.rsplit_once("mod "));
-        if let Some((_, name)) = declared.filter(|(before, _)| before.is_empty() || before.starts_with("pub")) {
-            if !tests {
-                let inside = [module.as_slice(), &[name.to_owned()]].concat();
-                read(source, &folder.join(format!("{name}.rs")), inside, into);
-            }
+        let declared = declared.filter(|(before, _)| before.is_empty() || before.starts_with("pub"));
+        if let Some((_, name)) = declared.filter(|_| !tests) {
+            let inside = [module.as_slice(), &[name.to_owned()]].concat();
+            read(source, &folder.join(format!("{name}.rs")), inside, into);
         }
         tests = line.trim() == "#[cfg(test)]";
     }

@@ -48,7 +48,7 @@ id! {
     Lpn
 }
 id! {
-    /// A physical page number: see [`crate::nand::Geometry`] for the order of its digits.
+    /// A physical page number: the geometry of an array has the order of its digits.
     Ppn
 }
 id! {

@@ -9,7 +9,7 @@ use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, Wanted};
 
 impl PageFtl {
-    /// Reads sectors of one unit; it is reported by [`Owners::read_done`]. False if the unit is not
+    /// Reads sectors of one unit; it is reported by [`ReadSink::read_done`](crate::ReadSink::read_done). False if the unit is not
     /// mapped, and reads as zeros without flash; a map unit says that later.
     #[inline]
     pub(crate) fn read<S: Sector, O: Observer>(

@@ -23,8 +23,16 @@ const CRATES: [&str; 3] = ["flash", "ftl", "ssd"];
 const BUILD_SECONDS: u32 = 1800;
 const TEST_SECONDS: u32 = 600;
 /// Less than the tests take: each setting has one check, and that a short one.
-const EFFORT: Effort =
-    Effort { requests: 500, cut_requests: 36, paged_stride: 25, lives: 60, failures: 6, erases: 30, ways: 1 };
+const EFFORT: Effort = Effort {
+    requests: 500,
+    cut_requests: 36,
+    stride: 5,
+    paged_stride: 25,
+    lives: 60,
+    failures: 6,
+    erases: 30,
+    ways: 1,
+};
 /// Seeds of random devices in the selection.
 const SEEDS: u64 = 12;
 

@@ -51,7 +51,7 @@ macro_rules! formats {
             }
 
             /// A small sound file, such as examples and tests begin with; `None` of a format that is only written by
-            /// [`convert`](super::convert).
+            /// [`convert`](fn@super::convert).
             #[must_use]
             pub fn sample(self) -> Option<Vec<u8>> {
                 match self { $(Self::$name => $sample),* }
