@@ -210,7 +210,7 @@ impl PageFtl {
     /// Sends a list that copies what has been gathered. False if the pool has no room to copy to.
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
         if self.pools[pool as usize].open(Stream::Copies).is_none() {
-            if self.pools[pool as usize].free.len() == 0 {
+            if self.pools[pool as usize].free.is_empty() {
                 return false;
             }
             let worn = std::mem::take(&mut self.pools[pool as usize].gc.want_worn);

@@ -24,7 +24,7 @@ impl PageFtl {
             self.take_victim(pool, empty, Cause::Gc);
             self.settle(flash, empty);
         }
-        let dry = self.pools[pool as usize].free.len() == 0
+        let dry = self.pools[pool as usize].free.is_empty()
             && self.pools[pool as usize].open[Stream::Copies as usize].is_none();
         self.is_collecting(pool) || (dry && self.take_refuge(flash, pool, last))
     }
