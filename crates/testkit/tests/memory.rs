@@ -6,8 +6,7 @@
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
-use base::units::Ratio;
-use base::units::{Lba, Sectors, Time};
+use base::units::{Lba, Ratio, Sectors, Time};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, FtlKind, FtlSpec, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
 
