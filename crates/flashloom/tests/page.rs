@@ -63,15 +63,22 @@ fn open(browser: &str, file: &Path, query: &str, options: &[&str]) -> Opened {
 /// A folder with the report of a run, and what the run printed.
 struct Place {
     dir: crate::common::Place,
-    json: Value,
+    json: &'static Value,
 }
 
 impl Place {
+    /// All tests look at the same run.
     fn new() -> Self {
+        static RUN: OnceLock<(String, Value)> = OnceLock::new();
         let device = buffered("units = \"per-die\"");
         let dir = crate::common::Place::with(&[("d.toml", &device), ("w.toml", ALL_KINDS)]);
-        let steps = ["--precondition", "fill,random:x1"];
-        let json = dir.json(&[&["run", "d.toml", "w.toml", "--json", "--report", "r.html"], &steps[..]].concat());
+        let (html, json) = RUN.get_or_init(|| {
+            let steps = ["--precondition", "fill,random:x1"];
+            let json =
+                dir.json(&[&["run", "d.toml", "w.toml", "--json", "--report", "first.html"], &steps[..]].concat());
+            (fs::read_to_string(dir.path("first.html")).expect("a page"), json)
+        });
+        fs::write(dir.path("r.html"), html).expect("written");
         Self { dir, json }
     }
 
@@ -157,7 +164,7 @@ fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
     let opened = open(browser, &place.page(), "", &[]);
     assert!(opened.console.is_empty(), "{:#?}", opened.console);
     let data = data(&opened.html);
-    assert_eq!(data["result"], place.json);
+    assert_eq!(data["result"], *place.json);
     let wanted: Vec<_> = data["figures"].as_array().expect("figures").iter().map(|f| f["chart"].as_str()).collect();
     let charts = charts(&opened.html);
     assert_eq!(charts.iter().map(|(kind, ..)| Some(kind.as_str())).collect::<Vec<_>>(), wanted);
@@ -166,47 +173,54 @@ fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
         assert!(*paths > 5 && *texts > 3, "{kind}: {paths} paths, {texts} texts");
     }
     assert!(opened.html.contains(&format!("data-drawn=\"{}\"", wanted.len())), "it did not get to its end");
-    assert!(compare(&opened.html, &place.json) > 60);
+    assert!(compare(&opened.html, place.json) > 60);
 }
+
+/// Looks into frames of a page, which a browser does not print.
+const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() => {
+  const found = [...document.querySelectorAll('iframe')].map((frame) => {
+    const page = frame.contentDocument, drawn = [...page.querySelectorAll('svg')], root = page.documentElement;
+    return { theme: root.dataset.theme, drawn: root.dataset.drawn, scroll: root.scrollWidth,
+      inks: [...new Set(drawn.flatMap((svg) => [...svg.querySelectorAll('text')].map((text) => text.getAttribute('fill'))))],
+      wide: drawn.map((svg) => Math.round(svg.getBoundingClientRect().right)),
+      least: Math.min(...drawn.map((svg) => svg.clientWidth)) };
+  });
+  document.getElementById('found').textContent = JSON.stringify(found);
+}, 10000);\n</script>";
 
 #[test]
 fn dark_pages_and_phones_are_drawn_too() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
-    let (light, dark) = ("#ffffff", "#141416");
-    for (query, options, theme, ink) in [
-        ("?theme=light", &[][..], "light", "#1c1c1c"),
-        ("?theme=dark", &[], "dark", "#ececea"),
-        ("", &["--blink-settings=preferredColorScheme=0"], "dark", "#ececea"),
-    ] {
-        let opened = open(browser, &place.page(), query, options);
-        assert!(opened.console.is_empty(), "{:#?}", opened.console);
-        assert!(opened.html.contains(&format!("data-theme=\"{theme}\"")), "{query} {options:?}");
-        assert!(opened.html.contains(&format!("fill=\"{ink}\"")), "{query} {options:?}");
-        assert!(opened.html.contains(light) && opened.html.contains(dark), "the style sheet has both");
-    }
+    let (light, dark) = ("#1c1c1c", "#ececea");
+    // Asked for, where light is preferred.
+    let opened = open(browser, &place.page(), "?theme=dark", &[]);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
+    assert!(opened.html.contains("data-theme=\"dark\"") && opened.html.contains(&format!("fill=\"{dark}\"")));
+    assert!(opened.html.contains("#ffffff") && opened.html.contains("#141416"), "the style sheet has both");
 
-    // Windows without a head are at least 500 wide: a phone is a frame in one, which is measured from outside.
-    let frame = place.dir.0.path().join("phone.html");
-    let text = "<!doctype html><html><body><iframe id=\"f\" src=\"r.html\" style=\"width:390px;height:800px;border:0\">\
-                </iframe><p id=\"found\"></p><script>\nonload = () => setTimeout(() => {\n\
-                const d = document.getElementById('f').contentDocument;\n\
-                const wide = [...d.querySelectorAll('svg')].map((svg) => Math.round(svg.getBoundingClientRect().right));\n\
-                document.getElementById('found').textContent = JSON.stringify({ drawn: d.documentElement.dataset.drawn,\n\
-                scroll: d.documentElement.scrollWidth, wide, least: Math.min(...[...d.querySelectorAll('svg')].map((s) => s.clientWidth)) });\n\
-                }, 10000);\n</script></body></html>\n";
-    fs::write(&frame, text).expect("written");
-    let opened = open(browser, &frame, "", &["--allow-file-access-from-files"]);
+    // Preferred, and light asked for. Windows without a head are at least 500 wide: a phone is a frame in one.
+    let frames = place.dir.path("frames.html");
+    let frame = |query| format!("<iframe src=\"r.html{query}\" style=\"width:390px;height:800px;border:0\"></iframe>");
+    let text = format!("<!doctype html><html><body>{}{}{LOOK}</body></html>\n", frame(""), frame("?theme=light"));
+    fs::write(&frames, text).expect("written");
+    let options = ["--allow-file-access-from-files", "--blink-settings=preferredColorScheme=0"];
+    let opened = open(browser, &frames, "", &options);
+    assert!(opened.console.is_empty(), "{:#?}", opened.console);
     let (_, found) = opened.html.split_once("id=\"found\">").expect("the place");
     let found: Value = serde_json::from_str(found.split_once('<').expect("its end").0).expect("what was found");
-    assert_eq!(found["drawn"], FIGURES.to_string(), "{found}");
-    assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
-    let wide = found["wide"].as_array().expect("widths");
-    assert!(
-        wide.len() == FIGURES && wide.iter().all(|right| right.as_u64().is_some_and(|right| right <= 390)),
-        "{found}"
-    );
-    assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");
+    assert_eq!(found.as_array().map(Vec::len), Some(2), "{found}");
+    for (found, theme, ink, other) in [(&found[0], "dark", dark, light), (&found[1], "light", light, dark)] {
+        assert_eq!(found["theme"], theme, "{found}");
+        let inks: Vec<_> = found["inks"].as_array().expect("colours").iter().filter_map(Value::as_str).collect();
+        assert!(inks.contains(&ink) && !inks.contains(&other), "{found}");
+        assert_eq!(found["drawn"], FIGURES.to_string(), "{found}");
+        assert!(found["scroll"].as_u64().is_some_and(|wide| wide <= 390), "{found}");
+        let wide = found["wide"].as_array().expect("widths");
+        let fits = |right: &Value| right.as_u64().is_some_and(|right| right <= 390);
+        assert!(wide.len() == FIGURES && wide.iter().all(fits), "{found}");
+        assert!(found["least"].as_u64().is_some_and(|least| least > 300), "{found}");
+    }
 }
 
 #[test]
@@ -289,18 +303,19 @@ fn the_browser_would_say_if_a_page_broke_or_fetched_something() {
     let place = Place::new();
     let html = fs::read_to_string(place.page()).expect("there");
     let planted = place.dir.0.path().join("planted.html");
-    for (planting, wanted) in [
-        ("<img src=\"http://example.invalid/a.png\">", "Content Security Policy"),
-        ("<script>fetch('http://example.invalid/a.json')</script>", "Content Security Policy"),
-        ("<script>null.x</script>", "TypeError"),
-    ] {
-        fs::write(&planted, html.replace("</main>", &format!("{planting}</main>"))).expect("written");
-        let opened = open(browser, &planted, "", &[]);
-        assert!(opened.console.iter().any(|line| line.contains(wanted)), "{planting}: {:#?}", opened.console);
+    let plantings = "<img src=\"http://example.invalid/a.png\"><script>fetch('http://example.invalid/a.json')</script>\
+                     <script>null.x</script>";
+    fs::write(&planted, html.replace("</main>", &format!("{plantings}</main>"))).expect("written");
+    let opened = open(browser, &planted, "", &[]);
+    for (file, wanted) in
+        [("a.png", "Content Security Policy"), ("a.json", "Content Security Policy"), ("", "TypeError")]
+    {
+        let said = opened.console.iter().any(|line| line.contains(wanted) && line.contains(file));
+        assert!(said, "{file} {wanted}: {:#?}", opened.console);
     }
     // And a number that is not that of the result is noticed.
     let wrong = html.replacen("data-of=\"/requests\">20.0k<", "data-of=\"/requests\">21.0k<", 1);
     assert_ne!(wrong, html);
-    let result = std::panic::catch_unwind(|| compare(&wrong, &place.json));
+    let result = std::panic::catch_unwind(|| compare(&wrong, place.json));
     assert!(result.is_err(), "a wrong number was taken for a right one");
 }

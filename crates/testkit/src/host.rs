@@ -20,8 +20,8 @@ struct UnderWay {
     /// What a write brings, and its place among all writes.
     stamps: Vec<Stamp>,
     order: u64,
-    /// The writes that a flush covers.
-    covered: BTreeSet<u64>,
+    /// A flush covers so many of the writes that completed first.
+    covered: u64,
 }
 
 /// A drive, what it must hold, and what is under way.
@@ -31,7 +31,9 @@ pub struct Host {
     oracle: Oracle,
     next_tag: u64,
     under_way: BTreeMap<u64, UnderWay>,
-    completed_writes: BTreeSet<u64>,
+    /// How many writes had completed when each of them had, by its place among all writes; 0 before.
+    completed_writes: Vec<u64>,
+    completed: u64,
     completions: Vec<Completion<Stamp>>,
     /// Requests and sectors completed, by kind.
     requests: [u64; 4],
@@ -53,7 +55,8 @@ impl Host {
             ssd,
             next_tag: 0,
             under_way: BTreeMap::new(),
-            completed_writes: BTreeSet::new(),
+            completed_writes: Vec::new(),
+            completed: 0,
             completions: Vec::new(),
             requests: [0; 4],
             sectors: [0; 4],
@@ -118,8 +121,7 @@ impl Host {
         if io.kind == IoKind::Discard {
             self.oracle.submit_discard(&io);
         }
-        let covered = if io.kind == IoKind::Flush { self.completed_writes.clone() } else { BTreeSet::new() };
-        let order = self.oracle.writes();
+        let (order, covered) = (self.oracle.writes(), self.completed);
         self.under_way.insert(self.next_tag, UnderWay { io, stamps: stamps.clone(), order, covered });
         self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue, io, data: stamps });
     }
@@ -190,10 +192,15 @@ impl Host {
             IoKind::Read => self.oracle.check_read(&io, &completion.data),
             IoKind::Write => {
                 self.oracle.complete_write(&io, &stamps);
-                self.completed_writes.insert(order);
+                self.completed += 1;
+                self.completed_writes.resize(self.completed_writes.len().max(order as usize + 1), 0);
+                self.completed_writes[order as usize] = self.completed;
             }
             IoKind::Flush if self.flushes_are_ignored() => {}
-            IoKind::Flush => self.oracle.complete_flush(|order| covered.contains(&order)),
+            IoKind::Flush => {
+                let at = |order| self.completed_writes.get(order as usize).copied().unwrap_or(0);
+                self.oracle.complete_flush(|order| (1..=covered).contains(&at(order)));
+            }
             IoKind::Discard => self.oracle.complete_discard(&io),
         }
     }
@@ -232,6 +239,7 @@ impl Host {
     fn forget(&mut self) {
         self.under_way.clear();
         self.completed_writes.clear();
+        self.completed = 0;
     }
 
     /// The drive has just come back: what it holds must be possible, and from now on it is held to it.

@@ -5,7 +5,7 @@
 //! non-deterministic): until the sector is durably written again, anything that ever was there may be found
 //! after a cut. Nothing older than that, and nothing of another sector, ever.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use base::io::{Io, IoKind};
 use base::units::Lba;
@@ -59,7 +59,8 @@ impl Sector {
 /// The oracle for a device.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    sectors: BTreeMap<u64, Sector>,
+    /// What the host has touched, by sector, shared with copies of this oracle as long as it stays the same.
+    sectors: Vec<Option<Arc<Sector>>>,
     /// True if a write is durable once it is acknowledged.
     write_through: bool,
     /// Sectors of a mapping unit: only whole units are discarded.
@@ -74,7 +75,7 @@ impl Oracle {
     /// An oracle for a new device.
     #[must_use]
     pub const fn new(write_through: bool, unit: u64) -> Self {
-        Self { sectors: BTreeMap::new(), write_through, unit, writes: 0, stamps: 0, before: None }
+        Self { sectors: Vec::new(), write_through, unit, writes: 0, stamps: 0, before: None }
     }
 
     /// The same for a device that has been preconditioned.
@@ -91,13 +92,21 @@ impl Oracle {
 
     /// What a sector may hold, from what it held before the host touched it.
     fn entry(&mut self, sector: u64) -> &mut Sector {
-        let untouched = self.untouched(sector).unwrap_or_default();
-        self.sectors.entry(sector).or_insert_with(|| Sector {
-            possible: vec![Possible { order: 0, stamp: untouched, done: true }],
-            now: untouched,
-            discarded: false,
-            past: vec![untouched],
-        })
+        let at = sector as usize;
+        if self.sectors.len() <= at {
+            self.sectors.resize(at + 1, None);
+        }
+        if self.sectors[at].is_none() {
+            let now = self.untouched(sector).unwrap_or_default();
+            let possible = vec![Possible { order: 0, stamp: now, done: true }];
+            self.sectors[at] = Some(Arc::new(Sector { possible, now, discarded: false, past: vec![now] }));
+        }
+        self.touched(sector)
+    }
+
+    /// What a sector may hold that the host has touched.
+    fn touched(&mut self, sector: u64) -> &mut Sector {
+        Arc::make_mut(self.sectors[sector as usize].as_mut().expect("it was submitted"))
     }
 
     /// Stamps for a write that is about to be submitted; from now on a cut may leave them.
@@ -126,10 +135,11 @@ impl Oracle {
     /// A write has completed.
     pub fn complete_write(&mut self, io: &Io, stamps: &[Stamp]) {
         for (sector, stamp) in (io.start.get()..).zip(stamps) {
-            let entry = self.sectors.get_mut(&sector).expect("it was submitted");
+            let write_through = self.write_through;
+            let entry = self.touched(sector);
             entry.now = *stamp;
             let at = entry.complete(|one| one.stamp == *stamp);
-            if self.write_through {
+            if write_through {
                 entry.settle(at);
             }
         }
@@ -137,9 +147,10 @@ impl Oracle {
 
     /// A flush has completed that was submitted when `covered(order)` writes were complete.
     pub fn complete_flush(&mut self, covered: impl Fn(u64) -> bool) {
-        for entry in self.sectors.values_mut() {
-            if let Some(at) = entry.possible.iter().rposition(|one| one.order > 0 && covered(one.order)) {
-                entry.settle(at);
+        for entry in self.sectors.iter_mut().flatten() {
+            let last = entry.possible.iter().rposition(|one| one.order > 0 && covered(one.order));
+            if let Some(at) = last.filter(|at| *at > 0) {
+                Arc::make_mut(entry).settle(at);
             }
         }
     }
@@ -157,7 +168,7 @@ impl Oracle {
     /// A discard has completed.
     pub fn complete_discard(&mut self, io: &Io) {
         for sector in self.discarded(io) {
-            let entry = self.sectors.get_mut(&sector).expect("it was submitted");
+            let entry = self.touched(sector);
             entry.complete(|one| one.order == 0 && one.stamp == Stamp(0));
             entry.now = Stamp(0);
         }
@@ -176,7 +187,8 @@ impl Oracle {
     pub fn check_read(&self, io: &Io, data: &[Stamp]) {
         assert_eq!(data.len() as u64, io.sectors.get());
         for (sector, got) in (io.start.get()..).zip(data) {
-            let known = self.sectors.get(&sector).map(|entry| entry.now).or_else(|| self.untouched(sector));
+            let entry = self.sectors.get(sector as usize).and_then(Option::as_ref);
+            let known = entry.map(|entry| entry.now).or_else(|| self.untouched(sector));
             let Some(expected) = known else { continue };
             assert_eq!(*got, expected, "sector {sector} holds {} instead of {}", called(*got), called(expected));
         }
@@ -188,7 +200,7 @@ impl Oracle {
     /// If it holds what it must not.
     pub fn check_recovered(&mut self, sector: u64, got: Stamp) {
         let untouched = self.untouched(sector);
-        let Some(entry) = self.sectors.get_mut(&sector) else {
+        let Some(entry) = self.sectors.get_mut(sector as usize).and_then(Option::as_mut) else {
             let Some(expected) = untouched else { return };
             assert_eq!(got, expected, "sector {sector} holds {} instead of {}", called(got), called(expected));
             return;
@@ -201,9 +213,13 @@ impl Oracle {
         };
         let possible = known || (entry.discarded && (earlier || entry.past.contains(&got)));
         assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
-        entry.now = got;
-        entry.discarded = false;
-        entry.possible = vec![Possible { order: 0, stamp: got, done: true }];
+        let certain = entry.possible.len() == 1 && !entry.discarded && entry.now == got;
+        if !certain {
+            let entry = Arc::make_mut(entry);
+            entry.now = got;
+            entry.discarded = false;
+            entry.possible = vec![Possible { order: 0, stamp: got, done: true }];
+        }
     }
 }
 

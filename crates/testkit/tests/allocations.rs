@@ -15,8 +15,8 @@ use ssd::{Completion, Drive, FlushPolicy, Precondition, QueueId, Request, Spec, 
 /// Sectors of a mapping unit of 4 KiB.
 const UNIT: u64 = 8;
 const DEPTH: u64 = 64;
-const WARM: u64 = 200_000;
-const COUNTED: u64 = 200_000;
+const WARM: u64 = 100_000;
+const COUNTED: u64 = 50_000;
 const STRETCHES: usize = 4;
 
 /// A small drive of two channels, full and with garbage collection in its steady state.

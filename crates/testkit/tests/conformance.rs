@@ -1,7 +1,7 @@
 //! The conformance suite over every setting: one test for each check, so that they run side by side.
 //!
-//! `make test` runs each check over each setting, those that are long with a share of their cuts; `make
-//! soak` runs `whole`, too, which is all of them.
+//! `make test` runs each check over each setting, those that are long with a share of their cuts and failures;
+//! `make soak` runs `whole`, too, which is all of them.
 
 use testkit::conformance::{Effort, Trial, Work, check, settings};
 
@@ -35,7 +35,7 @@ macro_rules! tests {
 
 testkit::checks!(tests);
 
-/// Every cut: minutes.
+/// Every cut and every failure: minutes.
 mod whole {
     use super::{Effort, apply};
 
@@ -43,6 +43,18 @@ mod whole {
     #[ignore = "make soak"]
     fn a_cut_at_every_moment_of_a_new_drive() {
         apply("power cuts, new", Effort::WHOLE, 0, 1);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn failing_programs_lose_nothing() {
+        apply("program failures", Effort::WHOLE, 0, 1);
+    }
+
+    #[test]
+    #[ignore = "make soak"]
+    fn failing_erases_lose_nothing() {
+        apply("erase failures", Effort::WHOLE, 0, 1);
     }
 
     #[test]

@@ -26,11 +26,15 @@ impl PageFtl {
             places.extend((0..asking.directory.len()).map(|page| asking.directory.get(Lpn::new(page))));
         }
         let mut valid = vec![0u32; self.geometry.superblock_count() as usize];
-        let mut expected = std::collections::BTreeSet::new();
+        let mut expected = vec![false; self.geometry.slot_count() as usize];
+        let mut expect = |psn: Psn| {
+            valid[self.geometry.locate(psn).0.index()] += 1;
+            !std::mem::replace(&mut expected[psn.index()], true)
+        };
         for (lpn, place) in (0..).map(Lpn::new).zip(places) {
             let Some(psn) = place else { continue };
-            assert!(expected.insert(psn), "{lpn} maps to {psn}, and so does another");
-            self.check_valid(psn, &format!("{lpn} maps to {psn}"));
+            assert!(expect(psn), "{lpn} maps to {psn}, and so does another");
+            assert!(self.blocks.is_valid(psn), "{lpn} maps to {psn}, but it is not marked valid");
             match media.spare(psn) {
                 Spare::Data { lpn: found, .. } => {
                     assert_eq!(found, lpn, "{lpn} maps to {psn}, which holds {found}");
@@ -39,11 +43,8 @@ impl PageFtl {
             }
         }
         for psn in passing {
-            assert!(expected.insert(psn), "{psn} is given up and is still needed");
-            self.check_valid(psn, &format!("{psn} is given up soon"));
-        }
-        for psn in expected {
-            valid[self.geometry.locate(psn).0.index()] += 1;
+            assert!(expect(psn), "{psn} is given up and is still needed");
+            assert!(self.blocks.is_valid(psn), "{psn} is given up soon, but it is not marked valid");
         }
         for (i, count) in valid.iter().enumerate() {
             let superblock = SuperblockId::new(i as u32);
@@ -87,9 +88,5 @@ impl PageFtl {
             }
         }
         assert_eq!(Ftl::free_blocks(self), free, "free superblocks");
-    }
-
-    fn check_valid(&self, psn: Psn, why: &str) {
-        assert!(self.blocks.is_valid(psn), "{why}, but it is not marked valid");
     }
 }
