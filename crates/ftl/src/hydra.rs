@@ -23,11 +23,11 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::{Lpn, Span};
-use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::backend::{Cause, Class, Command, List, Observer};
 use flash::nand::{Media, Sector, Spare};
 
 use crate::port::{Flash, Owners, Saved, Service, Unit, Wanted};
-use crate::toolkit::{Versions, WearSpec};
+use crate::toolkit::{Slots, Versions, WearSpec, add_read};
 
 use flush_log::FlushLog;
 use journal::{Journal, Record};
@@ -139,7 +139,7 @@ impl HydraFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        Wanted { owner, at, mask }: Wanted,
+        wanted: Wanted,
         lpn: Lpn,
     ) -> bool {
         let (logical, row) = self.layout.split(lpn);
@@ -156,14 +156,13 @@ impl HydraFtl {
         }
         self.superblocks.pin(superblock);
         let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
-        let command = flash.backend.add_read(list, Cause::Host, block);
-        flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
-        flash.backend.set_sectors(command, self.layout.crossing(mask));
+        let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
+        flash.backend.set_sectors(command, self.layout.crossing(wanted.mask));
         // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
         if let Some(before) = self.read_chain[chip as usize].replace(command) {
             flash.backend.depend(before, command);
         }
-        owners.charge(owner);
+        owners.charge(wanted.owner);
         true
     }
 
@@ -280,16 +279,13 @@ impl HydraFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let done = flash.backend.list(list);
-        let service = Service { wait: done.wait(), waited_for: done.waited_for() };
-        let mut next = done.first();
+        let service = Service::of(flash.backend.list(list));
+        let mut slots = Slots::of(flash.backend, list);
         let mut freed = false;
-        while let Some(command) = next {
-            let (place, slot) = flash.backend.slot(command, 0);
+        while let Some((place, slot)) = slots.next(flash.backend) {
             let (block, _) = flash.backend.geometry().locate(slot.psn);
             freed |= self.superblocks.unpin(self.superblocks.of_block(block));
             owners.read_done(&slot, flash.backend.payload_of(place), service);
-            next = flash.backend.command(command).sibling();
         }
         flash.backend.release(list);
         if freed {

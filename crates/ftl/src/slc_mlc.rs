@@ -50,7 +50,6 @@ mod table;
 mod task;
 mod throttle;
 mod valve;
-mod walk;
 mod wear;
 mod write;
 

@@ -7,8 +7,10 @@ mod gates;
 mod holes;
 mod map;
 mod minima;
+mod program;
 pub(crate) mod recovery;
 mod versions;
+mod walk;
 mod wear;
 
 pub(crate) use crate::map_unit::ENTRY;
@@ -19,5 +21,7 @@ pub(crate) use gates::Gates;
 pub(crate) use holes::Holes;
 pub(crate) use map::Map;
 pub(crate) use minima::Minima;
+pub(crate) use program::{Programmed, add_copy, add_read, push_unit, read_rest};
 pub(crate) use versions::Versions;
+pub(crate) use walk::{Commands, Slots};
 pub use wear::WearSpec;

@@ -9,13 +9,14 @@
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::{Sector, Spare, Stream, Target};
 
 use super::journal::Record;
 use super::superblocks::{NONE, State};
 use super::{HydraFtl, Kind};
 use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use crate::toolkit::Commands;
 
 /// How far a merge has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,7 +251,7 @@ impl HydraFtl {
         match (unit, old) {
             (None, None) => Way::Skip,
             (None, Some(psn)) => Way::Copy(psn),
-            (Some(unit), Some(psn)) if unit.mask != full_mask(self.layout.sectors) => Way::CopyWith(psn),
+            (Some(unit), Some(psn)) if !unit.is_whole(self.layout.sectors) => Way::CopyWith(psn),
             (Some(_), _) => Way::Program,
         }
     }
@@ -295,7 +296,7 @@ impl HydraFtl {
                         let command = flash.backend.add_program(list, given, target, Stream::Host);
                         (command, flash.backend.push_slot(command, slot))
                     };
-                    if unit.mask != full_mask(self.layout.sectors) {
+                    if !unit.is_whole(self.layout.sectors) {
                         flash.backend.set_sectors(command, self.layout.crossing(unit.mask));
                     }
                     owners.give(unit, flash.backend.payload_of(slot));
@@ -450,13 +451,11 @@ fn holds<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, block: SuperblockId, p
 /// The dies of a superchip on which a command of a list failed, one bit each.
 fn failed_chips<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, list: Handle<List>, chips: u32) -> u64 {
     let mut failed = 0;
-    let mut next: Option<Handle<Command>> = flash.backend.list(list).first();
-    while let Some(handle) = next {
-        let command = flash.backend.command(handle);
+    let mut commands = Commands::of(flash.backend, list);
+    while let Some((_, command)) = commands.next(flash.backend) {
         if command.failed {
             failed |= 1 << (command.die.get() % chips);
         }
-        next = command.sibling();
     }
     failed
 }

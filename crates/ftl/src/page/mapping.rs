@@ -12,7 +12,7 @@ use super::asking::{Asking, Question};
 use super::blocks::State;
 use super::{PageConfig, PageFtl};
 use crate::map_unit::{self, Ask, Asker, Counters};
-use crate::port::{Flash, Owner, Rest, Service, Unit, full_mask};
+use crate::port::{Flash, Owner, Rest, Service, Unit};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 
@@ -191,7 +191,7 @@ impl PageFtl {
     #[inline]
     pub(super) fn asks_rest<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &Unit) -> bool {
         let Mapping::Unit(asking) = &mut self.mapping else { return false };
-        if unit.mask == full_mask(self.geometry.sectors) {
+        if unit.is_whole(self.geometry.sectors) {
             return false;
         }
         let known = match unit.rest {

@@ -9,9 +9,8 @@ use super::cache::MapCache;
 use super::density::Density;
 use super::mapping::Mapping;
 use super::throttle::Wear;
-use super::walk::Commands;
 use super::wear::DualPool;
-use crate::toolkit::Map;
+use crate::toolkit::{Commands, Map};
 
 /// A block whose spare areas are looked at, and how many of its pages.
 #[derive(Clone, Copy, Debug)]
@@ -89,8 +88,7 @@ impl Mlc {
     /// A list of erases is done.
     pub(super) fn blocks_erased<S: Sector, O: Observer>(&mut self, backend: &mut Backend<S, O>, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
-        while let Some(erase) = erases.next(backend) {
-            let command = backend.command(erase);
+        while let Some((_, command)) = erases.next(backend) {
             let (block, failed) = (command.target.superblock.get(), command.failed);
             self.erased(backend.media_mut(), block, failed);
         }
