@@ -22,17 +22,19 @@ mod wear;
 use std::collections::VecDeque;
 
 use base::engine::Handle;
+use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Span};
 use flash::backend::{Cause, Class, Command, List, Observer};
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Sector};
 
 use crate::port::{Flash, Owners, Saved, Service, Unit, Wanted};
+use crate::toolkit::recovery::version_of;
 use crate::toolkit::{Slots, Versions, WearSpec, add_read};
 
 use flush_log::FlushLog;
 use journal::{Journal, Record};
 use merge::Merge;
-use superblocks::{NONE, Superblocks};
+use superblocks::Superblocks;
 use wear::Look;
 
 pub(crate) use address::Layout;
@@ -76,7 +78,7 @@ pub struct HydraFtl {
     units: u32,
     superblocks: Superblocks,
     /// The physical superblock of each logical one.
-    map: Vec<u32>,
+    map: Vec<Option<NonMaxU32>>,
     /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any; empty
     /// until anything is discarded.
     forgotten: Vec<Option<Box<[u64]>>>,
@@ -143,15 +145,15 @@ impl HydraFtl {
         lpn: Lpn,
     ) -> bool {
         let (logical, row) = self.layout.split(lpn);
-        let superblock = self.map[logical as usize];
-        if superblock == NONE || self.is_forgotten(logical, row) {
+        let Some(superblock) = self.place_of(logical) else { return false };
+        if self.is_forgotten(logical, row) {
             return false;
         }
         let (chip, page) = self.layout.chip_and_page(row);
         let block = self.superblocks.block(superblock, chip);
         let psn = flash.backend.geometry().slot(block, page);
         // An erased page, which a drive would have to read to know.
-        if !matches!(flash.backend.media().spare(psn), Spare::Data { .. }) {
+        if !flash.backend.media().holds_data(psn) {
             return false;
         }
         self.superblocks.pin(superblock);
@@ -219,7 +221,7 @@ impl HydraFtl {
         }
         let (logical, row) = self.layout.split(lpn);
         let words = self.layout.rows().div_ceil(64) as usize;
-        if self.map[logical as usize] != NONE {
+        if self.map[logical as usize].is_some() {
             if self.forgotten.is_empty() {
                 self.forgotten.resize(self.map.len(), None);
             }
@@ -341,15 +343,15 @@ impl HydraFtl {
     /// The version of a row where the map leads.
     fn row_version<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<u32> {
         let (logical, row) = self.layout.split(lpn);
-        let superblock = self.map[logical as usize];
-        if superblock == NONE {
-            return None;
-        }
+        let superblock = self.place_of(logical)?;
         let (chip, page) = self.layout.chip_and_page(row);
-        match media.spare(media.geometry().slot(self.superblocks.block(superblock, chip), page)) {
-            Spare::Data { version, .. } => Some(version),
-            Spare::Empty | Spare::Torn => None,
-        }
+        version_of(media, media.geometry().slot(self.superblocks.block(superblock, chip), page))
+    }
+
+    /// The superblock that a logical one is in.
+    #[inline]
+    fn place_of(&self, logical: u32) -> Option<u32> {
+        self.map[logical as usize].map(NonMaxU32::get)
     }
 
     /// What recovery found in the log of flushes.
@@ -361,9 +363,10 @@ impl HydraFtl {
     fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.journal.wants_map() {
             let version = self.versions.next();
-            let positions = self.map.iter().map(|at| if *at == NONE { NONE } else { self.superblocks.split(*at).1 });
+            let position = |at: NonMaxU32| NonMaxU32::new(self.superblocks.split(at.get()).1);
+            let positions = self.map.iter().map(|at| NonMaxU32::to_word(at.map(position)));
             let erases = (0..self.layout.physical()).map(|superblock| self.superblocks.erases(superblock));
-            let stand_ins = self.superblocks.stand_ins().iter().copied();
+            let stand_ins = self.superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word);
             self.journal.store_map(flash, version, positions.chain(erases).chain(stand_ins));
         }
         let versions = &mut self.versions;

@@ -34,7 +34,6 @@ mod mlc;
 mod model;
 mod mount;
 mod next;
-mod nonmax;
 mod page_map;
 mod pages;
 mod place;

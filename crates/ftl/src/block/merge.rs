@@ -8,7 +8,7 @@
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Op};
-use flash::nand::{Sector, Spare, Target};
+use flash::nand::{Sector, Target};
 
 use super::chains::{Chain, State};
 use super::dies::{Merge, Waiting};
@@ -202,7 +202,7 @@ impl BlockFtl {
             self.link(lbn, data);
         }
         for offset in 0..self.pages.get() {
-            let there = matches!(flash.backend.media().spare(self.geometry.slot(data, offset)), Spare::Data { .. });
+            let there = flash.backend.media().holds_data(self.geometry.slot(data, offset));
             if is_empty || !there {
                 self.holes.remove(lbn, offset);
             }

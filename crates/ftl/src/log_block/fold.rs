@@ -7,7 +7,7 @@
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Sector, Stream, Target};
 
 use super::blocks::State;
 use super::merge::{Job, Phase};
@@ -229,8 +229,7 @@ impl HybridFtl {
         }
         let media = flash.backend.media();
         let slots = (0..self.pages).map(|offset| self.geometry.slot(broken, offset));
-        let sources: Vec<Option<Psn>> =
-            slots.map(|psn| matches!(media.spare(psn), Spare::Data { .. }).then_some(psn)).collect();
+        let sources: Vec<Option<Psn>> = slots.map(|psn| media.holds_data(psn).then_some(psn)).collect();
         for offset in 0..self.pages {
             if let Some((_, slot, data)) = kept.iter().find(|(of, ..)| *of == offset) {
                 let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
@@ -308,7 +307,7 @@ impl HybridFtl {
         let mut next = 0;
         for offset in 0..self.pages {
             let psn = fold.destination.map(|block| self.geometry.slot(block, offset));
-            let there = psn.is_some_and(|psn| matches!(media.spare(psn), Spare::Data { .. }));
+            let there = psn.is_some_and(|psn| media.holds_data(psn));
             next = if there { offset + 1 } else { next };
             if !there {
                 self.holes.remove(lbn, offset);

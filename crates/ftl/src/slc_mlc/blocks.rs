@@ -2,10 +2,10 @@
 
 use std::ops::{Index, IndexMut};
 
+use base::nonmax::NonMaxU32;
 use flash::nand::Mode;
 
 use super::free_list::{FreeLists, FreeOrder};
-use super::nonmax::NonMaxU32;
 
 /// What is known of a physical block.
 #[derive(Clone, Copy, Debug)]
