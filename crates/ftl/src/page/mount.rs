@@ -2,7 +2,7 @@
 //!
 //! Of several copies of a unit [the newest counts](recovery), and of equal ones the original, so that the target of an
 //! interrupted collection holds nothing and can be erased. Open superblocks are not continued: what follows a torn page
-//! is left to the next erase.
+//! is left to the next erase. One in which a program failed is emptied and retired, as if the power had not gone.
 //!
 //! Translation pages are found like everything else, but the spare areas are the truth: a page whose content is
 //! another is stale, and is written again before the map unit begins.
@@ -47,6 +47,9 @@ impl PageFtl {
             self.pools[pool as usize].live += 1;
         }
         for (_, superblock) in programmed {
+            if media.is_failing(superblock) {
+                self.blocks.set_failing(superblock);
+            }
             self.close(superblock);
         }
         self.mapping = self.start_map(config, media, found);
@@ -130,5 +133,35 @@ impl PageFtl {
         }
         asking.recovered = (!asking.stale.is_empty()).then_some(recovered);
         Mapping::Unit(Box::new(asking))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnyConfig;
+    use crate::rig::{Rig, describe};
+
+    #[test]
+    fn what_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
+             ftl = { capacity = '128KiB' }",
+        );
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        rig.backend.media_mut().faults_mut().fail_program(2);
+        rig.write(&[0, 1, 2], None);
+        let failing = SuperblockId::new(0);
+        while !rig.ftl.blocks.is_failing(failing) {
+            assert!(rig.step(), "its third program fails");
+        }
+        assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds what was programmed before");
+        rig.cut_power();
+        rig.ftl.check(rig.backend.media());
+        rig.write(&[3], None);
+        rig.rest();
+        assert!(rig.backend.media().is_bad(failing));
+        assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.state(failing)), (1, State::Bad));
     }
 }
