@@ -7,5 +7,6 @@ pub mod engine;
 pub mod fault;
 pub mod io;
 pub mod memory;
+pub mod nonmax;
 pub mod suggest;
 pub mod units;

@@ -22,17 +22,19 @@ mod wear;
 use std::collections::VecDeque;
 
 use base::engine::Handle;
+use base::nonmax::NonMaxU32;
 use base::units::{Lpn, Span};
-use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::nand::{Media, Sector, Spare};
+use flash::backend::{Cause, Class, Command, List, Observer};
+use flash::nand::{Media, Sector};
 
 use crate::port::{Flash, Owners, Saved, Service, Unit, Wanted};
-use crate::toolkit::{Versions, WearSpec};
+use crate::toolkit::recovery::version_of;
+use crate::toolkit::{Slots, Versions, WearSpec, add_read};
 
 use flush_log::FlushLog;
 use journal::{Journal, Record};
 use merge::Merge;
-use superblocks::{NONE, Superblocks};
+use superblocks::Superblocks;
 use wear::Look;
 
 pub(crate) use address::Layout;
@@ -76,7 +78,7 @@ pub struct HydraFtl {
     units: u32,
     superblocks: Superblocks,
     /// The physical superblock of each logical one.
-    map: Vec<u32>,
+    map: Vec<Option<NonMaxU32>>,
     /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any; empty
     /// until anything is discarded.
     forgotten: Vec<Option<Box<[u64]>>>,
@@ -139,31 +141,30 @@ impl HydraFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        Wanted { owner, at, mask }: Wanted,
+        wanted: Wanted,
         lpn: Lpn,
     ) -> bool {
         let (logical, row) = self.layout.split(lpn);
-        let superblock = self.map[logical as usize];
-        if superblock == NONE || self.is_forgotten(logical, row) {
+        let Some(superblock) = self.place_of(logical) else { return false };
+        if self.is_forgotten(logical, row) {
             return false;
         }
         let (chip, page) = self.layout.chip_and_page(row);
         let block = self.superblocks.block(superblock, chip);
         let psn = flash.backend.geometry().slot(block, page);
         // An erased page, which a drive would have to read to know.
-        if !matches!(flash.backend.media().spare(psn), Spare::Data { .. }) {
+        if !flash.backend.media().holds_data(psn) {
             return false;
         }
         self.superblocks.pin(superblock);
         let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
-        let command = flash.backend.add_read(list, Cause::Host, block);
-        flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
-        flash.backend.set_sectors(command, self.layout.crossing(mask));
+        let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
+        flash.backend.set_sectors(command, self.layout.crossing(wanted.mask));
         // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
         if let Some(before) = self.read_chain[chip as usize].replace(command) {
             flash.backend.depend(before, command);
         }
-        owners.charge(owner);
+        owners.charge(wanted.owner);
         true
     }
 
@@ -220,7 +221,7 @@ impl HydraFtl {
         }
         let (logical, row) = self.layout.split(lpn);
         let words = self.layout.rows().div_ceil(64) as usize;
-        if self.map[logical as usize] != NONE {
+        if self.map[logical as usize].is_some() {
             if self.forgotten.is_empty() {
                 self.forgotten.resize(self.map.len(), None);
             }
@@ -280,16 +281,13 @@ impl HydraFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let done = flash.backend.list(list);
-        let service = Service { wait: done.wait(), waited_for: done.waited_for() };
-        let mut next = done.first();
+        let service = Service::of(flash.backend.list(list));
+        let mut slots = Slots::of(flash.backend, list);
         let mut freed = false;
-        while let Some(command) = next {
-            let (place, slot) = flash.backend.slot(command, 0);
+        while let Some((place, slot)) = slots.next(flash.backend) {
             let (block, _) = flash.backend.geometry().locate(slot.psn);
             freed |= self.superblocks.unpin(self.superblocks.of_block(block));
             owners.read_done(&slot, flash.backend.payload_of(place), service);
-            next = flash.backend.command(command).sibling();
         }
         flash.backend.release(list);
         if freed {
@@ -345,15 +343,15 @@ impl HydraFtl {
     /// The version of a row where the map leads.
     fn row_version<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<u32> {
         let (logical, row) = self.layout.split(lpn);
-        let superblock = self.map[logical as usize];
-        if superblock == NONE {
-            return None;
-        }
+        let superblock = self.place_of(logical)?;
         let (chip, page) = self.layout.chip_and_page(row);
-        match media.spare(media.geometry().slot(self.superblocks.block(superblock, chip), page)) {
-            Spare::Data { version, .. } => Some(version),
-            Spare::Empty | Spare::Torn => None,
-        }
+        version_of(media, media.geometry().slot(self.superblocks.block(superblock, chip), page))
+    }
+
+    /// The superblock that a logical one is in.
+    #[inline]
+    fn place_of(&self, logical: u32) -> Option<u32> {
+        self.map[logical as usize].map(NonMaxU32::get)
     }
 
     /// What recovery found in the log of flushes.
@@ -365,9 +363,10 @@ impl HydraFtl {
     fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.journal.wants_map() {
             let version = self.versions.next();
-            let positions = self.map.iter().map(|at| if *at == NONE { NONE } else { self.superblocks.split(*at).1 });
+            let position = |at: NonMaxU32| NonMaxU32::new(self.superblocks.split(at.get()).1);
+            let positions = self.map.iter().map(|at| NonMaxU32::to_word(at.map(position)));
             let erases = (0..self.layout.physical()).map(|superblock| self.superblocks.erases(superblock));
-            let stand_ins = self.superblocks.stand_ins().iter().copied();
+            let stand_ins = self.superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word);
             self.journal.store_map(flash, version, positions.chain(erases).chain(stand_ins));
         }
         let versions = &mut self.versions;

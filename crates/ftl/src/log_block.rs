@@ -34,7 +34,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId};
 use flash::backend::{List, Observer};
-use flash::nand::{Geometry, Media, Sector, Spare};
+use flash::nand::{Geometry, Media, Sector};
 
 use crate::port::{Flash, Mount, Unit, Wanted};
 use crate::sabotage::Planted;
@@ -195,7 +195,7 @@ impl HybridFtl {
     #[inline]
     fn in_data_block<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
         let psn = self.geometry.slot(self.data[lbn as usize]?, offset);
-        let holds = matches!(media.spare(psn), Spare::Data { .. }) && !self.holes.contains(lbn, offset);
+        let holds = media.holds_data(psn) && !self.holes.contains(lbn, offset);
         holds.then_some(psn)
     }
 

@@ -33,6 +33,7 @@ use base::units::{Lpn, Psn, Time};
 pub use any::AnyMapUnit;
 pub use costs::{CostSpec, Costs};
 pub use counters::{Counters, Parts};
+pub(crate) use entry::ENTRY;
 pub use entry::{decode, encode};
 pub use layout::Layout;
 pub(crate) use memory::memory;

@@ -18,7 +18,6 @@ mod family;
 mod finish;
 mod gather;
 mod gc_spec;
-mod map;
 mod map_pages;
 mod mapping;
 mod mount;

@@ -84,6 +84,12 @@ pub struct Unit {
 }
 
 impl Unit {
+    /// True if all its sectors are to be written, of which there are so many.
+    #[inline]
+    pub(crate) const fn is_whole(&self, sectors: u32) -> bool {
+        self.mask == full_mask(sectors)
+    }
+
     /// What a program of the unit carries.
     #[inline]
     pub(crate) fn slot(&self) -> Slot {
@@ -123,6 +129,15 @@ pub struct Wanted {
     pub at: i32,
     /// The sectors, one bit each.
     pub mask: u64,
+}
+
+impl Wanted {
+    /// What a read of the unit, which is there, carries.
+    #[inline]
+    pub(crate) fn slot(self, lpn: Lpn, psn: Psn) -> Slot {
+        let Self { owner, at, mask } = self;
+        Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() }
+    }
 }
 
 /// What a finished list tells of each of its units.

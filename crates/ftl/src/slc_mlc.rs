@@ -34,7 +34,6 @@ mod mlc;
 mod model;
 mod mount;
 mod next;
-mod nonmax;
 mod page_map;
 mod pages;
 mod place;
@@ -50,7 +49,6 @@ mod table;
 mod task;
 mod throttle;
 mod valve;
-mod walk;
 mod wear;
 mod write;
 

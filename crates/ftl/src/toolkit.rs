@@ -1,21 +1,27 @@
 //! What several families do alike.
 
 mod die_lists;
-mod entry;
 mod every;
 mod free_list;
 mod gates;
 mod holes;
+mod map;
 mod minima;
+mod program;
+pub(crate) mod recovery;
 mod versions;
+mod walk;
 mod wear;
 
+pub(crate) use crate::map_unit::ENTRY;
 pub(crate) use die_lists::DieLists;
-pub(crate) use entry::ENTRY;
 pub(crate) use every::Every;
 pub(crate) use free_list::FreeList;
 pub(crate) use gates::Gates;
 pub(crate) use holes::Holes;
+pub(crate) use map::Map;
 pub(crate) use minima::Minima;
+pub(crate) use program::{Programmed, add_copy, add_read, push_unit, read_rest};
 pub(crate) use versions::Versions;
+pub(crate) use walk::{Commands, Slots};
 pub use wear::WearSpec;

@@ -4,7 +4,7 @@
 //! so of several copies the one in the youngest block is the newest, and a look goes from the youngest on.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::nand::{Media, Sector, Spare};
+use flash::nand::{Media, Sector};
 
 use super::{BlockFtl, Lbn, RESERVE};
 
@@ -59,7 +59,7 @@ impl BlockFtl {
     #[inline]
     pub(super) fn place_of<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
         let mut places = self.chain(lbn).map(|block| self.geometry.slot(block, offset));
-        let place = places.find(|psn| matches!(media.spare(*psn), Spare::Data { .. }))?;
+        let place = places.find(|psn| media.holds_data(*psn))?;
         (!self.holes.contains(lbn, offset)).then_some(place)
     }
 

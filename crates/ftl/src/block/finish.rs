@@ -8,6 +8,7 @@ use flash::nand::Sector;
 use super::chains::State;
 use super::{BlockFtl, Kind};
 use crate::port::{Flash, Owners, Service, Unit};
+use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
     /// A list is done.
@@ -35,10 +36,8 @@ impl BlockFtl {
         list: Handle<List>,
     ) {
         let service = Service::of(flash.backend.list(list));
-        let mut next = flash.backend.list(list).first();
-        while let Some(command) = next {
-            next = flash.backend.command(command).sibling();
-            let (place, slot) = flash.backend.slot(command, 0);
+        let mut slots = Slots::of(flash.backend, list);
+        while let Some((place, slot)) = slots.next(flash.backend) {
             owners.read_done(&slot, flash.backend.payload_of(place), service);
             let (superblock, _) = self.geometry.locate(slot.psn);
             let block = self.block(superblock);
@@ -56,23 +55,20 @@ impl BlockFtl {
         list: Handle<List>,
     ) {
         let service = Service::of(flash.backend.list(list));
-        let mut next = flash.backend.list(list).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {
                 continue;
             }
             let (target, failed) = (command.target, command.failed);
-            let (_, slot) = flash.backend.slot(handle, 0);
+            let Programmed { slot, torn, .. } = Programmed::of(flash.backend, handle, (target, failed), 0);
             let (lbn, offset) = self.split(slot.lpn);
             self.gates.done(handle);
             self.chains[lbn as usize].programs -= 1;
             if failed {
                 self.fail(target.superblock);
             }
-            let psn = self.geometry.slot(target.superblock, target.offset);
-            if failed && !flash.backend.media().holds_data(psn) {
+            if torn {
                 // The data is still with its owner: it is written again, elsewhere.
                 self.dies[die].wait(lbn, Unit::again(&slot), false);
                 continue;

@@ -7,13 +7,14 @@
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Observer, Op, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::backend::{Cause, Class, Command, List, Observer, Op};
+use flash::nand::{Sector, Target};
 
 use super::chains::{Chain, State};
 use super::dies::{Merge, Waiting};
 use super::{BlockFtl, Kind, Lbn};
 use crate::port::{Flash, Owners, Service, Unit};
+use crate::toolkit::{Commands, add_copy};
 
 /// The commands of a merge, one after another: a page goes through the buffer of one page.
 struct Copies {
@@ -129,12 +130,7 @@ impl BlockFtl {
         target: Target,
         psn: Psn,
     ) {
-        let (source, _) = self.geometry.locate(psn);
-        let read = flash.backend.add_read(copies.list, Cause::Merge, source);
-        let from = flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
-        let program = flash.backend.add_program(copies.list, Cause::Merge, target, Stream::Copies);
-        let to = flash.backend.push_slot(program, Slot::default());
-        flash.backend.forward(read, from, program, to);
+        let [read, program] = add_copy(flash.backend, [copies.list; 2], psn, target);
         if let Some(last) = copies.last.replace(program) {
             flash.backend.depend(last, read);
         }
@@ -151,10 +147,8 @@ impl BlockFtl {
         let Merge { lbn, destination } = self.dies[die].merge.expect("its merge");
         let service = Service::of(flash.backend.list(list));
         let (mut taken, mut failed) = (std::mem::take(&mut self.taken), false);
-        let mut next = flash.backend.list(list).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
             failed |= command.failed;
             if command.op == Op::Program && command.cause == Cause::Host {
                 taken.push(flash.backend.slot(handle, 0).1);
@@ -208,7 +202,7 @@ impl BlockFtl {
             self.link(lbn, data);
         }
         for offset in 0..self.pages.get() {
-            let there = matches!(flash.backend.media().spare(self.geometry.slot(data, offset)), Spare::Data { .. });
+            let there = flash.backend.media().holds_data(self.geometry.slot(data, offset));
             if is_empty || !there {
                 self.holes.remove(lbn, offset);
             }

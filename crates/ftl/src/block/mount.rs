@@ -12,7 +12,7 @@ use super::chains::{Block, Chain, State};
 use super::dies::Die;
 use super::{BlockConfig, BlockFtl, Lbn};
 use crate::port::Mount;
-use crate::sabotage::Sabotage;
+use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{DieLists, FreeList, Gates, Holes, Versions};
 
 impl BlockFtl {
@@ -47,21 +47,23 @@ impl BlockFtl {
 
     fn recover<S: Sector>(&mut self, media: &Media<S>) {
         let mut programmed: Vec<(Lbn, BlockBirth, SuperblockId)> = Vec::new();
-        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
-            if media.is_bad(superblock) {
-                self.block(superblock).state = State::Bad;
-            } else if media.is_erased(superblock) {
-                let die = self.geometry.die_of(superblock).index();
-                self.dies[die].free.push(superblock, media.erases(superblock));
-            } else {
-                *self.block(superblock) = Block { state: State::Used, ..Block::default() };
-                let found = self.look_at(media, superblock);
-                if media.is_failing(superblock) {
-                    self.fail(superblock);
+        for (superblock, found) in recovery::survey(media, self.planted) {
+            match found {
+                Found::Bad => self.block(superblock).state = State::Bad,
+                Found::Erased(erases) => {
+                    let die = self.geometry.die_of(superblock).index();
+                    self.dies[die].free.push(superblock, erases);
                 }
-                match found {
-                    Some(lbn) => programmed.push((lbn, media.birth(superblock), superblock)),
-                    None => self.useless.push(superblock),
+                Found::Programmed(birth) => {
+                    *self.block(superblock) = Block { state: State::Used, ..Block::default() };
+                    let lbn = self.look_at(media, superblock);
+                    if media.is_failing(superblock) {
+                        self.fail(superblock);
+                    }
+                    match lbn {
+                        Some(lbn) => programmed.push((lbn, birth, superblock)),
+                        None => self.useless.push(superblock),
+                    }
                 }
             }
         }
@@ -114,11 +116,10 @@ impl BlockFtl {
     fn adds<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, versions: &mut [Option<u32>]) -> bool {
         let mut adds = false;
         for (offset, known) in (0..).zip(versions) {
-            let Spare::Data { version, .. } = media.spare(self.geometry.slot(superblock, offset)) else { continue };
-            let newer = known.is_none_or(|known| version > known) != self.planted.is(Sabotage::OlderRecovered);
-            adds |= newer;
-            if newer {
+            let Some(version) = recovery::version_of(media, self.geometry.slot(superblock, offset)) else { continue };
+            if recovery::wins(version, *known, self.planted) {
                 *known = Some(version);
+                adds = true;
             }
         }
         adds

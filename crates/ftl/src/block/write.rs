@@ -1,11 +1,12 @@
 //! Host data on its way to flash.
 
 use base::engine::Handle;
-use flash::backend::{Cause, Class, Command, List, Observer, Slot};
+use flash::backend::{Cause, Class, Command, List, Observer};
 use flash::nand::{Sector, Stream, Target};
 
 use super::{BlockFtl, Kind};
-use crate::port::{Flash, Owners, Unit, full_mask};
+use crate::port::{Flash, Owners, Unit};
+use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
     /// Takes one unit of the request.
@@ -70,11 +71,7 @@ impl BlockFtl {
             return false;
         };
         let die = self.geometry.die_of(superblock);
-        let list = self.writing.get(die).unwrap_or_else(|| {
-            let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
-            self.writing.set(die, list);
-            list
-        });
+        let list = self.writing.list(flash.backend, die, (Class::Other, Kind::Write as u32));
         let (program, reads) = self.add_program(flash, owners, list, Target { superblock, offset }, unit);
         // Programs of a chain go in order, also from block to block: the order of the blocks is that of their first pages.
         if let Some(gate) = self.gates.of(lbn) {
@@ -98,23 +95,13 @@ impl BlockFtl {
         unit: &Unit,
     ) -> (Handle<Command>, bool) {
         let (lbn, offset) = self.split(unit.lpn);
-        let partly = unit.mask != full_mask(self.geometry.sectors);
+        let partly = !unit.is_whole(self.geometry.sectors);
         let rest = if partly { self.place_of(flash.backend.media(), lbn, offset) } else { None };
-        let read = rest.map(|psn| {
-            let (superblock, _) = self.geometry.locate(psn);
-            let read = flash.backend.add_read(list, Cause::Host, superblock);
-            owners.charge(unit.owner);
-            let slot = Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() };
-            (read, flash.backend.push_slot(read, slot))
-        });
         let program = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
         owners.charge(unit.owner);
-        let to = flash.backend.push_slot(program, unit.slot());
-        if S::PRESENT {
-            owners.give(unit, flash.backend.payload_of(to));
-        }
-        if let Some((read, from)) = read {
-            flash.backend.forward(read, from, program, to);
+        let to = push_unit(flash, owners, program, unit);
+        if let Some(psn) = rest {
+            read_rest(flash, owners, list, (unit, psn), (program, to));
         }
         (program, rest.is_some())
     }

@@ -11,6 +11,7 @@ use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use crate::port::{Flash, full_mask};
+use crate::toolkit::Commands;
 
 /// A page of an area: a number and a version, as its spare area says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,22 +156,22 @@ impl Area {
         mut written: impl FnMut(Page),
     ) {
         let (block, mut next, mut newest) = self.current.expect("it works on a block");
-        let first = flash.backend.list(list).first();
+        let mut commands = Commands::of(flash.backend, list);
         if std::mem::take(&mut self.erasing) {
-            if flash.backend.command(first.expect("an erase")).failed {
+            let (_, erase) = commands.next(flash.backend).expect("an erase");
+            if erase.failed {
                 flash.backend.media_mut().retire(block);
                 self.current = None;
             }
             return flash.backend.release(list);
         }
-        let mut command = first;
         let mut failed = false;
         let mut again = 0;
         for i in 0..self.writing.len() {
-            let handle = command.expect("a command for each page");
+            let (_, program) = commands.next(flash.backend).expect("a command for each page");
             let page = self.writing[i];
             next += 1;
-            if flash.backend.command(handle).failed {
+            if program.failed {
                 failed = true;
                 self.waiting.insert(again, page);
                 again += 1;
@@ -178,7 +179,6 @@ impl Area {
                 newest = newest.max(page.version);
                 written(page);
             }
-            command = flash.backend.command(handle).sibling();
         }
         self.writing.clear();
         flash.backend.release(list);

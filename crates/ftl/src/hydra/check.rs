@@ -4,7 +4,7 @@ use flash::nand::{Media, Sector, Spare};
 
 use super::HydraFtl;
 use super::merge::Stage;
-use super::superblocks::{NONE, State};
+use super::superblocks::State;
 
 impl HydraFtl {
     /// Checks everything that must hold between two events.
@@ -13,17 +13,18 @@ impl HydraFtl {
     /// If something does not hold.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
         self.superblocks.check(media);
-        let mut there = vec![NONE; self.layout.physical() as usize];
-        for (logical, superblock) in (0..).zip(&self.map).filter(|(_, superblock)| **superblock != NONE) {
-            let (superchip, _) = self.superblocks.split(*superblock);
+        let mut there = vec![None; self.layout.physical() as usize];
+        for logical in 0..self.layout.logical {
+            let Some(superblock) = self.place_of(logical) else { continue };
+            let (superchip, _) = self.superblocks.split(superblock);
             assert_eq!(superchip, self.layout.superchip_of(logical), "logical superblock {logical} left its superchip");
-            assert_eq!(self.superblocks.state(*superblock), State::Mapped, "superblock {superblock}");
-            let other = std::mem::replace(&mut there[*superblock as usize], logical);
-            assert_eq!(other, NONE, "superblock {superblock} holds two logical ones");
-            self.check_rows(media, logical, *superblock);
+            assert_eq!(self.superblocks.state(superblock), State::Mapped, "superblock {superblock}");
+            let other = there[superblock as usize].replace(logical);
+            assert_eq!(other, None, "superblock {superblock} holds two logical ones");
+            self.check_rows(media, logical, superblock);
         }
         let count = |state| (0..self.layout.physical()).filter(|i| self.superblocks.state(*i) == state).count();
-        assert_eq!(count(State::Mapped), there.iter().filter(|logical| **logical != NONE).count(), "mapped");
+        assert_eq!(count(State::Mapped), there.iter().flatten().count(), "mapped");
         self.check_merges(count(State::Target));
         if let Some(log) = &self.flush_log {
             log.check(media, |lpn| self.row_version(media, lpn));

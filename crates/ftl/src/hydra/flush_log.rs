@@ -16,6 +16,7 @@ use flash::nand::{Media, Sector, Spare, Stream, Target};
 use super::address::Layout;
 use super::journal::Areas;
 use crate::port::{Flash, Owners, Saved, Unit, full_mask};
+use crate::toolkit::Commands;
 
 /// Words that a page says of a row: which, which of its sectors (two), and the version.
 const ROW: usize = 4;
@@ -318,10 +319,9 @@ impl FlushLog {
     ) -> Option<bool> {
         let strip = ((number - self.first_tag) / 2) as usize;
         let mut failed = false;
-        let mut next = flash.backend.list(list).first();
-        while let Some(command) = next {
-            failed |= flash.backend.command(command).failed;
-            next = flash.backend.command(command).sibling();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((_, command)) = commands.next(flash.backend) {
+            failed |= command.failed;
         }
         flash.backend.release(list);
         if let Some(block) = self.strips[strip].erasing.take() {

@@ -8,14 +8,16 @@
 //! superchip, and host reads, get in between (Sec. 3.3.2, Fig. 7b).
 
 use base::engine::Handle;
+use base::nonmax::NonMaxU32;
 use base::units::{Psn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::backend::{Cause, Class, List, Observer, Slot};
+use flash::nand::{Sector, Stream, Target};
 
 use super::journal::Record;
-use super::superblocks::{NONE, State};
+use super::superblocks::State;
 use super::{HydraFtl, Kind};
 use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use crate::toolkit::Commands;
 
 /// How far a merge has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +39,7 @@ pub(super) enum Stage {
 pub(super) struct Merge {
     pub(super) stage: Stage,
     pub(super) logical: u32,
+    /// What it merges into, once it has begun.
     pub(super) target: u32,
     /// Why: a host's write, or wear levelling.
     cause: Cause,
@@ -74,7 +77,7 @@ impl HydraFtl {
             self.merges.push(Merge {
                 stage: Stage::Nothing,
                 logical,
-                target: NONE,
+                target: 0,
                 cause,
                 units: Vec::new(),
                 chips: 0,
@@ -240,17 +243,12 @@ impl HydraFtl {
         if let Some(psn) = failing.and_then(|(_, block)| holds(flash, *block, page)) {
             return Way::Copy(psn);
         }
-        let old = match self.map[merge.logical as usize] {
-            NONE => None,
-            source if !self.is_forgotten(merge.logical, row) => {
-                holds(flash, self.superblocks.block(source, chip), page)
-            }
-            _ => None,
-        };
+        let source = self.place_of(merge.logical).filter(|_| !self.is_forgotten(merge.logical, row));
+        let old = source.and_then(|source| holds(flash, self.superblocks.block(source, chip), page));
         match (unit, old) {
             (None, None) => Way::Skip,
             (None, Some(psn)) => Way::Copy(psn),
-            (Some(unit), Some(psn)) if unit.mask != full_mask(self.layout.sectors) => Way::CopyWith(psn),
+            (Some(unit), Some(psn)) if !unit.is_whole(self.layout.sectors) => Way::CopyWith(psn),
             (Some(_), _) => Way::Program,
         }
     }
@@ -295,7 +293,7 @@ impl HydraFtl {
                         let command = flash.backend.add_program(list, given, target, Stream::Host);
                         (command, flash.backend.push_slot(command, slot))
                     };
-                    if unit.mask != full_mask(self.layout.sectors) {
+                    if !unit.is_whole(self.layout.sectors) {
                         flash.backend.set_sectors(command, self.layout.crossing(unit.mask));
                     }
                     owners.give(unit, flash.backend.payload_of(slot));
@@ -373,10 +371,10 @@ impl HydraFtl {
             return;
         };
         let target = self.merges[number].target;
-        let source = std::mem::replace(&mut self.map[logical as usize], target);
+        let source = self.map[logical as usize].replace(NonMaxU32::new(target));
         self.superblocks.map(target);
-        if source != NONE {
-            self.superblocks.leave(source);
+        if let Some(source) = source {
+            self.superblocks.leave(source.get());
         }
         self.counts.merges += 1;
         for i in 0..self.merges[number].units.len() {
@@ -444,19 +442,17 @@ impl Merge {
 /// The slot of a page if it holds anything. A unit sees it in the page that it reads; here that takes no time.
 fn holds<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, block: SuperblockId, page: u32) -> Option<Psn> {
     let psn = flash.backend.geometry().slot(block, page);
-    matches!(flash.backend.media().spare(psn), Spare::Data { .. }).then_some(psn)
+    flash.backend.media().holds_data(psn).then_some(psn)
 }
 
 /// The dies of a superchip on which a command of a list failed, one bit each.
 fn failed_chips<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, list: Handle<List>, chips: u32) -> u64 {
     let mut failed = 0;
-    let mut next: Option<Handle<Command>> = flash.backend.list(list).first();
-    while let Some(handle) = next {
-        let command = flash.backend.command(handle);
+    let mut commands = Commands::of(flash.backend, list);
+    while let Some((_, command)) = commands.next(flash.backend) {
         if command.failed {
             failed |= 1 << (command.die.get() % chips);
         }
-        next = command.sibling();
     }
     failed
 }

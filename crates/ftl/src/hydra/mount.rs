@@ -3,13 +3,14 @@
 //! Nothing else is read. What a merge had begun is in a superblock that nothing leads to, and is erased before it is
 //! used. Which blocks are bad is marked in themselves.
 
+use base::nonmax::NonMaxU32;
 use base::units::Span;
 use flash::nand::{Media, Sector, Spare};
 
 use super::counters::MergeCounters;
 use super::flush_log::FlushLog;
 use super::journal::{Areas, Found, Journal, Record};
-use super::superblocks::{NONE, Superblocks};
+use super::superblocks::Superblocks;
 use super::{HydraConfig, HydraFtl, Kind};
 use crate::port::Mount;
 use crate::sabotage::{Planted, Sabotage};
@@ -24,7 +25,7 @@ impl HydraFtl {
         let mut ftl = Self {
             units: hydra.units,
             superblocks: Superblocks::new(layout, media.geometry()),
-            map: vec![NONE; layout.logical as usize],
+            map: vec![None; layout.logical as usize],
             forgotten: Vec::new(),
             journal,
             flush_log: None,
@@ -58,8 +59,7 @@ impl HydraFtl {
             found.records.retain(|record| matches!(record, Record::Mapped { .. }));
         }
         ftl.replay(&found, from.planted);
-        let mapped: Vec<u32> = ftl.map.iter().copied().filter(|superblock| *superblock != NONE).collect();
-        ftl.superblocks.take_stock(media, mapped.into_iter());
+        ftl.superblocks.take_stock(media, ftl.map.iter().flatten().map(|superblock| superblock.get()));
         ftl.log_replacements();
         ftl.mount_flush_log(&hydra.areas, media, from.planted.is(Sabotage::FlushesUnversioned));
         ftl.counts = MergeCounters::default();
@@ -87,19 +87,22 @@ impl HydraFtl {
             let (positions, rest) = words.split_at(layout.logical as usize);
             let (erases, stand_ins) = rest.split_at(layout.physical() as usize);
             let erases = if planted.is(Sabotage::WearForgotten) { &[] } else { erases };
-            for (logical, position) in (0..).zip(positions).filter(|(_, position)| **position != NONE) {
-                self.map[logical as usize] = self.superblocks.join(layout.superchip_of(logical), *position);
+            for (logical, word) in (0..).zip(positions) {
+                let Some(position) = NonMaxU32::from_word(*word) else { continue };
+                let superblock = self.superblocks.join(layout.superchip_of(logical), position.get());
+                self.map[logical as usize] = Some(NonMaxU32::new(superblock));
             }
             (0..).zip(erases).for_each(|(superblock, erases)| self.superblocks.set_erases(superblock, *erases));
-            for (i, position) in (0..).zip(stand_ins).filter(|(_, position)| **position != NONE) {
-                self.superblocks.stand_in(i / layout.spares, *position, i % layout.spares);
+            for (i, word) in (0..).zip(stand_ins) {
+                let Some(position) = NonMaxU32::from_word(*word) else { continue };
+                self.superblocks.stand_in(i / layout.spares, position.get(), i % layout.spares);
             }
         }
         for record in &found.records {
             match *record {
                 Record::Mapped { logical, position, erases } => {
                     let superblock = self.superblocks.join(layout.superchip_of(logical), position);
-                    self.map[logical as usize] = superblock;
+                    self.map[logical as usize] = Some(NonMaxU32::new(superblock));
                     self.superblocks.set_erases(superblock, erases);
                 }
                 Record::Replaced { die, position, spare } => self.superblocks.stand_in(die, position, spare),
@@ -108,12 +111,12 @@ impl HydraFtl {
     }
 
     fn count_rows<S: Sector>(&self, media: &Media<S>) -> u32 {
-        let mapped = self.map.iter().filter(|superblock| **superblock != NONE);
-        let rows = mapped.flat_map(|superblock| (0..self.layout.rows()).map(move |row| (*superblock, row)));
+        let mapped = self.map.iter().flatten().map(|superblock| superblock.get());
+        let rows = mapped.flat_map(|superblock| (0..self.layout.rows()).map(move |row| (superblock, row)));
         rows.filter(|(superblock, row)| {
             let (chip, page) = self.layout.chip_and_page(*row);
             let psn = media.geometry().slot(self.superblocks.block(*superblock, chip), page);
-            matches!(media.spare(psn), Spare::Data { .. })
+            media.holds_data(psn)
         })
         .count() as u32
     }

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use base::nonmax::NonMaxU32;
 use base::units::SuperblockId;
 use flash::nand::{Geometry, Media, Sector};
 
@@ -34,9 +35,6 @@ struct Superblock {
     erases: u32,
 }
 
-/// No superblock: a spare that stands in for none.
-pub(super) const NONE: u32 = u32::MAX;
-
 /// All of them, numbered through superchip by superchip.
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
@@ -49,7 +47,7 @@ pub(super) struct Superblocks {
     /// The block of each position, die by die.
     actual: Vec<u32>,
     /// The positions that spares stand in for, die by die.
-    stands_for: Vec<u32>,
+    stands_for: Vec<Option<NonMaxU32>>,
     /// For each die its good spares that stand in for none.
     spares: Vec<VecDeque<u32>>,
     /// Spares that have stood in for something since somebody last looked: die, position and spare.
@@ -73,7 +71,7 @@ impl Superblocks {
             all: vec![plain; layout.physical() as usize],
             free: vec![Vec::new(); layout.superchips as usize],
             actual: (0..layout.dies()).flat_map(|_| 0..layout.superblocks).collect(),
-            stands_for: vec![NONE; (layout.dies() * layout.spares) as usize],
+            stands_for: vec![None; (layout.dies() * layout.spares) as usize],
             spares: vec![VecDeque::new(); layout.dies() as usize],
             replaced: Vec::new(),
             blocks: geometry.blocks,
@@ -108,7 +106,10 @@ impl Superblocks {
     pub(super) fn of_block(&self, block: SuperblockId) -> u32 {
         let (die, block) = (block.get() / self.blocks, block.get() % self.blocks);
         let position = match block.checked_sub(self.layout.first_spare()) {
-            Some(spare) => self.stands_for[(die * self.layout.spares + spare) as usize],
+            Some(spare) => {
+                let position = self.stands_for[(die * self.layout.spares + spare) as usize];
+                position.expect("a spare that is used stands in for a block").get()
+            }
             None => block,
         };
         self.join(die / self.layout.chips, position)
@@ -236,13 +237,14 @@ impl Superblocks {
     pub(super) fn stand_in(&mut self, die: u32, position: u32, spare: u32) {
         let first = (die * self.layout.spares) as usize;
         let of_die = &mut self.stands_for[first..first + self.layout.spares as usize];
-        of_die.iter_mut().filter(|other| **other == position).for_each(|other| *other = NONE);
-        of_die[spare as usize] = position;
+        let this = Some(NonMaxU32::new(position));
+        of_die.iter_mut().filter(|other| **other == this).for_each(|other| *other = None);
+        of_die[spare as usize] = this;
         self.actual[(die * self.layout.superblocks + position) as usize] = self.layout.first_spare() + spare;
     }
 
     /// What every spare stands for, die by die.
-    pub(super) fn stand_ins(&self) -> &[u32] {
+    pub(super) fn stand_ins(&self) -> &[Option<NonMaxU32>] {
         &self.stands_for
     }
 
@@ -254,7 +256,7 @@ impl Superblocks {
         }
         for die in 0..self.layout.dies() {
             for spare in 0..self.layout.spares {
-                let idle = self.stands_for[(die * self.layout.spares + spare) as usize] == NONE;
+                let idle = self.stands_for[(die * self.layout.spares + spare) as usize].is_none();
                 if idle && !media.is_bad(self.block_at(die, self.layout.first_spare() + spare)) {
                     self.spares[die as usize].push_back(spare);
                 }
@@ -353,7 +355,7 @@ mod tests {
         assert_eq!(superblocks.erase_spread(), 0, "what is lost does not count");
         superblocks.erased(5);
         assert_eq!(superblocks.erase_spread(), 1);
-        assert_eq!(superblocks.stand_ins(), [NONE, NONE, 0, NONE]);
+        assert_eq!(superblocks.stand_ins(), [None, None, Some(NonMaxU32::new(0)), None]);
         superblocks.check(&media);
     }
 }

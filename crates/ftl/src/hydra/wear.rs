@@ -9,7 +9,6 @@ use flash::nand::Sector;
 
 use super::HydraFtl;
 use super::merge::Stage;
-use super::superblocks::NONE;
 use crate::port::{Flash, Owners};
 
 /// What wear levelling knows of a superchip.
@@ -64,8 +63,8 @@ impl HydraFtl {
         let free = self.superblocks.free_of(superchip).iter().copied();
         let most = free.max_by_key(|superblock| (erases(*superblock), std::cmp::Reverse(*superblock)))?;
         let here = (superchip..self.layout.logical).step_by(self.layout.superchips as usize);
-        let mapped = here.filter(|logical| self.map[*logical as usize] != NONE);
-        let least = mapped.min_by_key(|logical| (erases(self.map[*logical as usize]), *logical))?;
-        (erases(most) > erases(self.map[least as usize]) + threshold).then_some((least, most))
+        let mapped = here.filter_map(|logical| Some((erases(self.place_of(logical)?), logical)));
+        let (least, logical) = mapped.min()?;
+        (erases(most) > least + threshold).then_some((logical, most))
     }
 }

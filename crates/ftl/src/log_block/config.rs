@@ -14,7 +14,7 @@ use super::blocks::Block;
 use super::logs::Logs;
 use super::{LogSpec, Policy, Striping};
 use crate::family::Config;
-use crate::toolkit::{DieLists, ENTRY, Holes, WearSpec};
+use crate::toolkit::{DieLists, ENTRY, Holes, Map, WearSpec};
 
 /// An FTL with log blocks on an array.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Config for LogBlockConfig {
     /// The newest copy of every unit, and what is found of each block.
     fn memory_of_mount(&self) -> u64 {
         let blocks = u64::from(self.geometry.superblock_count());
-        u64::from(self.units) * size_of::<Option<Psn>>() as u64 + growing(blocks, 64)
+        Map::memory(u64::from(self.units)) + growing(blocks, 64)
     }
 
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {

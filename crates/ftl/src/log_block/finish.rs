@@ -6,6 +6,7 @@ use flash::nand::Sector;
 
 use super::{HybridFtl, Kind};
 use crate::port::{Flash, Owners, Service, Unit};
+use crate::toolkit::{Commands, Programmed, Slots};
 
 impl HybridFtl {
     /// A list is done.
@@ -33,13 +34,11 @@ impl HybridFtl {
         list: Handle<List>,
         for_host: bool,
     ) {
-        let (wait, waited_for) = (flash.backend.list(list).wait(), flash.backend.list(list).waited_for());
-        let mut next = flash.backend.list(list).first();
-        while let Some(command) = next {
-            next = flash.backend.command(command).sibling();
-            let (place, slot) = flash.backend.slot(command, 0);
+        let service = Service::of(flash.backend.list(list));
+        let mut slots = Slots::of(flash.backend, list);
+        while let Some((place, slot)) = slots.next(flash.backend) {
             if for_host {
-                owners.read_done(&slot, flash.backend.payload_of(place), Service { wait, waited_for });
+                owners.read_done(&slot, flash.backend.payload_of(place), service);
             }
             self.unpin(flash, self.geometry.locate(slot.psn).0);
         }
@@ -52,16 +51,12 @@ impl HybridFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        let service =
-            Service { wait: flash.backend.list(list).wait(), waited_for: flash.backend.list(list).waited_for() };
-        let mut next = flash.backend.list(list).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let service = Service::of(flash.backend.list(list));
+        let mut programs = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = programs.next(flash.backend) {
             let (target, failed) = (command.target, command.failed);
-            let (_, slot) = flash.backend.slot(handle, 0);
+            let Programmed { slot, torn, .. } = Programmed::of(flash.backend, handle, (target, failed), 0);
             let (lbn, offset) = self.address.split(slot.lpn);
-            let psn = self.geometry.slot(target.superblock, target.offset);
             self.gates.done(handle);
             let log = self.blocks[target.superblock.index()].log;
             match log {
@@ -71,7 +66,7 @@ impl HybridFtl {
             if failed {
                 self.fail(target.superblock);
             }
-            if failed && !flash.backend.media().holds_data(psn) {
+            if torn {
                 // The data is still with its owner: it is written again, elsewhere.
                 self.waiting.push_back(Unit::again(&slot));
                 self.stirred = true;

@@ -7,12 +7,13 @@
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Observer, Slot};
-use flash::nand::{Sector, Spare, Stream, Target};
+use flash::nand::{Sector, Stream, Target};
 
 use super::blocks::State;
 use super::merge::{Job, Phase};
 use super::{EraseWhen, HybridFtl, Kind, Use};
 use crate::port::Flash;
+use crate::toolkit::{Commands, add_copy};
 
 /// The lists of one fold, by area.
 #[derive(Clone, Debug, Default)]
@@ -123,26 +124,14 @@ impl HybridFtl {
             let (source, _) = self.geometry.locate(psn);
             // Another merge may find that nothing valid is there any more, and erase it.
             self.block(source).pins += 1;
-            let list = self.list_for(flash, tag, self.geometry.die_of(source));
-            let read = flash.backend.add_read(self.lists.lists[list].1, Cause::Merge, source);
-            let from = flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
-            self.follow(flash, list, read);
-            let program = self.add_program(flash, tag, Target { superblock: destination, offset });
-            let to = flash.backend.push_slot(program, Slot::default());
-            flash.backend.forward(read, from, program, to);
+            let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
+            let areas = dies.map(|die| self.list_for(flash, tag, die));
+            let lists = areas.map(|area| self.lists.lists[area].1);
+            let copy = add_copy(flash.backend, lists, psn, Target { superblock: destination, offset });
+            for (area, command) in areas.into_iter().zip(copy) {
+                self.follow(flash, area, command);
+            }
         }
-    }
-
-    fn add_program<S: Sector, O: Observer>(
-        &mut self,
-        flash: &mut Flash<'_, S, O>,
-        tag: u32,
-        target: Target,
-    ) -> Handle<Command> {
-        let list = self.list_for(flash, tag, self.geometry.die_of(target.superblock));
-        let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::Copies);
-        self.follow(flash, list, program);
-        program
     }
 
     /// The old data block and the log block of a fold, as far as they can be erased when it has read them.
@@ -231,10 +220,8 @@ impl HybridFtl {
         let tag = Kind::Merge.tag(self.jobs[i].log);
         let buffer = self.jobs[i].fold.programs.take().expect("its programs have been kept");
         let mut kept = Vec::new();
-        let mut next = flash.backend.list(buffer).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let mut commands = Commands::of(flash.backend, buffer);
+        while let Some((handle, command)) = commands.next(flash.backend) {
             if command.failed && command.op == flash::backend::Op::Program {
                 let (offset, (place, slot)) = (command.target.offset, flash.backend.slot(handle, 0));
                 kept.push((offset, slot, flash.backend.payload_of(place).to_vec()));
@@ -242,11 +229,13 @@ impl HybridFtl {
         }
         let media = flash.backend.media();
         let slots = (0..self.pages).map(|offset| self.geometry.slot(broken, offset));
-        let sources: Vec<Option<Psn>> =
-            slots.map(|psn| matches!(media.spare(psn), Spare::Data { .. }).then_some(psn)).collect();
+        let sources: Vec<Option<Psn>> = slots.map(|psn| media.holds_data(psn).then_some(psn)).collect();
         for offset in 0..self.pages {
             if let Some((_, slot, data)) = kept.iter().find(|(of, ..)| *of == offset) {
-                let program = self.add_program(flash, tag, Target { superblock, offset });
+                let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
+                let target = Target { superblock, offset };
+                let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::Copies);
+                self.follow(flash, list, program);
                 let whole = crate::port::full_mask(self.geometry.sectors);
                 let to = flash.backend.push_slot(
                     program,
@@ -318,7 +307,7 @@ impl HybridFtl {
         let mut next = 0;
         for offset in 0..self.pages {
             let psn = fold.destination.map(|block| self.geometry.slot(block, offset));
-            let there = psn.is_some_and(|psn| matches!(media.spare(psn), Spare::Data { .. }));
+            let there = psn.is_some_and(|psn| media.holds_data(psn));
             next = if there { offset + 1 } else { next };
             if !there {
                 self.holes.remove(lbn, offset);

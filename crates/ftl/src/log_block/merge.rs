@@ -13,6 +13,7 @@ use super::address::Lbn;
 use super::logs::{LogId, Place};
 use super::{EraseWhen, HybridFtl};
 use crate::port::{Flash, Owners};
+use crate::toolkit::Commands;
 
 /// How far the making of a data block has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -209,10 +210,8 @@ impl HybridFtl {
             let fold = &mut self.jobs[i].fold;
             if fold.phase == Phase::Copying {
                 flash.backend.save(&fold.lists);
-                let mut next = fold.programs.and_then(|list| flash.backend.list(list).first());
-                while let Some(command) = next {
-                    next = flash.backend.command(command).sibling();
-                    let command = flash.backend.command(command);
+                let mut programs = fold.programs.map(|list| Commands::of(flash.backend, list));
+                while let Some((_, command)) = programs.as_mut().and_then(|programs| programs.next(flash.backend)) {
                     fold.failed |= command.op == Op::Program && command.failed;
                 }
                 fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
@@ -232,10 +231,8 @@ impl HybridFtl {
     ) {
         let mut copying = self.jobs.iter().map(|job| job.log == id && job.fold.phase == Phase::Copying);
         let i = copying.position(|copying| copying).expect("a merge has a job");
-        let mut next = flash.backend.list(list).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
             match command.op {
                 Op::Erase => self.jobs[i].fold.emptied.push((command.target.superblock, command.failed)),
                 Op::Program => self.jobs[i].fold.failed |= command.failed,

@@ -1,23 +1,25 @@
 //! The state of the FTL from nothing but the media.
 //!
-//! Every programmed page carries its unit and version. Of several copies the highest version wins, of equal ones that
-//! in the older block: so the destination of a merge that was interrupted holds nothing, and is erased. A block in
-//! which every page is at its own offset can be a data block; of several for one logical block the one with the most
-//! pages that count is it. What else holds a page that counts is a log block. So there may be more log blocks than
-//! there should be, until they have been merged.
+//! Of several copies of a unit [the newest counts](recovery), and of equal ones that in the older block: so the
+//! destination of a merge that was interrupted holds nothing, and is erased. A block in which every page is at its own
+//! offset can be a data block; of several for one logical block the one with the most pages that count is it. What else
+//! holds a page that counts is a log block. So there may be more log blocks than there should be, until they have been
+//! merged.
 
-use base::units::{Psn, SuperblockId};
-use flash::nand::{BlockBirth, Media, Sector, Spare};
+use base::units::SuperblockId;
+use flash::nand::{Media, Sector, Spare};
 
 use super::HybridFtl;
 use super::address::Lbn;
 use super::blocks::State;
 use super::logs::Role;
 use crate::sabotage::Sabotage;
+use crate::toolkit::Map;
+use crate::toolkit::recovery::{self, Found};
 
 /// What a block turned out to hold.
 #[derive(Clone, Copy, Debug)]
-struct Found {
+struct Content {
     superblock: SuperblockId,
     /// Pages that count.
     valid: u32,
@@ -33,23 +35,25 @@ struct Found {
 
 impl HybridFtl {
     pub(super) fn recover_state<S: Sector>(&mut self, media: &Media<S>) {
-        let mut programmed: Vec<(BlockBirth, SuperblockId)> = Vec::new();
-        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
-            if media.is_bad(superblock) {
-                self.block(superblock).state = State::Bad;
-            } else if media.is_erased(superblock) {
-                let wear = if self.planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) };
-                self.allocator.put(self.geometry.die_of(superblock), superblock, wear);
-            } else {
-                self.block(superblock).open();
-                self.block(superblock).failing = media.is_failing(superblock);
-                programmed.push((media.birth(superblock), superblock));
+        let mut programmed = Vec::new();
+        for (superblock, found) in recovery::survey(media, self.planted) {
+            match found {
+                Found::Bad => self.block(superblock).state = State::Bad,
+                Found::Erased(erases) => self.allocator.put(self.geometry.die_of(superblock), superblock, erases),
+                Found::Programmed(birth) => {
+                    self.block(superblock).open();
+                    self.block(superblock).failing = media.is_failing(superblock);
+                    programmed.push((birth, superblock));
+                }
             }
         }
         programmed.sort_unstable();
-        let newest = self.newest(media, &programmed);
-        self.found = newest.iter().flatten().count() as u32;
-        let found: Vec<Found> = programmed.iter().map(|(_, block)| self.look_at(media, *block, &newest)).collect();
+        // A new drive has nothing to be looked for.
+        let mut newest = Map::new(if programmed.is_empty() { 0 } else { self.units });
+        let superblocks = programmed.iter().map(|(_, superblock)| *superblock);
+        recovery::find_newest(media, superblocks.clone(), &mut newest, &mut self.versions, self.planted);
+        self.found = newest.iter().count() as u32;
+        let found: Vec<Content> = superblocks.map(|block| self.look_at(media, block, &newest)).collect();
         let data = self.choose_data_blocks(&found);
         let mut logs = Vec::new();
         for block in found {
@@ -67,32 +71,8 @@ impl HybridFtl {
         self.orphans = orphans.filter(|lbn| !self.logs.is_empty(*lbn)).count() as u32;
     }
 
-    /// The newest copy of every unit.
-    fn newest<S: Sector>(&mut self, media: &Media<S>, programmed: &[(BlockBirth, SuperblockId)]) -> Vec<Option<Psn>> {
-        // A new drive has nothing to be looked for.
-        let units = if programmed.is_empty() { 0 } else { self.units };
-        let mut newest: Vec<Option<Psn>> = vec![None; units as usize];
-        for (_, superblock) in programmed {
-            for page in 0..self.pages {
-                let psn = self.geometry.slot(*superblock, page);
-                let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                self.versions.note(version);
-                let Some(best) = newest.get_mut(lpn.index()) else { continue };
-                let known = best.map(|best| match media.spare(best) {
-                    Spare::Data { version, .. } => version,
-                    Spare::Empty | Spare::Torn => 0,
-                });
-                let older = self.planted.is(Sabotage::OlderRecovered);
-                if known.is_none_or(|known| if older { version < known } else { version > known }) {
-                    *best = Some(psn);
-                }
-            }
-        }
-        newest
-    }
-
-    fn look_at<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, newest: &[Option<Psn>]) -> Found {
-        let mut found = Found { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
+    fn look_at<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, newest: &Map) -> Content {
+        let mut found = Content { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
         let mut blocks = 0;
         let mut pages = 0;
         for page in 0..self.pages {
@@ -110,7 +90,7 @@ impl HybridFtl {
             }
             pages += 1;
             found.in_place &= offset == page;
-            found.valid += u32::from(newest.get(lpn.index()).copied().flatten() == Some(psn));
+            found.valid += u32::from(newest.leads(lpn, psn));
         }
         found.block = found.block.filter(|_| blocks == 1);
         found.in_place &= found.block.is_some();
@@ -123,8 +103,8 @@ impl HybridFtl {
     }
 
     /// The data block of each logical block, if there is one that can be it.
-    fn choose_data_blocks(&self, found: &[Found]) -> Vec<Option<SuperblockId>> {
-        let mut best: Vec<Option<&Found>> = vec![None; self.address.blocks() as usize];
+    fn choose_data_blocks(&self, found: &[Content]) -> Vec<Option<SuperblockId>> {
+        let mut best: Vec<Option<&Content>> = vec![None; self.address.blocks() as usize];
         for block in found.iter().filter(|block| block.in_place && block.valid > 0) {
             let Some(lbn) = block.block else { continue };
             let best = &mut best[lbn as usize];
@@ -136,7 +116,7 @@ impl HybridFtl {
     }
 
     /// Log blocks go on with their role as far as there can be one of each.
-    fn take_logs<S: Sector>(&mut self, media: &Media<S>, logs: &[Found], newest: &[Option<Psn>]) {
+    fn take_logs<S: Sector>(&mut self, media: &Media<S>, logs: &[Content], newest: &Map) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
         let trusted = self.planted.is(Sabotage::InOrderTrusted);
         for (found, role) in logs.iter().zip(self.policy.roles(&kinds)) {
@@ -148,7 +128,7 @@ impl HybridFtl {
             for page in 0..found.next {
                 let psn = self.geometry.slot(found.superblock, page);
                 let Spare::Data { lpn, .. } = media.spare(psn) else { continue };
-                if newest.get(lpn.index()).copied().flatten() == Some(psn) {
+                if newest.leads(lpn, psn) {
                     let (lbn, offset) = self.address.split(lpn);
                     self.logs.link(lbn, offset, self.logs.place(id, page));
                 }

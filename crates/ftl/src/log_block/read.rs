@@ -1,11 +1,12 @@
 //! Host reads.
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, Observer, Slot};
+use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
 use super::{EraseWhen, Held, HybridFtl, Kind};
 use crate::port::{Flash, Owners, Wanted};
+use crate::toolkit::add_read;
 
 impl HybridFtl {
     /// Reads sectors of a unit. False if it is nowhere, and reads as zeros without flash.
@@ -34,21 +35,16 @@ impl HybridFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        Wanted { owner, at, mask }: Wanted,
+        wanted: Wanted,
         lpn: Lpn,
         psn: Psn,
     ) {
         let (superblock, _) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.block(superblock).pins += 1;
-        let list = self.reading.get(die).unwrap_or_else(|| {
-            let list = flash.backend.open_list(Class::HostRead, Kind::Read.tag(0));
-            self.reading.set(die, list);
-            list
-        });
-        let command = flash.backend.add_read(list, Cause::Host, superblock);
-        owners.charge(owner);
-        flash.backend.push_slot(command, Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() });
+        let list = self.reading.list(flash.backend, die, (Class::HostRead, Kind::Read.tag(0)));
+        add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
+        owners.charge(wanted.owner);
     }
 
     /// The request is complete: its lists are sent, one for each die.

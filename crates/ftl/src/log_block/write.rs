@@ -1,14 +1,15 @@
 //! Host data on its way to flash.
 
 use base::units::SuperblockId;
-use flash::backend::{Cause, Class, Observer, Slot};
+use flash::backend::{Cause, Class, Observer};
 use flash::nand::{Sector, Stream, Target};
 
 use super::address::Lbn;
 use super::logs::{LogId, Role};
 use super::policy::Choice;
 use super::{HybridFtl, Kind, Use};
-use crate::port::{Flash, Owners, Unit, full_mask};
+use crate::port::{Flash, Owners, Unit};
+use crate::toolkit::{push_unit, read_rest};
 
 impl HybridFtl {
     pub(crate) fn begin_write(&mut self) {
@@ -72,7 +73,7 @@ impl HybridFtl {
         unit: &Unit,
     ) -> bool {
         let (lbn, offset) = self.address.split(unit.lpn);
-        let partly = unit.mask != full_mask(self.geometry.sectors);
+        let partly = !unit.is_whole(self.geometry.sectors);
         if partly && self.is_in_buffer(lbn) {
             return false;
         }
@@ -80,17 +81,10 @@ impl HybridFtl {
             return false;
         };
         let die = self.geometry.die_of(target.superblock);
-        let list = self.programming.get(die).unwrap_or_else(|| {
-            let list = flash.backend.open_list(Class::Other, Kind::Write.tag(0));
-            self.programming.set(die, list);
-            list
-        });
+        let list = self.programming.list(flash.backend, die, (Class::Other, Kind::Write.tag(0)));
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
         owners.charge(unit.owner);
-        let to = flash.backend.push_slot(command, unit.slot());
-        if S::PRESENT {
-            owners.give(unit, flash.backend.payload_of(to));
-        }
+        let to = push_unit(flash, owners, command, unit);
         if let Some(gate) = self.gates.of(target.superblock) {
             flash.backend.depend(gate, command);
             self.gates.set(target.superblock, command);
@@ -100,10 +94,7 @@ impl HybridFtl {
             let (superblock, _) = self.geometry.locate(psn);
             self.block(superblock).pins += 1;
             let list = flash.backend.open_list(Class::Other, Kind::Rest.tag(0));
-            let read = flash.backend.add_read(list, Cause::Host, superblock);
-            let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
-            flash.backend.forward(read, from, command, to);
-            owners.charge(unit.owner);
+            read_rest(flash, owners, list, (unit, psn), (command, to));
             self.gates.set(target.superblock, command);
             self.submit(flash, list);
         }

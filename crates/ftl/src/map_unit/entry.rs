@@ -3,7 +3,7 @@
 use base::units::Psn;
 
 /// Bytes of a map entry.
-pub(super) const ENTRY: u64 = 4;
+pub(crate) const ENTRY: u64 = 4;
 
 /// The word of a unit that is nowhere. No drive has so many slots that one has this number.
 const NOWHERE: u32 = u32::MAX;

@@ -6,10 +6,10 @@ use base::engine::{EventQueue, Handle, Slab};
 use base::units::{Lpn, Psn, Time};
 use flash::nand::{Media, Sector, Spare};
 
-use super::map::Map;
 use crate::Event;
 use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
 use crate::port::{Owner, Service, Unit, Wanted};
+use crate::toolkit::Map;
 
 /// What goes on with an answer.
 #[derive(Clone, Copy, Debug)]

@@ -16,6 +16,7 @@ use super::{Kind, PageFtl};
 use crate::map_unit::MapUnit;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
+use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     /// Starts collecting in a pool if its free superblocks are few, or goes on.
@@ -363,10 +364,8 @@ impl PageFtl {
         list: Handle<List>,
     ) {
         let mut pools = None;
-        let mut next = flash.backend.list(list).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {
                 continue;
             }
@@ -387,9 +386,7 @@ impl PageFtl {
             // Those that the map unit is asked for stay pinned until it has answered.
             let mut moved = std::mem::take(&mut self.moved);
             for i in 0..count {
-                let (_, slot) = flash.backend.slot(handle, i);
-                let psn = self.geometry.slot(target.superblock, target.offset + i);
-                let torn = failed && !flash.backend.media().holds_data(psn);
+                let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn || self.enter_copy(flash.now, slot.lpn, slot.psn, psn) {
                     moved.push(slot.psn);
                 }

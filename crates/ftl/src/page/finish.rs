@@ -9,6 +9,7 @@ use super::blocks::State;
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, Service, Unit};
 use crate::sabotage::Sabotage;
+use crate::toolkit::{Commands, Programmed, Slots};
 
 impl PageFtl {
     /// A list is done.
@@ -35,14 +36,10 @@ impl PageFtl {
         list: Handle<List>,
     ) {
         let service = Service::of(flash.backend.list(list));
-        let mut next = flash.backend.list(list).first();
-        while let Some(command) = next {
-            next = flash.backend.command(command).sibling();
-            for i in 0..flash.backend.command(command).count() {
-                let (place, slot) = flash.backend.slot(command, i);
-                owners.read_done(&slot, flash.backend.payload_of(place), service);
-                self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
-            }
+        let mut slots = Slots::of(flash.backend, list);
+        while let Some((place, slot)) = slots.next(flash.backend) {
+            owners.read_done(&slot, flash.backend.payload_of(place), service);
+            self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
         }
         flash.backend.release(list);
     }
@@ -55,10 +52,8 @@ impl PageFtl {
     ) {
         let service = Service::of(flash.backend.list(list));
         let mut pool = None;
-        let mut next = flash.backend.list(list).first();
-        while let Some(handle) = next {
-            let command = flash.backend.command(handle);
-            next = command.sibling();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {
                 let (_, slot) = flash.backend.slot(handle, 0);
                 self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
@@ -72,9 +67,7 @@ impl PageFtl {
             }
             self.fetch_all(flash, handle);
             for i in 0..count {
-                let (_, slot) = flash.backend.slot(handle, i);
-                let psn = self.geometry.slot(target.superblock, target.offset + i);
-                let torn = failed && !flash.backend.media().holds_data(psn);
+                let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The data is still with its owner: write it again, elsewhere.
                     self.pools[here as usize].waiting.push_back(Unit::again(&slot));

@@ -10,11 +10,11 @@ use flash::nand::{Sector, Spare};
 
 use super::asking::{Asking, Question};
 use super::blocks::State;
-use super::map::Map;
 use super::{PageConfig, PageFtl};
 use crate::map_unit::{self, Ask, Asker, Counters};
-use crate::port::{Flash, Owner, Rest, Service, Unit, full_mask};
+use crate::port::{Flash, Owner, Rest, Service, Unit};
 use crate::sabotage::Sabotage;
+use crate::toolkit::Map;
 
 /// Who knows where every unit is.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ impl PageFtl {
         }
         match &mut self.mapping {
             Mapping::Ram(map) => {
-                if let Some(old) = map.clear(lpn) {
+                if let Some(old) = map.set(lpn, None) {
                     self.invalidate(old);
                 }
                 false
@@ -99,7 +99,7 @@ impl PageFtl {
         match &mut self.mapping {
             Mapping::Ram(map) => {
                 self.blocks.mark_valid(psn);
-                if let Some(old) = map.set(slot.lpn, psn) {
+                if let Some(old) = map.set(slot.lpn, Some(psn)) {
                     self.invalidate(old);
                 }
                 return true;
@@ -149,9 +149,9 @@ impl PageFtl {
         }
         let overrules = self.planted.is(Sabotage::CopyOverrules) && map.get(lpn).is_some();
         if overrules || map.get(lpn) == Some(from) {
-            let old = map.set(lpn, to);
+            let old = map.set(lpn, Some(to));
             if self.planted.is(Sabotage::StaleMapping) && to.get() % 16 == 5 && !overrules {
-                map.set(lpn, from);
+                map.set(lpn, Some(from));
             }
             self.pools[pool as usize].live += 1;
             self.blocks.mark_valid(to);
@@ -191,7 +191,7 @@ impl PageFtl {
     #[inline]
     pub(super) fn asks_rest<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &Unit) -> bool {
         let Mapping::Unit(asking) = &mut self.mapping else { return false };
-        if unit.mask == full_mask(self.geometry.sectors) {
+        if unit.is_whole(self.geometry.sectors) {
             return false;
         }
         let known = match unit.rest {

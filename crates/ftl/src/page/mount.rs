@@ -1,82 +1,58 @@
 //! The state of the FTL from nothing but the media: after a power cut, and on a new drive.
 //!
-//! Every programmed slot carries its unit and version. Of several copies the highest version wins; of
-//! equal ones the original does, so that the target of an interrupted collection holds nothing and can be
-//! erased. Open superblocks are not continued: what follows a torn page is left to the next erase.
+//! Of several copies of a unit [the newest counts](recovery), and of equal ones the original, so that the target of an
+//! interrupted collection holds nothing and can be erased. Open superblocks are not continued: what follows a torn page
+//! is left to the next erase. One in which a program failed is emptied and retired, as if the power had not gone.
 //!
 //! Translation pages are found like everything else, but the spare areas are the truth: a page whose content is
 //! another is stale, and is written again before the map unit begins.
 
-use base::units::{Lpn, Psn, SuperblockId};
+use base::units::{Lpn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
 
 use super::asking::Asking;
 use super::blocks::State;
-use super::map::Map;
 use super::mapping::Mapping;
 use super::{PageConfig, PageFtl};
 use crate::map_unit::{AnyMapUnit, decode};
 use crate::sabotage::Sabotage;
+use crate::toolkit::Map;
+use crate::toolkit::recovery::{self, Found};
 
 impl PageFtl {
     pub(super) fn recover<S: Sector>(&mut self, config: &PageConfig, media: &Media<S>) {
         let mut programmed = Vec::new();
-        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
-            let pool = self.geometry.group_of(superblock) as usize;
-            if media.is_bad(superblock) {
-                self.blocks.set_state(superblock, State::Bad);
-                continue;
+        for (superblock, found) in recovery::survey(media, self.planted) {
+            let pool = &mut self.pools[self.geometry.group_of(superblock) as usize];
+            match found {
+                Found::Bad => self.blocks.set_state(superblock, State::Bad),
+                Found::Erased(erases) => pool.free.push(superblock, erases),
+                Found::Programmed(birth) => programmed.push((birth, superblock)),
             }
-            self.pools[pool].usable += 1;
-            let torn =
-                self.planted.is(Sabotage::TornIsFree) && media.spare(self.geometry.slot(superblock, 0)) == Spare::Torn;
-            if media.is_erased(superblock) || torn {
-                let wear = if self.planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) };
-                self.pools[pool].free.push(superblock, wear);
-            } else {
-                programmed.push((media.birth(superblock), superblock));
-            }
+            pool.usable += u32::from(found != Found::Bad);
         }
         // From the oldest on, so that age means the same as before.
         programmed.sort_unstable();
         self.part_pools(config.map_pages.count, media, &programmed);
-        let found = self.scan(config, media, &programmed);
-        for lpn in (0..found.len()).map(Lpn::new) {
-            if let Some(psn) = found.get(lpn) {
-                self.found += u32::from(lpn.get() < self.units);
-                self.blocks.mark_valid(psn);
-                let pool = self.pool_at(psn);
-                self.pools[pool as usize].live += 1;
-            }
+        // Copies are made into superblocks opened for copies, one after another; the original is in an earlier one of
+        // those, or in one opened for the host.
+        let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
+        let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
+        let mut found = Map::new(self.units + config.map_pages.count);
+        recovery::find_newest(media, originals_first, &mut found, &mut self.versions, self.planted);
+        for (lpn, psn) in found.iter() {
+            self.found += u32::from(lpn.get() < self.units);
+            self.blocks.mark_valid(psn);
+            let pool = self.pool_at(psn);
+            self.pools[pool as usize].live += 1;
         }
         for (_, superblock) in programmed {
+            if media.is_failing(superblock) {
+                self.blocks.set_failing(superblock);
+            }
             self.close(superblock);
         }
         self.mapping = self.start_map(config, media, found);
-    }
-
-    /// The newest copy of every unit and of every translation page behind them.
-    fn scan<S: Sector>(
-        &mut self,
-        config: &PageConfig,
-        media: &Media<S>,
-        programmed: &[(BlockBirth, SuperblockId)],
-    ) -> Map {
-        let slots = self.geometry.superblock_slots();
-        let mut found = Map::new(self.units + config.map_pages.count);
-        for (birth, superblock) in programmed {
-            for offset in 0..slots {
-                let psn = self.geometry.slot(*superblock, offset);
-                let Spare::Data { lpn, version } = media.spare(psn) else { continue };
-                if !self.planted.is(Sabotage::VersionRestarts) {
-                    self.versions.note(version);
-                }
-                if lpn.get() < found.len() && self.wins(&found, media, lpn, psn, *birth, version) {
-                    found.set(lpn, psn);
-                }
-            }
-        }
-        found
     }
 
     /// Gives the pools of translation pages their superblocks: those that hold some, then those of which nobody can
@@ -129,11 +105,10 @@ impl PageFtl {
         let Some(unit) = unit else { return Mapping::Ram(found) };
         let mut directory = Map::new(pages.count);
         let mut recovered = Map::new(pages.count * pages.entries);
-        for lpn in (0..found.len()).map(Lpn::new) {
-            let Some(psn) = found.get(lpn) else { continue };
+        for (lpn, psn) in found.iter() {
             match lpn.get().checked_sub(self.units) {
-                Some(page) => directory.set(Lpn::new(page), psn),
-                None if pages.count > 0 => recovered.set(lpn, psn),
+                Some(page) => directory.set(Lpn::new(page), Some(psn)),
+                None if pages.count > 0 => recovered.set(lpn, Some(psn)),
                 None => None,
             };
         }
@@ -141,7 +116,7 @@ impl PageFtl {
         for page in 0..pages.count {
             let truth = recovered.entries(asking.range(page));
             let image = asking.directory.get(Lpn::new(page)).and_then(|psn| {
-                let Spare::Data { version, .. } = media.spare(psn) else { return None };
+                let version = recovery::version_of(media, psn)?;
                 asking.pages[page as usize].durable = Some(version);
                 media.image(page, version)
             });
@@ -159,28 +134,34 @@ impl PageFtl {
         asking.recovered = (!asking.stale.is_empty()).then_some(recovered);
         Mapping::Unit(Box::new(asking))
     }
+}
 
-    /// True if the copy at `psn` is to be preferred to the one that the map leads to.
-    fn wins<S: Sector>(
-        &self,
-        found: &Map,
-        media: &Media<S>,
-        lpn: Lpn,
-        psn: Psn,
-        birth: BlockBirth,
-        version: u32,
-    ) -> bool {
-        let Some(other) = found.get(lpn) else { return true };
-        let Spare::Data { version: best, .. } = media.spare(other) else { return true };
-        if version != best {
-            return (version > best) != self.planted.is(Sabotage::OlderRecovered);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnyConfig;
+    use crate::rig::{Rig, describe};
+
+    #[test]
+    fn what_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
+             ftl = { capacity = '128KiB' }",
+        );
+        let AnyConfig::Page(config) = config else { panic!("a page-mapped drive") };
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array, None);
+        rig.backend.media_mut().faults_mut().fail_program(2);
+        rig.write(&[0, 1, 2], None);
+        let failing = SuperblockId::new(0);
+        while !rig.ftl.blocks.is_failing(failing) {
+            assert!(rig.step(), "its third program fails");
         }
-        // Copies are made into superblocks opened for copies, one after another; the original is in an
-        // earlier one of those, or in one opened for the host.
-        let (superblock, _) = self.geometry.locate(psn);
-        let (rival, _) = self.geometry.locate(other);
-        let rank = |superblock, birth: BlockBirth| (birth.stream == Stream::Copies, birth.order, superblock);
-        let original = rank(superblock, birth) < rank(rival, media.birth(rival));
-        original != self.planted.is(Sabotage::CopyRecovered)
+        assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds what was programmed before");
+        rig.cut_power();
+        rig.ftl.check(rig.backend.media());
+        rig.write(&[3], None);
+        rig.rest();
+        assert!(rig.backend.media().is_bad(failing));
+        assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.state(failing)), (1, State::Bad));
     }
 }

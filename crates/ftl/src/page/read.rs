@@ -1,7 +1,7 @@
 //! Host reads.
 
 use base::units::{Lpn, Psn};
-use flash::backend::{Cause, Class, Observer, Slot};
+use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
 use super::mapping::Mapping;
@@ -37,14 +37,13 @@ impl PageFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        Wanted { owner, at, mask }: Wanted,
+        wanted: Wanted,
         lpn: Lpn,
         psn: Psn,
     ) {
         let (superblock, offset) = self.geometry.locate(psn);
         let die = self.geometry.die_of(superblock);
         self.blocks.pin(superblock);
-        let slot = Slot { lpn, psn, owner, at, mask, expected: true, ..Slot::default() };
         let row = |offset: u32| offset / self.geometry.row_slots();
         let open = self.reading.get(die);
         let command = match open {
@@ -67,11 +66,11 @@ impl PageFtl {
                 };
                 let command = flash.backend.add_read(list, Cause::Host, superblock);
                 self.reading.set(die, (list, command));
-                owners.charge(owner);
+                owners.charge(wanted.owner);
                 command
             }
         };
-        flash.backend.push_slot(command, slot);
+        flash.backend.push_slot(command, wanted.slot(lpn, psn));
     }
 
     /// The request is complete: its lists are sent, one for each die.

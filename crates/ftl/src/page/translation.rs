@@ -101,7 +101,7 @@ impl PageFtl {
         let page = slot.lpn.get() - self.units;
         self.blocks.mark_valid(psn);
         let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let old = asking.directory.set(Lpn::new(page), psn);
+        let old = asking.directory.set(Lpn::new(page), Some(psn));
         asking.pages[page as usize].durable = Some(slot.version);
         asking.kept.remove(&page);
         flash.backend.media_mut().keep_image(page, slot.version);

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use base::units::SuperblockId;
-use flash::backend::{Cause, Class, Command, Observer, Slot};
+use flash::backend::{Cause, Class, Command, Observer, SlotRef};
 use flash::nand::{Sector, Stream, Target};
 
 use super::blocks::State;
 use super::pool::{Assembly, Holds, Open};
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use crate::port::{Flash, Owners, Service, Unit};
 use crate::sabotage::Sabotage;
+use crate::toolkit::{push_unit, read_rest};
 
 impl PageFtl {
     /// A write request of somebody who is confined to an NVM set begins; its units follow.
@@ -223,13 +224,10 @@ impl PageFtl {
             }
         };
         self.pools[pool as usize].set = owners.set(unit.owner);
-        let to = flash.backend.push_slot(assembly.command, unit.slot());
-        if S::PRESENT {
-            owners.give(unit, flash.backend.payload_of(to));
-        }
-        let missed = self.planted.is(Sabotage::RestUnread) && unit.mask == full_mask(self.geometry.sectors - 1);
-        if unit.mask != full_mask(self.geometry.sectors) && !missed {
-            self.read_rest(flash, owners, pool, unit, assembly.command, to);
+        let to = push_unit(flash, owners, assembly.command, unit);
+        let missed = self.planted.is(Sabotage::RestUnread) && unit.is_whole(self.geometry.sectors - 1);
+        if !unit.is_whole(self.geometry.sectors) && !missed {
+            self.read_rest(flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
         if count == assembly.end - assembly.start || self.is_gathered(pool, count) {
@@ -238,15 +236,14 @@ impl PageFtl {
         true
     }
 
-    /// A unit is written in part: the rest is read from where it is (read-modify-write).
+    /// A unit is written in part: the rest is read from where it is, and what is programmed behind it waits for that.
     fn read_rest<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         pool: u32,
         unit: &Unit,
-        program: Handle<Command>,
-        to: flash::backend::SlotRef,
+        program: (Handle<Command>, SlotRef),
     ) {
         let Some(psn) = self.rest_of(unit) else { return };
         let list = self.pools[pool as usize].list.expect("a program is in a list");
@@ -254,12 +251,9 @@ impl PageFtl {
         if !self.planted.is(Sabotage::PinForgotten) {
             self.blocks.pin(superblock);
         }
-        let read = flash.backend.add_read(list, Cause::Host, superblock);
-        let from = flash.backend.push_slot(read, Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() });
-        flash.backend.forward(read, from, program, to);
-        owners.charge(unit.owner);
+        read_rest(flash, owners, list, (unit, psn), program);
         if let Some(open) = self.pools[pool as usize].open(Stream::Host) {
-            open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program);
+            open.gate = (!self.planted.is(Sabotage::GateForgotten)).then_some(program.0);
         }
     }
 

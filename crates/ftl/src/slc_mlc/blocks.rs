@@ -2,10 +2,11 @@
 
 use std::ops::{Index, IndexMut};
 
+use base::nonmax::NonMaxU32;
+use base::units::SuperblockId;
 use flash::nand::Mode;
 
 use super::free_list::{FreeLists, FreeOrder};
-use super::nonmax::NonMaxU32;
 
 /// What is known of a physical block.
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +93,7 @@ impl Blocks {
     }
 
     /// How often each spare block has been erased, if that decides which one is taken.
-    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         self.free.known_wear()
     }
 

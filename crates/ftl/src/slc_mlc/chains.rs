@@ -8,10 +8,10 @@
 
 use std::collections::VecDeque;
 
+use base::nonmax::NonMaxU32;
 use flash::nand::Mode;
 
 use super::blocks::{Block, Blocks};
-use super::nonmax::NonMaxU32;
 use super::place::Place;
 use super::recency::Recency;
 

@@ -25,9 +25,9 @@ impl Disk {
     fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
         let blocks = self.mlc.mapping.blocks();
         let mut valid = vec![0; blocks.count() as usize];
-        for (lpn, psn) in self.mlc.mapped() {
+        for (lpn, psn) in self.mlc.map.iter() {
             let spare = media.spare(psn);
-            assert!(matches!(spare, Spare::Data { lpn: there, .. } if there.get() == lpn), "lpn {lpn}: {spare:?}");
+            assert!(matches!(spare, Spare::Data { lpn: there, .. } if there == lpn), "{lpn}: {spare:?}");
             valid[self.mlc.block_of(psn) as usize] += 1;
         }
         // How many parts each block has.
@@ -42,8 +42,7 @@ impl Disk {
         }
         assert_eq!(blocks.spares().count() as u32, blocks.spare(), "spare blocks");
         for (erases, block) in blocks.known_wear() {
-            let worn = u64::from(media.erases(SuperblockId::new(block)));
-            assert_eq!(erases, worn, "how often block {block}, which is spare, was erased");
+            assert_eq!(erases, media.erases(block), "how often {block}, which is spare, was erased");
         }
         for block in 0..blocks.count() {
             assert_eq!(blocks[block].valid, valid[block as usize], "valid pages of block {block}");
@@ -57,8 +56,8 @@ impl Disk {
     }
 
     fn check_chains<S: Sector>(&self, chains: &Chains, media: &Media<S>, parts: &mut [u32]) {
-        for (lpn, psn) in self.mlc.mapped() {
-            let (block, (lba, _)) = (self.mlc.block_of(psn), self.mlc.split(lpn));
+        for (lpn, psn) in self.mlc.map.iter() {
+            let (block, (lba, _)) = (self.mlc.block_of(psn), self.mlc.split(lpn.get()));
             assert_eq!(chains.blocks[block].lba(), Some(lba), "the chain of block {block}");
         }
         let logical = self.mlc.units().div_ceil(self.mlc.pages);

@@ -16,9 +16,9 @@ use super::due::put_back;
 use super::next::{Array, Next, Outcome, Told};
 use super::pages::Store;
 use super::slc::{SectorAt, Slc};
-use super::walk::Commands;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
+use crate::toolkit::Commands;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
@@ -140,8 +140,7 @@ fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, 
     let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
     let (slc, second) = (disk.slc_mut(), flash.second());
     let mut commands = Commands::of(second, list);
-    while let Some(handle) = commands.next(second) {
-        let command = second.command(handle);
+    while let Some((handle, command)) = commands.next(second) {
         if command.op != Op::Program {
             continue;
         }

@@ -17,8 +17,8 @@ use super::mapping::Mapping;
 use super::next::{Array, Next, Outcome, Told};
 use super::page_map::Frontier;
 use super::place::Place;
-use super::walk::Slots;
 use crate::port::Flash;
+use crate::toolkit::{Slots, add_read};
 
 /// How far a collection is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,9 +137,9 @@ impl Collection {
     ) -> Next<Self> {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
-            let read = flash.backend.add_read(list, self.cause, SuperblockId::new(self.block));
             // Not `expected`: its version is wanted, which is read from the spare area.
-            flash.backend.push_slot(read, Slot { psn: page.from, lpn: Lpn::new(page.lpn), ..Slot::default() });
+            let slot = Slot { psn: page.from, lpn: Lpn::new(page.lpn), ..Slot::default() };
+            add_read(flash.backend, list, self.cause, slot);
         }
         self.phase = Phase::Fetching { gathered };
         Next::List(Array::Mlc, list, self)

@@ -8,11 +8,10 @@ use flash::nand::Geometry;
 
 use super::blocks::Blocks;
 use super::cache::MapCache;
-use super::nonmax::NonMaxU32;
 use super::slc::Slc;
 use super::{ChangSpec, DensitySpec, MappingSpec, chains, density, wear};
 use crate::family::{Array, Config};
-use crate::toolkit::{ENTRY, WearSpec};
+use crate::toolkit::{ENTRY, Map, WearSpec};
 
 /// Chang's FTL on one array or two.
 #[derive(Clone, Debug)]
@@ -68,7 +67,7 @@ impl Config for ChangConfig {
             MappingSpec::Chains => chains::memory(logical),
             MappingSpec::Pages => crate::toolkit::Minima::memory(1, blocks),
         };
-        let map = units * size_of::<Option<NonMaxU32>>() as u64;
+        let map = Map::memory(units);
         let levelled = if self.wear.threshold.is_some() { wear::memory(blocks) } else { 0 };
         let density = if spec.density.is_some() { density::memory(logical) } else { 0 };
         let slc = self.second.as_ref().map_or(0, |second| Slc::memory(spec, &second.geometry, units));

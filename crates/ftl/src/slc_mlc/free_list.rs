@@ -1,7 +1,8 @@
-//! Free lists: erased blocks of each die, in the order in which they are taken.
+//! The free lists of all dies: the first block of one die is taken, or that of all.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use base::units::SuperblockId;
+
+use crate::toolkit::FreeList;
 
 /// Which free block is taken first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,29 +13,27 @@ pub(super) enum FreeOrder {
     Age,
 }
 
-/// A free block, with its erases or the number of its entry: the least is taken first.
-type Entry = Reverse<(u64, u32)>;
-
 /// The free blocks of all dies. Once each die had as many as it ever has, nothing is allocated.
 #[derive(Clone, Debug)]
 pub(super) struct FreeLists {
     order: FreeOrder,
-    dies: Vec<BinaryHeap<Entry>>,
+    /// By age the number of a block is that of its entry, so that dies can be compared.
+    dies: Vec<FreeList>,
     blocks_per_die: u32,
     count: u32,
-    entered: u64,
+    /// Entries so far, of which versions of pages allow fewer than there are numbers.
+    entered: u32,
 }
 
 impl FreeLists {
     /// Bytes of so many blocks, all of which may be free.
     pub(super) const fn memory(count: u64) -> u64 {
-        count * size_of::<Entry>() as u64
+        FreeList::memory(count)
     }
 
     /// The lists of so many dies, all of them empty.
     pub(super) fn new(dies: u32, blocks_per_die: u32, order: FreeOrder) -> Self {
-        let empty = || BinaryHeap::with_capacity(blocks_per_die as usize);
-        let dies = std::iter::repeat_with(empty).take(dies as usize).collect();
+        let dies = (0..dies).map(|_| FreeList::new(order == FreeOrder::Wear, blocks_per_die)).collect();
         Self { order, dies, blocks_per_die, count: 0, entered: 0 }
     }
 
@@ -43,50 +42,50 @@ impl FreeLists {
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.dies.iter().flatten().map(|Reverse((_, block))| *block)
+        self.dies.iter().flat_map(FreeList::entries).map(|(_, block)| block.get())
     }
 
     /// How often each block has been erased, if that decides which one is taken.
-    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+    pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         let by_wear = self.order == FreeOrder::Wear;
-        self.dies.iter().filter(move |_| by_wear).flatten().map(|Reverse(entry)| *entry)
+        self.dies.iter().filter(move |_| by_wear).flat_map(FreeList::entries)
     }
 
-    fn die_of(&self, block: u32) -> usize {
-        (block / self.blocks_per_die) as usize
+    fn die_of(&self, block: SuperblockId) -> u32 {
+        block.get() / self.blocks_per_die
     }
 
     /// Enters a block that was erased so often.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self.entered += 1;
-        let key = match self.order {
-            FreeOrder::Wear => u64::from(erases),
+        let number = match self.order {
+            FreeOrder::Wear => erases,
             FreeOrder::Age => self.entered,
         };
+        let block = SuperblockId::new(block);
         let die = self.die_of(block);
-        self.dies[die].push(Reverse((key, block)));
+        self.dies[die as usize].push(block, number);
         self.count += 1;
     }
 
     /// Takes the first block of all.
     pub(super) fn take(&mut self) -> Option<u32> {
-        let Reverse((_, block)) = self.dies.iter().filter_map(BinaryHeap::peek).max().copied()?;
-        self.take_on(self.die_of(block) as u32)
+        let (_, block) = self.dies.iter().filter_map(FreeList::first).min()?;
+        self.take_on(self.die_of(block))
     }
 
     /// Takes the first block of a die.
     pub(super) fn take_on(&mut self, die: u32) -> Option<u32> {
-        let Reverse((_, block)) = self.dies[die as usize].pop()?;
+        let block = self.dies[die as usize].pop()?;
         self.count -= 1;
-        Some(block)
+        Some(block.get())
     }
 
     /// Takes this block. False if it is not free.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
+        let block = SuperblockId::new(block);
         let die = self.die_of(block);
-        let before = self.dies[die].len();
-        self.dies[die].retain(|Reverse((_, free))| *free != block);
-        let is_free = self.dies[die].len() < before;
+        let is_free = self.dies[die as usize].take(block);
         self.count -= u32::from(is_free);
         is_free
     }

@@ -10,8 +10,8 @@ use flash::backend::{Backend, Cause, Class, Command, List, Observer, Slot, SlotR
 use flash::nand::{Mode, Sector, Stream, Target};
 
 use super::slc::{SectorAt, Slc};
-use super::walk::Slots;
 use crate::port::{Flash, Owner};
+use crate::toolkit::{Slots, add_read};
 
 /// Puts a list of reads together, a command for each page.
 pub(super) struct Gatherer {
@@ -145,11 +145,7 @@ pub(super) fn add_program<S: Sector, O: Observer>(
     read: Option<Slot>,
     program: Program,
 ) -> SlotRef {
-    let from = read.map(|slot| {
-        let (superblock, _) = backend.geometry().locate(slot.psn);
-        let read = backend.add_read(list, cause, superblock);
-        backend.push_slot(read, slot)
-    });
+    let from = read.map(|slot| add_read(backend, list, cause, slot).1);
     let (superblock, offset) = backend.geometry().locate(program.to);
     let command = backend.add_program(list, cause, Target { superblock, offset }, program.stream);
     if program.mode == Mode::Slc {

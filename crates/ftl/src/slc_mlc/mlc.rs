@@ -1,17 +1,16 @@
 //! The MLC flash: what leads to its pages, its blocks, and how they wear.
 
 use base::engine::Handle;
-use base::units::{Psn, SuperblockId};
+use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Backend, List, Observer};
 use flash::nand::{Geometry, Media, Sector};
 
 use super::cache::MapCache;
 use super::density::Density;
 use super::mapping::Mapping;
-use super::nonmax::NonMaxU32;
 use super::throttle::Wear;
-use super::walk::Commands;
 use super::wear::DualPool;
+use crate::toolkit::{Commands, Map};
 
 /// A block whose spare areas are looked at, and how many of its pages.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +27,7 @@ pub(super) struct Mlc {
     pub(super) pages: u32,
     pub(super) endurance: u32,
     /// Where each page is: what the second-level mapping leads to.
-    pub(super) map: Vec<Option<NonMaxU32>>,
+    pub(super) map: Map,
     pub(super) mapping: Mapping,
     pub(super) cache: MapCache,
     /// What the mapping cache did not have, and the next list looks at first.
@@ -46,7 +45,7 @@ pub(super) struct Mlc {
 
 impl Mlc {
     pub(super) const fn units(&self) -> u32 {
-        self.map.len() as u32
+        self.map.len()
     }
 
     /// The logical block of a page, and its offset there.
@@ -58,23 +57,17 @@ impl Mlc {
     /// Where a page is.
     #[inline]
     pub(super) fn psn_of(&self, lpn: u32) -> Option<Psn> {
-        self.map[lpn as usize].map(|psn| Psn::new(psn.get()))
+        self.map.get(Lpn::new(lpn))
     }
 
     /// The map leads to this place from now on, or to none.
     pub(super) fn set(&mut self, lpn: u32, psn: Option<Psn>) {
-        let new = psn.map(|psn| NonMaxU32::new(psn.get()));
-        let old = std::mem::replace(&mut self.map[lpn as usize], new);
-        for (place, valid) in [(old, false), (new, true)] {
+        let old = self.map.set(Lpn::new(lpn), psn);
+        for (place, valid) in [(old, false), (psn, true)] {
             if let Some(place) = place {
-                self.mapping.count(place.get() / self.pages, valid);
+                self.mapping.count(self.block_of(place), valid);
             }
         }
-    }
-
-    /// The pages that the map leads to, and where they are.
-    pub(super) fn mapped(&self) -> impl Iterator<Item = (u32, Psn)> + '_ {
-        (0..).zip(&self.map).filter_map(|(lpn, psn)| Some((lpn, Psn::new((*psn)?.get()))))
     }
 
     /// The slot of a page of a block.
@@ -95,8 +88,7 @@ impl Mlc {
     /// A list of erases is done.
     pub(super) fn blocks_erased<S: Sector, O: Observer>(&mut self, backend: &mut Backend<S, O>, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
-        while let Some(erase) = erases.next(backend) {
-            let command = backend.command(erase);
+        while let Some((_, command)) = erases.next(backend) {
             let (block, failed) = (command.target.superblock.get(), command.failed);
             self.erased(backend.media_mut(), block, failed);
         }

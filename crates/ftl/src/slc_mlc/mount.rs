@@ -6,7 +6,7 @@
 //! a page there has taken along every sector that was older, and those with its own version have its content, or were
 //! written to the SLC flash after it.
 
-use base::units::{Psn, Span, SuperblockId};
+use base::units::{Span, SuperblockId};
 use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
 
 use super::blocks::{Block, Blocks};
@@ -30,7 +30,8 @@ use super::wear::DualPool;
 use super::{ChangConfig, ChangFtl};
 use crate::port::Mount;
 use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::Versions;
+use crate::toolkit::recovery::{self, Found};
+use crate::toolkit::{Map, Versions};
 
 impl ChangFtl {
     /// The FTL of a device: a new drive is one where nothing is found.
@@ -61,24 +62,6 @@ impl ChangFtl {
         let found = (0..disk.mlc.units()).filter(|lpn| disk.holds(*lpn)).count() as u32;
         Self { disk, requests: Requests::default(), tasks: Tasks::default(), versions, found }
     }
-}
-
-/// The blocks that hold something, from the oldest on; the erased ones are handed to `erased`.
-fn programmed_by_age<S: Sector>(media: &Media<S>, mut erased: impl FnMut(u32)) -> Vec<u32> {
-    let mut programmed: Vec<(BlockBirth, u32)> = Vec::new();
-    for block in 0..media.geometry().superblock_count() {
-        let superblock = SuperblockId::new(block);
-        if media.is_bad(superblock) {
-            continue;
-        }
-        if media.is_erased(superblock) {
-            erased(block);
-        } else {
-            programmed.push((media.birth(superblock), block));
-        }
-    }
-    programmed.sort_unstable();
-    programmed.into_iter().map(|(_, block)| block).collect()
 }
 
 /// A copy of a sector in the SLC flash. In their order the one that counts is the last of its sector.
@@ -118,7 +101,7 @@ impl Mlc {
         Self {
             pages,
             endurance: config.endurance,
-            map: vec![None; config.units as usize],
+            map: Map::new(config.units),
             mapping,
             cache: MapCache::new(logical, spec.mapping_cache),
             looks: Vec::new(),
@@ -133,11 +116,18 @@ impl Mlc {
 
     /// Maps the pages, and returns the blocks that hold something from the oldest on.
     fn find_pages<S: Sector>(&mut self, media: &Media<S>, versions: &mut Versions, planted: Planted) -> Vec<u32> {
-        let older = planted.is(Sabotage::OlderRecovered);
-        let programmed = programmed_by_age(media, |block| {
-            let forgotten = planted.is(Sabotage::WearForgotten);
-            self.mapping.put(block, if forgotten { 0 } else { media.erases(SuperblockId::new(block)) });
-        });
+        let mut programmed = Vec::new();
+        for (superblock, found) in recovery::survey(media, planted) {
+            match found {
+                Found::Bad => {}
+                Found::Erased(erases) => self.mapping.put(superblock.get(), erases),
+                Found::Programmed(birth) => programmed.push((birth, superblock)),
+            }
+        }
+        programmed.sort_unstable();
+        let superblocks = programmed.iter().map(|(_, superblock)| *superblock);
+        recovery::find_newest(media, superblocks.clone(), &mut self.map, versions, planted);
+        let programmed: Vec<u32> = superblocks.map(SuperblockId::get).collect();
         for block in &programmed {
             let (mut next, mut in_order) = (0, true);
             for page in 0..self.pages {
@@ -147,12 +137,11 @@ impl Mlc {
                     in_order &= next == page;
                     next = page + 1;
                 }
-                let Spare::Data { lpn, version } = spare else { continue };
-                in_order &= lpn.get() % self.pages == page;
-                versions.note(version);
-                let known = self.psn_of(lpn.get()).map(|psn| version_of(media, psn));
-                if known.is_none_or(|known| if older { version < known } else { version > known }) {
-                    self.set(lpn.get(), Some(psn));
+                if let Spare::Data { lpn, .. } = spare {
+                    in_order &= lpn.get() % self.pages == page;
+                    if self.map.leads(lpn, psn) {
+                        self.mapping.count(*block, true);
+                    }
                 }
             }
             let found = &mut self.mapping.blocks_mut()[*block];
@@ -295,7 +284,8 @@ fn find_log<S: Sector>(
     for SectorCopy { sector, version, place, .. } in newest_of_each(&mut copies) {
         let lpn = sector / mlc.geometry.sectors;
         let equal = u32::from(planted.is(Sabotage::SectorOutdone));
-        if mlc.psn_of(lpn).is_some_and(|page| version < version_of(pages, page) + equal) {
+        let page = mlc.psn_of(lpn).and_then(|page| recovery::version_of(pages, page));
+        if page.is_some_and(|page| version < page + equal) {
             continue;
         }
         if slc.table.set(sector, place) {
@@ -337,12 +327,4 @@ fn programmed_pages<S: Sector>(media: &Media<S>) -> Programmed {
         pages += (0..geometry.pages).filter(holds).count() as u64;
     }
     Programmed(pages, geometry.slots)
-}
-
-/// The version of what is in a slot.
-fn version_of<S: Sector>(media: &Media<S>, psn: Psn) -> u32 {
-    match media.spare(psn) {
-        Spare::Data { version, .. } => version,
-        Spare::Empty | Spare::Torn => 0,
-    }
 }

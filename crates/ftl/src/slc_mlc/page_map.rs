@@ -4,8 +4,9 @@
 //! an open block, and pages go to the lanes in turn, so that the pages of a request are on as many dies as there are. A lane
 //! that needs a block takes one of its die, or, if there is none, any.
 
+use base::nonmax::NonMaxU32;
+
 use super::blocks::Blocks;
-use super::nonmax::NonMaxU32;
 use super::place::{Place, RESERVE};
 use crate::toolkit::Minima;
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use base::engine::Handle;
-use base::units::{Lpn, Psn, SuperblockId};
+use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, List, Observer, Slot};
 use flash::nand::{Sector, Stream};
 
@@ -18,8 +18,8 @@ use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Told};
 use super::place::Place;
 use super::reclaim::{Reclaim, Room, level, make_room};
-use super::walk::Slots;
 use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use crate::toolkit::{Slots, add_read};
 
 /// Pages that one list programs at most.
 const BATCH: usize = 256;
@@ -179,9 +179,8 @@ impl Store {
             for (i, page) in self.batch.iter().enumerate() {
                 let Some(old) = rest_of(&disk.mlc, page) else { continue };
                 let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, 0));
-                let block = SuperblockId::new(disk.mlc.block_of(old));
-                let read = flash.backend.add_read(list, self.source.cause(), block);
-                flash.backend.push_slot(read, Slot { at: i as i32, ..slot_of(page, old) });
+                let slot = Slot { at: i as i32, ..slot_of(page, old) };
+                add_read(flash.backend, list, self.source.cause(), slot);
             }
         }
         match list {

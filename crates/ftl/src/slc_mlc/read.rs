@@ -10,8 +10,8 @@ use super::due::put_back;
 use super::gather::{Gatherer, each_gathered, release_gathered};
 use super::next::{Array, Next, Outcome, Told};
 use super::requests::Wanted;
-use super::walk::Slots;
 use crate::port::{Flash, Owners, Service};
+use crate::toolkit::Slots;
 
 /// How far a read is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Things in the order of their use: a doubly linked list over their numbers.
 
-use super::nonmax::NonMaxU32;
+use base::nonmax::NonMaxU32;
 
 /// The neighbours of a thing; none at the ends, and none for what is not in the list.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,8 +12,8 @@ use super::due::{SmallSector, put_back};
 use super::next::{Array, Next, Outcome, Told};
 use super::pages::Store;
 use super::slc::{SectorAt, Verdict};
-use super::walk::Commands;
 use crate::port::{Flash, Owners, Service, Unit};
+use crate::toolkit::Commands;
 
 /// Where the write goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,8 +175,7 @@ impl Write {
         let Disk { slc, counts, .. } = disk;
         let (slc, second) = (slc.as_mut().expect("it took the write"), flash.second());
         let mut programs = Commands::of(second, list);
-        while let Some(program) = programs.next(second) {
-            let command = second.command(program);
+        while let Some((_, command)) = programs.next(second) {
             for i in 0..command.count() {
                 let psn = slc.geometry.slot(command.target.superblock, command.target.offset + i);
                 let small = self.smalls[done];

@@ -2,7 +2,10 @@
 
 use std::collections::VecDeque;
 
+use base::engine::Handle;
 use base::units::DieId;
+use flash::backend::{Backend, Class, List, Observer};
+use flash::nand::Sector;
 
 /// What is open at each die: a list, or a list with something in it.
 #[derive(Clone, Debug)]
@@ -48,6 +51,23 @@ impl<T: Copy> DieLists<T> {
     pub(crate) fn pop_last(&mut self) -> Option<T> {
         let die = self.touched.pop_back()?;
         self.open[die.index()].take()
+    }
+}
+
+impl DieLists<Handle<List>> {
+    /// The list of a die. If none is open yet, one of this class with this tag is.
+    #[inline]
+    pub(crate) fn list<S: Sector, O: Observer>(
+        &mut self,
+        backend: &mut Backend<S, O>,
+        die: DieId,
+        (class, tag): (Class, u32),
+    ) -> Handle<List> {
+        self.get(die).unwrap_or_else(|| {
+            let list = backend.open_list(class, tag);
+            self.set(die, list);
+            list
+        })
     }
 }
 

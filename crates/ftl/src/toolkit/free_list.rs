@@ -5,7 +5,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use base::units::SuperblockId;
 
-/// Free superblocks: the least worn first under dynamic wear levelling, else in the order they came.
+/// Free superblocks: the least worn first under dynamic wear levelling, else in the order they came. Each has a number, which
+/// is how often it has been erased where nobody says otherwise.
 #[derive(Clone, Debug)]
 pub(crate) enum FreeList {
     ByWear(BinaryHeap<Reverse<(u32, SuperblockId)>>),
@@ -45,11 +46,19 @@ impl FreeList {
         }
     }
 
-    /// All of them, each with how often it has been erased.
+    /// All of them, each with its number.
     pub(crate) fn entries(&self) -> Vec<(u32, SuperblockId)> {
         match self {
             Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).collect(),
             Self::Fifo(queue) => queue.iter().copied().collect(),
+        }
+    }
+
+    /// The one that is taken next, and its number.
+    pub(crate) fn first(&self) -> Option<(u32, SuperblockId)> {
+        match self {
+            Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
+            Self::Fifo(queue) => queue.front().copied(),
         }
     }
 
@@ -87,7 +96,7 @@ impl FreeList {
             Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).max(),
             Self::Fifo(queue) => queue.iter().copied().max(),
         }?;
-        self.remove(chosen)
+        self.take(chosen.1).then_some(chosen.1)
     }
 
     /// Takes the least worn.
@@ -96,15 +105,17 @@ impl FreeList {
             Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
             Self::Fifo(queue) => queue.iter().copied().min(),
         }?;
-        self.remove(chosen)
+        self.take(chosen.1).then_some(chosen.1)
     }
 
-    fn remove(&mut self, chosen: (u32, SuperblockId)) -> Option<SuperblockId> {
+    /// Takes this one. False if it is not free.
+    pub(crate) fn take(&mut self, superblock: SuperblockId) -> bool {
+        let before = self.len();
         match self {
-            Self::ByWear(heap) => heap.retain(|Reverse(entry)| *entry != chosen),
-            Self::Fifo(queue) => queue.retain(|entry| *entry != chosen),
+            Self::ByWear(heap) => heap.retain(|Reverse((_, free))| *free != superblock),
+            Self::Fifo(queue) => queue.retain(|(_, free)| *free != superblock),
         }
-        Some(chosen.1)
+        self.len() < before
     }
 }
 
@@ -122,7 +133,12 @@ mod tests {
             list.push(SuperblockId::new(4), 0);
             assert_eq!(list.least_worn(), Some(0));
             assert_eq!(list.pop_least_worn(), Some(SuperblockId::new(4)));
-            std::iter::from_fn(|| list.pop()).map(SuperblockId::get).collect::<Vec<_>>()
+            list.push(SuperblockId::new(5), 2);
+            assert!(list.take(SuperblockId::new(5)) && !list.take(SuperblockId::new(5)));
+            let first = list.first().map(|(_, superblock)| superblock);
+            let order: Vec<_> = std::iter::from_fn(|| list.pop()).collect();
+            assert_eq!(first, order.first().copied());
+            order.into_iter().map(SuperblockId::get).collect::<Vec<_>>()
         });
         assert_eq!(orders, [vec![1, 3, 0], vec![0, 1, 3]]);
     }

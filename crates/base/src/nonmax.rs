@@ -5,24 +5,41 @@ use std::num::NonZeroU32;
 
 /// Any `u32` but the largest.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct NonMaxU32(NonZeroU32);
+pub struct NonMaxU32(NonZeroU32);
 
 impl NonMaxU32 {
     /// The number.
     ///
     /// # Panics
     /// If it is the largest `u32`.
+    #[must_use]
     #[inline]
-    pub(super) const fn new(number: u32) -> Self {
+    pub const fn new(number: u32) -> Self {
         match NonZeroU32::new(!number) {
             Some(inverse) => Self(inverse),
             None => panic!("no block and no slot has the number 2^32 - 1"),
         }
     }
 
+    /// The number as it is.
+    #[must_use]
     #[inline]
-    pub(super) const fn get(self) -> u32 {
+    pub const fn get(self) -> u32 {
         !self.0.get()
+    }
+
+    /// The word that stands for a number or for none where words are stored.
+    #[must_use]
+    #[inline]
+    pub fn to_word(number: Option<Self>) -> u32 {
+        number.map_or(u32::MAX, Self::get)
+    }
+
+    /// What a stored word stands for.
+    #[must_use]
+    #[inline]
+    pub fn from_word(word: u32) -> Option<Self> {
+        NonZeroU32::new(!word).map(Self)
     }
 }
 
@@ -41,6 +58,15 @@ mod tests {
         assert_eq!(size_of::<Option<NonMaxU32>>(), size_of::<u32>());
         for number in [0, 1, 77, u32::MAX - 1] {
             assert_eq!(NonMaxU32::new(number).get(), number);
+        }
+    }
+
+    #[test]
+    fn a_word_says_which_or_that_there_is_none() {
+        for number in [None, Some(0), Some(77), Some(u32::MAX - 1)] {
+            let word = NonMaxU32::to_word(number.map(NonMaxU32::new));
+            assert_eq!(word, number.unwrap_or(u32::MAX));
+            assert_eq!(NonMaxU32::from_word(word).map(NonMaxU32::get), number);
         }
     }
 }

@@ -1,0 +1,90 @@
+//! Units and copies on their way into programs, and what has become of them.
+
+use base::engine::Handle;
+use base::units::Psn;
+use flash::backend::{Backend, Cause, Command, List, Observer, Slot, SlotRef};
+use flash::nand::{Sector, Stream, Target};
+
+use crate::port::{Flash, Owners, Unit};
+
+/// Adds a unit to a program, with what its owner gives of it.
+#[inline]
+pub(crate) fn push_unit<S: Sector, O: Observer>(
+    flash: &mut Flash<'_, S, O>,
+    owners: &impl Owners<S>,
+    program: Handle<Command>,
+    unit: &Unit,
+) -> SlotRef {
+    let to = flash.backend.push_slot(program, unit.slot());
+    if S::PRESENT {
+        owners.give(unit, flash.backend.payload_of(to));
+    }
+    to
+}
+
+/// A unit is written in part: a list reads the rest from where it is, and the program of the unit, which waits for that, takes
+/// it along (read-modify-write).
+pub(crate) fn read_rest<S: Sector, O: Observer>(
+    flash: &mut Flash<'_, S, O>,
+    owners: &mut impl Owners<S>,
+    list: Handle<List>,
+    (unit, psn): (&Unit, Psn),
+    (program, to): (Handle<Command>, SlotRef),
+) {
+    let slot = Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() };
+    let (read, from) = add_read(flash.backend, list, Cause::Host, slot);
+    flash.backend.forward(read, from, program, to);
+    owners.charge(unit.owner);
+}
+
+/// Adds the read of a slot, which says where it is.
+#[inline]
+pub(crate) fn add_read<S: Sector, O: Observer>(
+    backend: &mut Backend<S, O>,
+    list: Handle<List>,
+    cause: Cause,
+    slot: Slot,
+) -> (Handle<Command>, SlotRef) {
+    let (superblock, _) = backend.geometry().locate(slot.psn);
+    let read = backend.add_read(list, cause, superblock);
+    (read, backend.push_slot(read, slot))
+}
+
+/// Adds the copying of a slot by a merge: its read to one list, and the program that takes all from there to another, or the
+/// same one.
+pub(crate) fn add_copy<S: Sector, O: Observer>(
+    backend: &mut Backend<S, O>,
+    [from, to]: [Handle<List>; 2],
+    psn: Psn,
+    target: Target,
+) -> [Handle<Command>; 2] {
+    let (read, source) = add_read(backend, from, Cause::Merge, Slot { psn, ..Slot::default() });
+    let program = backend.add_program(to, Cause::Merge, target, Stream::Copies);
+    let slot = backend.push_slot(program, Slot::default());
+    backend.forward(read, source, program, slot);
+    [read, program]
+}
+
+/// A slot of a program that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Programmed {
+    pub(crate) slot: Slot,
+    /// Where it was to go.
+    pub(crate) psn: Psn,
+    /// The program failed, and the slot is not there. Other slots of it may be.
+    pub(crate) torn: bool,
+}
+
+impl Programmed {
+    /// The `i`-th slot of a program to `target`.
+    #[inline]
+    pub(crate) fn of<S: Sector, O: Observer>(
+        backend: &Backend<S, O>,
+        program: Handle<Command>,
+        (target, failed): (Target, bool),
+        i: u32,
+    ) -> Self {
+        let psn = backend.geometry().slot(target.superblock, target.offset + i);
+        Self { slot: backend.slot(program, i).1, psn, torn: failed && !backend.media().holds_data(psn) }
+    }
+}

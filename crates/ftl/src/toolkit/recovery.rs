@@ -1,0 +1,176 @@
+//! What a mount finds in spare areas: what each superblock is, and the newest copy of each unit.
+//!
+//! Every programmed slot carries its unit and the version of its write, and a copy keeps the version of its original. So the
+//! highest version wins, and of equal ones the first that is looked at: a family goes through its superblocks in an order in
+//! which originals come before their copies. Then the target of an interrupted copy holds nothing that counts, and can be
+//! erased.
+
+use std::cmp::Ordering;
+
+use base::units::{Psn, SuperblockId};
+use flash::nand::{BlockBirth, Media, Sector, Spare};
+
+use super::map::Map;
+use super::versions::Versions;
+use crate::sabotage::{Planted, Sabotage};
+
+/// What a superblock is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Out of use for good.
+    Bad,
+    /// Free, and erased so often.
+    Erased(u32),
+    /// It holds something, even if that is torn. In the order of births the oldest is the first.
+    Programmed(BlockBirth),
+}
+
+/// Every superblock of an array, and what it is.
+pub(crate) fn survey<S: Sector>(
+    media: &Media<S>,
+    planted: Planted,
+) -> impl Iterator<Item = (SuperblockId, Found)> + use<'_, S> {
+    (0..media.geometry().superblock_count()).map(SuperblockId::new).map(move |superblock| {
+        let torn = planted.is(Sabotage::TornIsFree) && media.spare(media.geometry().slot(superblock, 0)) == Spare::Torn;
+        let found = if media.is_bad(superblock) {
+            Found::Bad
+        } else if media.is_erased(superblock) || torn {
+            Found::Erased(if planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) })
+        } else {
+            Found::Programmed(media.birth(superblock))
+        };
+        (superblock, found)
+    })
+}
+
+/// The version of what is in a slot, if it holds data.
+#[inline]
+pub(crate) fn version_of<S: Sector>(media: &Media<S>, psn: Psn) -> Option<u32> {
+    match media.spare(psn) {
+        Spare::Data { version, .. } => Some(version),
+        Spare::Empty | Spare::Torn => None,
+    }
+}
+
+/// True if a copy of this version counts, and not the one that was looked at before.
+#[inline]
+pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool {
+    before.is_none_or(|before| match version.cmp(&before) {
+        Ordering::Greater => !planted.is(Sabotage::OlderRecovered),
+        Ordering::Equal => planted.is(Sabotage::CopyRecovered),
+        Ordering::Less => planted.is(Sabotage::OlderRecovered),
+    })
+}
+
+/// Leads an empty map to the newest copies of its units in these superblocks, originals first; other units are passed over.
+/// Every version is noted.
+pub(crate) fn find_newest<S: Sector>(
+    media: &Media<S>,
+    superblocks: impl Iterator<Item = SuperblockId>,
+    map: &mut Map,
+    versions: &mut Versions,
+    planted: Planted,
+) {
+    let geometry = media.geometry();
+    let slots = superblocks
+        .flat_map(|superblock| (0..geometry.superblock_slots()).map(move |offset| geometry.slot(superblock, offset)));
+    for psn in slots {
+        let Spare::Data { lpn, version } = media.spare(psn) else { continue };
+        if !planted.is(Sabotage::VersionRestarts) {
+            versions.note(version);
+        }
+        if lpn.get() < map.len() && wins(version, map.get(lpn).and_then(|before| version_of(media, before)), planted) {
+            map.set(lpn, Some(psn));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::units::{Lpn, Time};
+    use flash::backend::{Backend, Cause, Class, Slot};
+    use flash::nand::{Stamp, Stream, Target};
+
+    use crate::rig::Rig;
+
+    /// An array of one die with six blocks of four pages.
+    fn array() -> Backend<Stamp> {
+        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 6, pages = 4, planes = 1 }\n\
+                    ftl = { capacity = '16KiB', kind = 'block', block = { replacements = 0 } }";
+        let mut backend = Rig::new(text).backend;
+        backend.set_timed(false);
+        backend
+    }
+
+    /// Programs a unit to the next page of a block. False if that fails.
+    fn program(backend: &mut Backend<Stamp>, (block, page): (u32, u32), lpn: u32, version: u32) -> bool {
+        let list = backend.open_list(Class::Other, 0);
+        let target = Target { superblock: SuperblockId::new(block), offset: page };
+        let program = backend.add_program(list, Cause::Host, target, Stream::Host);
+        backend.push_slot(program, Slot { lpn: Lpn::new(lpn), version, expected: true, ..Slot::default() });
+        assert_eq!(backend.begin_in_turn(Time::ZERO, list), None, "time is off");
+        assert_eq!(backend.take_finished(), Some(list));
+        let failed = backend.command(program).failed;
+        backend.release(list);
+        !failed
+    }
+
+    fn found(backend: &Backend<Stamp>, blocks: &[u32], units: u32) -> (Vec<(u32, u32)>, u32) {
+        let (mut map, mut versions) = (Map::new(units), Versions::default());
+        let blocks = blocks.iter().copied().map(SuperblockId::new);
+        find_newest(backend.media(), blocks, &mut map, &mut versions, Planted::default());
+        (map.iter().map(|(lpn, psn)| (lpn.get(), psn.get())).collect(), versions.latest())
+    }
+
+    #[test]
+    fn each_superblock_is_bad_or_erased_or_has_an_age() {
+        let mut backend = array();
+        backend.media_mut().retire(SuperblockId::new(1));
+        backend.media_mut().faults_mut().fail_program(1);
+        for (block, well) in [(4, true), (0, false), (3, true)] {
+            assert_eq!(program(&mut backend, (block, 0), 0, 1), well);
+        }
+        let found: Vec<Found> = survey(backend.media(), Planted::default()).map(|(_, found)| found).collect();
+        let born = |order| Found::Programmed(BlockBirth { order, stream: Stream::Host });
+        // What failed is not erased.
+        assert_eq!(found, [born(1), Found::Bad, Found::Erased(0), born(2), born(0), Found::Erased(0)]);
+    }
+
+    #[test]
+    fn the_highest_version_counts_wherever_it_is() {
+        let mut backend = array();
+        for (place, lpn, version) in [((2, 0), 0, 5), ((2, 1), 1, 6), ((3, 0), 0, 8), ((3, 1), 1, 4), ((3, 2), 0, 7)] {
+            assert!(program(&mut backend, place, lpn, version));
+        }
+        let expected = (vec![(0, 12), (1, 9)], 8);
+        assert_eq!(found(&backend, &[2, 3], 2), expected);
+        assert_eq!(found(&backend, &[3, 2], 2), expected);
+        assert_eq!(found(&backend, &[2], 2), (vec![(0, 8), (1, 9)], 6), "where nobody looks nothing is found");
+        assert_eq!(found(&backend, &[2, 3], 1), (vec![(0, 12)], 8), "a unit that there is not, but a version");
+    }
+
+    #[test]
+    fn of_equal_versions_the_first_that_is_looked_at_counts() {
+        let mut backend = array();
+        for block in [2, 3, 4] {
+            assert!(program(&mut backend, (block, 0), 7, 5));
+        }
+        for (blocks, place) in [([2, 3, 4], 8), ([3, 4, 2], 12), ([4, 2, 3], 16)] {
+            assert_eq!(found(&backend, &blocks, 8), (vec![(7, place)], 5));
+        }
+        assert!(wins(6, Some(5), Planted::default()) && wins(0, None, Planted::default()));
+        assert!(!wins(5, Some(5), Planted::default()) && !wins(4, Some(5), Planted::default()));
+    }
+
+    #[test]
+    fn what_is_torn_is_nothing_and_what_was_there_before_counts() {
+        let mut backend = array();
+        assert!(program(&mut backend, (2, 0), 0, 1));
+        backend.media_mut().faults_mut().fail_program(0);
+        assert!(!program(&mut backend, (3, 0), 0, 2));
+        assert_eq!(found(&backend, &[2, 3], 1), (vec![(0, 8)], 1));
+        let torn = backend.media().geometry().slot(SuperblockId::new(3), 0);
+        assert_eq!(version_of(backend.media(), torn), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! The commands of a list, and their slots, one after another. Both are cursors that borrow no array, so what is found can be
+//! used on another array, or changed, before the next is asked for.
+
+use base::engine::Handle;
+use flash::backend::{Backend, Command, List, Observer, Slot, SlotRef};
+use flash::nand::Sector;
+
+/// The commands of a list that has finished.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Commands {
+    next: Option<Handle<Command>>,
+}
+
+impl Commands {
+    #[inline]
+    pub(crate) fn of<S: Sector, O: Observer>(backend: &Backend<S, O>, list: Handle<List>) -> Self {
+        Self { next: backend.list(list).first() }
+    }
+
+    #[inline]
+    pub(crate) fn next<'a, S: Sector, O: Observer>(
+        &mut self,
+        backend: &'a Backend<S, O>,
+    ) -> Option<(Handle<Command>, &'a Command)> {
+        let handle = self.next?;
+        let command = backend.command(handle);
+        self.next = command.sibling();
+        Some((handle, command))
+    }
+}
+
+/// The slots of all commands of a list that has finished.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slots {
+    commands: Commands,
+    /// The command that is gone through, and how many slots it has.
+    command: Option<(Handle<Command>, u32)>,
+    at: u32,
+}
+
+impl Slots {
+    #[inline]
+    pub(crate) fn of<S: Sector, O: Observer>(backend: &Backend<S, O>, list: Handle<List>) -> Self {
+        Self { commands: Commands::of(backend, list), command: None, at: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn next<S: Sector, O: Observer>(&mut self, backend: &Backend<S, O>) -> Option<(SlotRef, Slot)> {
+        loop {
+            if let Some((command, _)) = self.command.filter(|(_, count)| self.at < *count) {
+                self.at += 1;
+                return Some(backend.slot(command, self.at - 1));
+            }
+            let (handle, command) = self.commands.next(backend)?;
+            (self.command, self.at) = (Some((handle, command.count())), 0);
+        }
+    }
+}
