@@ -109,7 +109,8 @@ fn a_report_shows_the_window_of_the_timeline() {
     let (page, trace) = (path("page.html"), path("t.json"));
     let run = ["run", "dirik-1x2", "random-read-4k", "--limit", "200", "--precondition", "fill", "--quiet"];
     let small = ["--set", "flash.size=64MiB"];
-    let run = flashloom(&[&run[..], &small, &["--timeline", &trace, "--window", "0s..5ms", "--report", &page]].concat());
+    let run =
+        flashloom(&[&run[..], &small, &["--timeline", &trace, "--window", "0s..5ms", "--report", &page]].concat());
     assert!(run.status.success(), "{}", said(&run).1);
     let page = fs::read_to_string(&page).expect("written");
     let (_, data) = page.split_once("id=\"data\">").expect("the data");

@@ -501,8 +501,9 @@ const RULES: [Rule; 14] = [
 /// The one file that is built and not written (see the README beside it).
 const BUNDLE: &str = "crates/report/assets/echarts.min.js";
 
-/// Folders that are not ours to keep tidy.
-const ELSEWHERE: [&str; 7] = [".git", "target", "out", "shared", "node_modules", ".venv", "__pycache__"];
+/// Folders that are not ours to keep tidy: those of the root, and those anywhere.
+const BESIDE: [&str; 5] = [".git", ".venv", "target", "out", "shared"];
+const ELSEWHERE: [&str; 2] = ["node_modules", "__pycache__"];
 const TEXT: [&str; 13] = ["rs", "toml", "md", "sh", "py", "pyi", "ts", "js", "mjs", "html", "css", "txt", "run"];
 
 fn collect(folder: &Path, root: &Path, files: &mut Vec<File>) {
@@ -511,7 +512,8 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<File>) {
     paths.sort();
     for path in paths {
         let name = path.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8");
-        if path.is_symlink() || ELSEWHERE.contains(&name) {
+        let beside = folder == root && BESIDE.contains(&name);
+        if path.is_symlink() || beside || ELSEWHERE.contains(&name) {
             continue;
         }
         if path.is_dir() {
