@@ -72,17 +72,18 @@ impl Faults {
         self.counts = [0; 3];
     }
 
-    /// Makes the `nth` page program from the start of the run (counted from zero) fail.
+    /// Makes the `nth` page program fail. Operations are counted from zero, and from the start of the run if any failure has a
+    /// rate; otherwise from the moment at which the first failure was planned.
     pub fn fail_program(&mut self, nth: u64) {
         self.plan(Kind::Program, nth);
     }
 
-    /// Makes the `nth` block erase from the start of the run fail.
+    /// Makes the `nth` block erase fail, counted like [programs](Self::fail_program).
     pub fn fail_erase(&mut self, nth: u64) {
         self.plan(Kind::Erase, nth);
     }
 
-    /// Makes the `nth` page read from the start of the run uncorrectable, and all later reads of that page.
+    /// Makes the `nth` page read, counted like [programs](Self::fail_program), uncorrectable, and all later reads of that page.
     pub fn fail_read(&mut self, nth: u64) {
         self.plan(Kind::Read, nth);
     }
