@@ -275,6 +275,21 @@ fn preconditioning_is_the_same_flash_without_the_time() {
 }
 
 #[test]
+fn preconditioning_says_how_far_it_is_and_ends_when_it_has_settled() {
+    let mut spec = spec("[ftl]\nover-provisioning = \"30%\"\n");
+    spec.flash.blocks = Some(2048);
+    let mut d = Ssd::<()>::new(&spec.resolve().expect("valid"), 7);
+    let units = d.capacity().get() / 4;
+    for (step, total) in [(Precondition::RandomOverwrite(1.0), units), (Precondition::Steady, 10 * units)] {
+        let mut said = Vec::new();
+        let done = d.precondition(step, &mut |done, of| said.push((done, of)));
+        assert!(!said.is_empty() && said.is_sorted(), "{said:?}");
+        assert!(said.iter().all(|(so_far, of)| *so_far <= done.units && *of == total), "{said:?} of {total}");
+        assert!(step != Precondition::Steady || done.units < 5 * units, "{done:?} of {units}");
+    }
+}
+
+#[test]
 fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
     // Whichever program fails, that of the superblock kept for collection included: what is garbage is still
     // collected, and no write is refused.

@@ -50,6 +50,7 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
     // Its logical block is known since the first write.
     close(one(&mut ssd, IoKind::Read, 4, 1), 60.0);
     let counters = ssd.counters();
+    assert!((counters.second_units() - 1.0).abs() < 1e-12, "eight sectors are a page of the MLC flash");
     let hybrid = counters.hybrid.expect("a hybrid disk");
     assert_eq!((hybrid.accepted, hybrid.throttled, hybrid.slc_sectors), (1, 1, 8));
     let second = counters.second.expect("two arrays");

@@ -39,3 +39,23 @@ impl Sub for LogMerges {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_in_between_is_the_difference_of_every_count() {
+        let merges = |n: u64| LogMerges {
+            switch: n,
+            partial: 2 * n,
+            full: 3 * n,
+            folds: 5 * n,
+            partial_pages: 7 * n,
+            full_pages: 11 * n,
+            saving: Span::from_us(13 * n),
+        };
+        assert_eq!(merges(9) - merges(4), merges(5));
+        assert_eq!(merges(4) - LogMerges::default(), merges(4));
+    }
+}
