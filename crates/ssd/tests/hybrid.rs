@@ -60,6 +60,15 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
     assert!((energy - (2.0 * 9.9 + 2.0 * 1.2375 + 4.0 * 2_112.0 * 435.6e-6)).abs() < 0.01, "{energy} uJ");
 }
 
+/// Sec. 5.4: two bytes for each logical and each physical block, five for each entry of the hash table.
+#[test]
+fn the_tables_are_counted_as_the_paper_counts_them() {
+    let hybrid = |ssd: &Ssd<Stamp>| ssd.counters().hybrid.expect("its counters");
+    let (with, without) = (hybrid(&drive(SLC)), hybrid(&drive("")));
+    assert_eq!((without.table_bytes, with.table_bytes), (2 * (7 + 12), 2 * (7 + 12) + 5 * 16));
+    assert_eq!((without.k, with.k), (0, 3), "the log may have all blocks but the one before its head");
+}
+
 #[test]
 fn large_writes_go_to_the_mlc_flash() {
     let mut ssd = drive(SLC);

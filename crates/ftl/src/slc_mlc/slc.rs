@@ -58,11 +58,10 @@ pub(super) struct Slc {
 }
 
 impl Slc {
-    /// Bytes for a small flash in front of so many units.
+    /// Bytes for a small flash in front of so many units: the table, a byte for each unit and each slot, and wear.
     pub(super) fn memory(spec: &ChangSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
-        let table = Table::memory(u64::from(spec.entries(geometry)), blocks, slots);
-        table + units * size_of::<u8>() as u64 + slots * size_of::<bool>() as u64 + 4 * blocks
+        Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
     }
 
     pub(super) fn new(
