@@ -4,7 +4,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 use flash::backend::{Cause, Op};
 use flash::nand::Stamp;
-use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
+use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// Twelve MLC blocks of eight pages, of which the host sees seven; buses that take no time.
 fn drive(slc: &str) -> Ssd<Stamp> {
@@ -69,6 +69,42 @@ fn the_tables_are_counted_as_the_paper_counts_them() {
     assert_eq!((without.k, with.k), (0, 3), "the log may have all blocks but the one before its head");
 }
 
+/// Sec. 3.4: what the throttle turns away is noted, so that it is taken the next time; what was discarded is not.
+#[test]
+fn a_discarded_page_is_turned_away_again() {
+    let mut ssd = drive(SLC);
+    let accepted = |ssd: &mut Ssd<Stamp>| {
+        one(ssd, IoKind::Write, 3, 1);
+        let hybrid = ssd.counters().hybrid.expect("its counters");
+        (hybrid.throttled, hybrid.accepted)
+    };
+    assert_eq!((accepted(&mut ssd), accepted(&mut ssd)), ((1, 0), (1, 1)));
+    one(&mut ssd, IoKind::Discard, 3, 1);
+    assert_eq!((accepted(&mut ssd), accepted(&mut ssd)), ((2, 1), (2, 2)));
+}
+
+/// A page that takes along what the SLC flash cannot read any more is lost, and not made of what was never there.
+#[test]
+fn what_the_slc_flash_has_lost_stays_lost() {
+    let mut ssd = mapped_by_pages("", SLC);
+    (0..2).for_each(|_| _ = one(&mut ssd, IoKind::Write, 3, 1));
+    assert_eq!(ssd.counters().hybrid.expect("its counters").accepted, 1);
+    ssd.second_media_mut().expect("two arrays").faults_mut().fail_read(0);
+    // The second half of the page and more, too much for the SLC flash.
+    let io = Io { kind: IoKind::Write, start: Lba::new(3 * 8 + 4), sectors: Sectors::new(4 + 5 * 8) };
+    let data = vec![Stamp(77); io.sectors.get() as usize];
+    ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
+    ssd.drain(&mut Vec::new());
+    let mut status = |page: u64| {
+        let io = Io { kind: IoKind::Read, start: Lba::new(page * 8), sectors: Sectors::new(8) };
+        ssd.submit(ssd.now(), Request { tag: 2, queue: QueueId::default(), io, data: Vec::new() });
+        let mut done = Vec::new();
+        ssd.drain(&mut done);
+        done[0].status
+    };
+    assert_eq!((status(3), status(4)), (Status::Uncorrectable, Status::Done));
+}
+
 #[test]
 fn large_writes_go_to_the_mlc_flash() {
     let mut ssd = drive(SLC);
@@ -108,7 +144,7 @@ fn a_logical_block_that_is_not_known_is_looked_for() {
     let mut ssd = drive("");
     one(&mut ssd, IoKind::Write, 0, 3);
     ssd.cut_power();
-    ssd.power_on(ssd.now());
+    assert_eq!(ssd.power_on(ssd.now()).units, 56, "all are found");
     ssd.drain(&mut Vec::new());
     close(one(&mut ssd, IoKind::Read, 0, 1), 3.0 * 60.0 + 60.0);
     close(one(&mut ssd, IoKind::Read, 1, 1), 60.0);
@@ -244,4 +280,23 @@ fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
     assert_eq!((hybrid.copied_back, hybrid.written_back), (2, 8));
     close(one(&mut ssd, IoKind::Read, 9, 1), 60.0);
     close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
+}
+
+/// Whatever is left free at least is enough to write on and on.
+#[test]
+fn the_least_spare_of_a_map_of_pages_is_enough() {
+    let text = |blocks: u64| {
+        format!(
+            "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 12, pages = 8 }}\n\
+             [ftl]\nkind = \"chang\"\ncapacity = \"{}KiB\"\nchang = {{ mapping = \"pages\" }}\n",
+            32 * blocks
+        )
+    };
+    let resolve = |blocks| toml::from_str::<Spec>(&text(blocks)).expect("a description").resolve();
+    let most = (1..24).rev().find(|blocks| resolve(*blocks).is_ok()).expect("some capacity");
+    let mut ssd = Ssd::<Stamp>::new(&resolve(most).expect("it is sound"), 1);
+    ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    let overwritten = ssd.precondition(Precondition::RandomOverwrite(20.0), &mut |_, _| {});
+    assert_eq!(overwritten.refused, 0, "{most} of 24 blocks");
+    ssd.check();
 }

@@ -333,7 +333,9 @@ mod tests {
         let (mut superblocks, media) = stock();
         [2, 1, 5].into_iter().enumerate().for_each(|(i, erases)| superblocks.set_erases(3 + i as u32, erases));
         superblocks.take_stock(&media, std::iter::empty());
+        assert_eq!(superblocks.free_count(), 6);
         assert_eq!(superblocks.take(1, true), Some(4));
+        assert_eq!(superblocks.free_count(), 5);
         assert_eq!(superblocks.take(1, false), Some(3));
         assert_eq!((superblocks.take(1, true), superblocks.take(1, true)), (Some(5), None));
         superblocks.check(&media);

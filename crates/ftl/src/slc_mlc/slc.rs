@@ -187,3 +187,20 @@ impl Slc {
         self.geometry.locate(base::units::Psn::new(place)).0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_that_is_bad_is_one_block_less_to_wear_out() {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 8, 4, 1).expect("a small array");
+        let mut log = CircularLog::new(vec![false; 4], 8).expect("four blocks");
+        assert!(log.advance() && log.advance());
+        let mut slc = Slc::new(&ChangSpec::default(), geometry, 100, 16, 5, log);
+        slc.tail_is_gone(false);
+        assert_eq!((slc.wear.erases, slc.wear.blocks, slc.log.blocks()), (6, 4, 4));
+        slc.tail_is_gone(true);
+        assert_eq!((slc.wear.erases, slc.wear.blocks, slc.log.blocks()), (7, 3, 3));
+    }
+}

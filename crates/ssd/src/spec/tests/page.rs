@@ -32,3 +32,17 @@ fn the_format_says_what_pages_and_mapping_units_take() {
         assert_eq!((of("bytes of a page"), of("bytes of a mapping unit")), (Some("2048"), Some(unit)));
     }
 }
+
+#[test]
+fn a_set_of_dies_has_its_share_of_the_room() {
+    let sound = |host: &str| {
+        let flash = "part = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\nplanes = 1";
+        let text = format!("name = \"p\"\n[flash]\n{flash}\n[ftl]\nover-provisioning = \"40%\"\n{host}\n");
+        toml::from_str::<Spec>(&text).expect("a description").resolve().expect("sound")
+    };
+    let resolved = sound("[[host.queue]]\n[[host.queue]]\ndies = [1, 2]");
+    // One superblock of 16 units of each set is for collection.
+    let room = |set| resolved.room(set).expect("a page map confines writes") + 16;
+    assert_eq!(room(0), 2 * room(1));
+    assert!(room(0) > u64::from(resolved.units));
+}
