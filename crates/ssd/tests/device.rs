@@ -375,7 +375,7 @@ fn whoever_watches_hears_how_full_everything_is() {
     finish(&mut d);
     let of = |wanted| d.observer().0.iter().filter(move |(level, _)| *level == wanted).map(|(_, value)| *value);
     for (level, most) in [(Level::Waiting, 2), (Level::Active, 1), (Level::Buffered, 0)] {
-        assert_eq!((of(level).max(), of(level).last()), (Some(most), Some(0)), "{level:?}");
+        assert_eq!((of(level).max(), of(level).next_back()), (Some(most), Some(0)), "{level:?}");
     }
     let blocks = of(Level::FreeBlocks).collect::<Vec<_>>();
     // Each of the writes goes to a bank of its own, and opens a block there.
