@@ -283,6 +283,16 @@ mod tests {
     }
 
     #[test]
+    #[should_panic(expected = "maps to")]
+    fn an_ftl_is_checked_against_its_flash() {
+        let mut rig = Rig::new(&text(FtlKind::Page));
+        rig.write(&[0, 1, 2, 3], None);
+        rig.rest();
+        let erased = Rig::new(&text(FtlKind::Page));
+        rig.ftl.check(erased.backend.media(), None);
+    }
+
+    #[test]
     fn every_family_runs_without_a_device() {
         for kind in FtlKind::EVERY {
             let mut rig = Rig::new(&text(kind));

@@ -81,15 +81,6 @@ impl SecondCounters {
 }
 
 impl Counters {
-    /// Write amplification: units programmed for any cause, padding included, on both arrays, per host unit that was
-    /// not absorbed by a buffer. `None` before the first write.
-    #[must_use]
-    pub fn write_amplification(&self) -> Option<f64> {
-        let written = self.flash.op(Op::Program).slots + self.flash.op(Op::CopyBack).slots;
-        let host = self.host_slots - self.absorbed_slots;
-        (host > 0).then(|| (written as f64 + self.second_units()) / host as f64)
-    }
-
     /// What was programmed on the second array, whose slots are sectors, in mapping units.
     #[must_use]
     pub fn second_units(&self) -> f64 {

@@ -3,7 +3,7 @@
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
-use flash::backend::{Cause, Observer, Op, Phase, Primitive};
+use flash::backend::{Cause, Level, Observer, Op, Phase, Primitive};
 use flash::nand::Stamp;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
@@ -275,6 +275,21 @@ fn preconditioning_is_the_same_flash_without_the_time() {
 }
 
 #[test]
+fn preconditioning_says_how_far_it_is_and_ends_when_it_has_settled() {
+    let mut spec = spec("[ftl]\nover-provisioning = \"30%\"\n");
+    spec.flash.blocks = Some(2048);
+    let mut d = Ssd::<()>::new(&spec.resolve().expect("valid"), 7);
+    let units = d.capacity().get() / 4;
+    for (step, total) in [(Precondition::RandomOverwrite(1.0), units), (Precondition::Steady, 10 * units)] {
+        let mut said = Vec::new();
+        let done = d.precondition(step, &mut |done, of| said.push((done, of)));
+        assert!(!said.is_empty() && said.is_sorted(), "{said:?}");
+        assert!(said.iter().all(|(so_far, of)| *so_far <= done.units && *of == total), "{said:?} of {total}");
+        assert!(step != Precondition::Steady || done.units < 5 * units, "{done:?} of {units}");
+    }
+}
+
+#[test]
 fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
     // Whichever program fails, that of the superblock kept for collection included: what is garbage is still
     // collected, and no write is refused.
@@ -337,4 +352,32 @@ fn a_superblock_in_which_a_program_failed_is_closed_to_the_host_and_to_the_colle
         assert!(causes[first + 1..].iter().filter(|of| **of == cause).count() > 16, "it goes on elsewhere");
         assert_eq!(d.media().bad_blocks(), 1, "and the superblock is retired");
     }
+}
+
+/// What is heard of levels.
+#[derive(Default)]
+struct Levels(Vec<(Level, u64)>);
+
+impl Observer for Levels {
+    fn phase(&mut self, _: Phase) {}
+
+    fn level(&mut self, _: Time, level: Level, value: u64) {
+        self.0.push((level, value));
+    }
+}
+
+#[test]
+fn whoever_watches_hears_how_full_everything_is() {
+    // One request is worked on, and two wait for it.
+    let resolved = spec("[host]\nqueue-depth = 1\n").resolve().expect("valid");
+    let mut d = Ssd::observed(&resolved, 7, Levels::default());
+    (0..3).for_each(|i| submit(&mut d, i, io(IoKind::Write, i * 4, 4)));
+    finish(&mut d);
+    let of = |wanted| d.observer().0.iter().filter(move |(level, _)| *level == wanted).map(|(_, value)| *value);
+    for (level, most) in [(Level::Waiting, 2), (Level::Active, 1), (Level::Buffered, 0)] {
+        assert_eq!((of(level).max(), of(level).next_back()), (Some(most), Some(0)), "{level:?}");
+    }
+    let blocks = of(Level::FreeBlocks).collect::<Vec<_>>();
+    // Each of the writes goes to a bank of its own, and opens a block there.
+    assert_eq!(blocks.first().zip(blocks.last()).map(|(first, last)| first - last), Some(3), "{blocks:?}");
 }

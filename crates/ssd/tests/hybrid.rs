@@ -4,7 +4,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 use flash::backend::{Cause, Op};
 use flash::nand::Stamp;
-use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd};
+use ssd::{Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// Twelve MLC blocks of eight pages, of which the host sees seven; buses that take no time.
 fn drive(slc: &str) -> Ssd<Stamp> {
@@ -50,6 +50,7 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
     // Its logical block is known since the first write.
     close(one(&mut ssd, IoKind::Read, 4, 1), 60.0);
     let counters = ssd.counters();
+    assert!((counters.second_units() - 1.0).abs() < 1e-12, "eight sectors are a page of the MLC flash");
     let hybrid = counters.hybrid.expect("a hybrid disk");
     assert_eq!((hybrid.accepted, hybrid.throttled, hybrid.slc_sectors), (1, 1, 8));
     let second = counters.second.expect("two arrays");
@@ -57,6 +58,51 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
     // 3.3 V, 15 mA: 9.9 uJ a program, 1.24 uJ a read; and the part's 435.6 pJ for each of 2,112 bytes, four times.
     let energy = ssd.second_energy(&second.flash).as_joules() * 1e6;
     assert!((energy - (2.0 * 9.9 + 2.0 * 1.2375 + 4.0 * 2_112.0 * 435.6e-6)).abs() < 0.01, "{energy} uJ");
+}
+
+/// Sec. 5.4: two bytes for each logical and each physical block, five for each entry of the hash table.
+#[test]
+fn the_tables_are_counted_as_the_paper_counts_them() {
+    let hybrid = |ssd: &Ssd<Stamp>| ssd.counters().hybrid.expect("its counters");
+    let (with, without) = (hybrid(&drive(SLC)), hybrid(&drive("")));
+    assert_eq!((without.table_bytes, with.table_bytes), (2 * (7 + 12), 2 * (7 + 12) + 5 * 16));
+    assert_eq!((without.k, with.k), (0, 3), "the log may have all blocks but the one before its head");
+}
+
+/// Sec. 3.4: what the throttle turns away is noted, so that it is taken the next time; what was discarded is not.
+#[test]
+fn a_discarded_page_is_turned_away_again() {
+    let mut ssd = drive(SLC);
+    let accepted = |ssd: &mut Ssd<Stamp>| {
+        one(ssd, IoKind::Write, 3, 1);
+        let hybrid = ssd.counters().hybrid.expect("its counters");
+        (hybrid.throttled, hybrid.accepted)
+    };
+    assert_eq!((accepted(&mut ssd), accepted(&mut ssd)), ((1, 0), (1, 1)));
+    one(&mut ssd, IoKind::Discard, 3, 1);
+    assert_eq!((accepted(&mut ssd), accepted(&mut ssd)), ((2, 1), (2, 2)));
+}
+
+/// A page that takes along what the SLC flash cannot read any more is lost, and not made of what was never there.
+#[test]
+fn what_the_slc_flash_has_lost_stays_lost() {
+    let mut ssd = mapped_by_pages("", SLC);
+    (0..2).for_each(|_| _ = one(&mut ssd, IoKind::Write, 3, 1));
+    assert_eq!(ssd.counters().hybrid.expect("its counters").accepted, 1);
+    ssd.second_media_mut().expect("two arrays").faults_mut().fail_read(0);
+    // The second half of the page and more, too much for the SLC flash.
+    let io = Io { kind: IoKind::Write, start: Lba::new(3 * 8 + 4), sectors: Sectors::new(4 + 5 * 8) };
+    let data = vec![Stamp(77); io.sectors.get() as usize];
+    ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
+    ssd.drain(&mut Vec::new());
+    let mut status = |page: u64| {
+        let io = Io { kind: IoKind::Read, start: Lba::new(page * 8), sectors: Sectors::new(8) };
+        ssd.submit(ssd.now(), Request { tag: 2, queue: QueueId::default(), io, data: Vec::new() });
+        let mut done = Vec::new();
+        ssd.drain(&mut done);
+        done[0].status
+    };
+    assert_eq!((status(3), status(4)), (Status::Uncorrectable, Status::Done));
 }
 
 #[test]
@@ -98,7 +144,7 @@ fn a_logical_block_that_is_not_known_is_looked_for() {
     let mut ssd = drive("");
     one(&mut ssd, IoKind::Write, 0, 3);
     ssd.cut_power();
-    ssd.power_on(ssd.now());
+    assert_eq!(ssd.power_on(ssd.now()).units, 56, "all are found");
     ssd.drain(&mut Vec::new());
     close(one(&mut ssd, IoKind::Read, 0, 1), 3.0 * 60.0 + 60.0);
     close(one(&mut ssd, IoKind::Read, 1, 1), 60.0);
@@ -234,4 +280,23 @@ fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
     assert_eq!((hybrid.copied_back, hybrid.written_back), (2, 8));
     close(one(&mut ssd, IoKind::Read, 9, 1), 60.0);
     close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
+}
+
+/// Whatever is left free at least is enough to write on and on.
+#[test]
+fn the_least_spare_of_a_map_of_pages_is_enough() {
+    let text = |blocks: u64| {
+        format!(
+            "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 12, pages = 8 }}\n\
+             [ftl]\nkind = \"chang\"\ncapacity = \"{}KiB\"\nchang = {{ mapping = \"pages\" }}\n",
+            32 * blocks
+        )
+    };
+    let resolve = |blocks| toml::from_str::<Spec>(&text(blocks)).expect("a description").resolve();
+    let most = (1..24).rev().find(|blocks| resolve(*blocks).is_ok()).expect("some capacity");
+    let mut ssd = Ssd::<Stamp>::new(&resolve(most).expect("it is sound"), 1);
+    ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    let overwritten = ssd.precondition(Precondition::RandomOverwrite(20.0), &mut |_, _| {});
+    assert_eq!(overwritten.refused, 0, "{most} of 24 blocks");
+    ssd.check();
 }

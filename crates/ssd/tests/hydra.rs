@@ -1,9 +1,9 @@
 //! Hydra's FTL as its users see it: what a flush does, what processors take, and where things go.
 
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span, Time};
+use base::units::{Lba, Psn, Sectors, Span, Time};
 use flash::backend::{Cause, Op};
-use flash::nand::Stamp;
+use flash::nand::{Spare, Stamp};
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
 /// Sectors of a superblock, 1 MiB, and of a row.
@@ -128,6 +128,42 @@ fn what_was_logged_is_there_after_a_power_cut_and_merged_then() {
     let end = drive.power_off();
     assert!(end.is_empty());
     assert_eq!(merges(&drive), 3, "an orderly end leaves nothing in the log");
+}
+
+#[test]
+fn pages_of_the_log_have_numbers_that_no_row_of_the_host_has() {
+    let mut drive = with("buffer.flush = \"log\"");
+    // Pages on flash with numbers of rows, and with others.
+    let numbers = |drive: &Ssd<Stamp>| {
+        let (media, rows) = (drive.media(), drive.resolved().units);
+        let spares = (0..media.geometry().slot_count()).map(|slot| media.spare(Psn::new(slot)));
+        let numbers =
+            spares.filter_map(|spare| if let Spare::Data { lpn, .. } = spare { Some(lpn.get()) } else { None });
+        numbers.fold(
+            [0, 0],
+            |[of_rows, others], lpn| if lpn < rows { [of_rows + 1, others] } else { [of_rows, others + 1] },
+        )
+    };
+    let [of_rows, others] = numbers(&drive);
+    flush(&mut drive, 4, 1);
+    assert_eq!(numbers(&drive), [of_rows, others + 2]);
+}
+
+#[test]
+fn a_row_of_64_sectors_is_logged_whole() {
+    let mut drive = with("flash.gang = 16\nflash.width = 128\nbuffer.flush = \"log\"");
+    assert_eq!(drive.resolved().geometry.sectors, 64);
+    for start in [0, 40, 128 + 24] {
+        ask(&mut drive, IoKind::Write, start, 16, 1);
+    }
+    ask(&mut drive, IoKind::Flush, 0, 0, 0);
+    drive.cut_power();
+    drive.power_on(drive.now());
+    for start in [0, 40, 128 + 24] {
+        let read = ask(&mut drive, IoKind::Read, start, 16, 0);
+        assert_eq!(read.data, (0..16).map(|i| stamp(start, i, 1)).collect::<Vec<_>>(), "{start}");
+    }
+    assert_eq!(merges(&drive), 0);
 }
 
 #[test]

@@ -133,6 +133,24 @@ fn a_drive_that_was_switched_off_in_order_has_nothing_to_write_again() {
 }
 
 #[test]
+fn what_a_cache_has_is_stored_when_the_drive_is_switched_off_in_order() {
+    let caches = "cmt = \"1KiB\", ways = 2";
+    for map in [
+        format!("{{ kind = \"dftl\", {caches}, write-buffers = 2 }}"),
+        format!("{{ kind = \"cdftl\", {caches}, ctp = \"4KiB\", write-buffers = 2 }}"),
+        format!("{{ kind = \"fmmu\", {caches}, ctp = \"4KiB\" }}"),
+    ] {
+        let mut d = drive(&map);
+        (0..8).for_each(|i| _ = one(&mut d, 7, IoKind::Write, i * 64, 2));
+        let stored = commands(&d, Op::Program, Cause::Map);
+        d.power_off();
+        let recovery = d.power_on(d.now());
+        assert_eq!((recovery.translation_pages, recovery.units), (0, 8), "{map}, {stored} pages before");
+        d.check();
+    }
+}
+
+#[test]
 fn requests_wait_until_stale_translation_pages_have_been_written() {
     let mut d = drive(UNCACHED);
     d.precondition(Precondition::Fill, &mut |_, _| {});

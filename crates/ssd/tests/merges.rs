@@ -138,6 +138,23 @@ fn a_switch_merge_copies_nothing_and_gains_nothing() {
 }
 
 #[test]
+fn a_log_block_in_order_is_so_after_a_power_cut_too() {
+    for (kind, log) in [("bast", SAME), ("fast", "log = { blocks = 2 }\n")] {
+        let mut drive = drive(kind, log);
+        let pages = u64::from(drive.media().geometry().pages);
+        write(&mut drive, 0..pages + 1);
+        // Of two blocks with pages in order the one with more that count is the data block.
+        write(&mut drive, 0..pages / 2 - 1);
+        drive.cut_power();
+        drive.power_on(drive.now());
+        rest(&mut drive);
+        // The log block becomes the data block when the next one wants one.
+        write(&mut drive, pages / 2 - 1..=pages);
+        assert_eq!(merges(&drive), LogMerges { switch: 1, ..LogMerges::default() }, "{kind}");
+    }
+}
+
+#[test]
 fn fast_merges_the_oldest_log_block_with_all_its_data_blocks() {
     let mut drive = drive("fast", "log = { blocks = 2 }\n");
     let pages = u64::from(drive.media().geometry().pages);

@@ -11,6 +11,7 @@ mod diagrams;
 mod hydra;
 mod in_turn;
 mod lanes;
+mod memory;
 mod refuse;
 mod software;
 

@@ -468,6 +468,16 @@ mod tests {
     }
 
     #[test]
+    fn it_takes_the_memory_that_it_says() {
+        let mut m = media(1);
+        (0..4 * 6).for_each(|row| assert!(program(&mut m, row / 6, row % 6 * 4, 4)));
+        let Spares::Wide(spares) = &m.spares else { panic!("slots are small") };
+        let payload = size_of_val(&*m.payload) + m.payload.iter().flatten().map(|of| size_of_val(&**of)).sum::<usize>();
+        let taken = [size_of_val(&*m.blocks) + size_of_val(&**spares), payload];
+        assert_eq!(Media::<Stamp>::memory(&m.geometry), taken.map(|bytes| bytes as u64));
+    }
+
+    #[test]
     #[should_panic(expected = "is the next erased one")]
     fn a_page_is_not_programmed_twice() {
         let mut m = media(1);

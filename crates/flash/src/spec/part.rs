@@ -165,3 +165,23 @@ pub(super) fn named_part(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_is_a_whole_number_of_blocks_in_each_plane() {
+        let text = "part = \"dirik-2009\"\nchannels = 2\nchips = 3\n";
+        let spec: FlashSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}"));
+        let part = Part::preset("dirik-2009").expect("a preset");
+        let planes = 2 * 3 * u64::from(part.geometry.dies_per_chip) * u64::from(part.geometry.planes_per_die);
+        let row = planes * part.geometry.block().get();
+        for (size, blocks) in [(row, Some(1)), (7 * row, Some(7)), (row - 1, None), (row + 1, None), (0, None)] {
+            let mut faults = Faults::default();
+            assert_eq!(spec.blocks_of(Bytes::new(size), &part, &mut faults), blocks, "{size} of {row}");
+            let paths: Vec<&str> = faults.0.iter().map(|fault| fault.path.as_str()).collect();
+            assert_eq!(paths, vec!["flash.size"; usize::from(blocks.is_none())], "{size} of {row}");
+        }
+    }
+}

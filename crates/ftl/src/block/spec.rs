@@ -28,3 +28,17 @@ impl BlockSpec {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chain_has_255_replacement_blocks_at_most() {
+        for (replacements, wrong) in [(0, 0), (255, 0), (256, 1)] {
+            let mut faults = Faults::default();
+            BlockSpec { replacements }.check(&mut faults);
+            assert_eq!(faults.0.len(), wrong, "{replacements}");
+        }
+    }
+}

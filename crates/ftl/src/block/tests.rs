@@ -156,3 +156,18 @@ fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_what_it_has() {
     rig.cut_power();
     assert_eq!(rounds(&mut rig, 0..16), kept, "after a power cut");
 }
+
+#[test]
+fn it_takes_the_memory_that_it_says() {
+    let rig = Rig::new(
+        "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 400, pages = 64, planes = 1 }\n\
+         [ftl]\nkind = 'block'\nover-provisioning = '50%'",
+    );
+    let crate::AnyFtl::Block(ftl) = &rig.ftl else { panic!("a block map") };
+    let tables = size_of_val(&*ftl.blocks) + size_of_val(&*ftl.chains) + size_of_val(&*ftl.dies);
+    // Of each die's free blocks the number and the wear, of each logical block a bit for each page and where they are.
+    let full = tables + 800 * 8 + ftl.chains.len() * (8 + 4);
+    let said = crate::Config::memory(&rig.config);
+    // The lists that a request has open, and what a merge gathers.
+    assert!((full as u64..full as u64 + 4096).contains(&said), "{said}, and the tables take {full}");
+}

@@ -192,3 +192,22 @@ impl Area {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_out_of_blocks_if_pages_wait_and_none_is_free() {
+        let mut area = Area::new(100, 4, 4, 0);
+        assert!(area.is_idle() && !area.is_out_of_blocks(), "nothing waits");
+        area.push(Page { number: 0, version: 1 });
+        assert!(!area.is_idle() && area.is_out_of_blocks());
+        area.free.push_back(SuperblockId::new(7));
+        assert!(!area.is_out_of_blocks(), "it is to be written");
+        area.current = area.free.pop_front().map(|block| (block, 0, 0));
+        assert!(!area.is_out_of_blocks(), "there is room in the block that is being filled");
+        (area.current, area.erasing) = (None, true);
+        assert!(!area.is_out_of_blocks() && !area.is_idle(), "it waits for an erase");
+    }
+}

@@ -15,7 +15,7 @@ use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::address::Layout;
 use super::journal::Areas;
-use crate::port::{Flash, Owners, Saved, Unit, full_mask};
+use crate::port::{Flash, Owners, Saved, Unit};
 use crate::toolkit::Commands;
 
 /// Words that a page says of a row: which, which of its sectors (two), and the version.
@@ -286,7 +286,7 @@ impl FlushLog {
         let i = block.get() % flash.backend.geometry().blocks - self.places[strip].1;
         let lpn = Lpn::new(self.first_number + self.image(strip, i, page));
         let count: u32 = rows.iter().map(|(unit, _)| unit.mask.count_ones()).sum();
-        let slot = Slot { lpn, version: self.version, mask: full_mask(count), ..Slot::default() };
+        let slot = Slot { lpn, version: self.version, ..Slot::default() };
         let slot = flash.backend.push_slot(program, slot);
         // One sector behind the other fills all buses alike.
         flash.backend.set_sectors(program, count.next_multiple_of(self.buses));

@@ -318,11 +318,26 @@ mod tests {
     }
 
     #[test]
+    fn they_take_the_memory_that_they_say() {
+        let (mut superblocks, media) = stock();
+        superblocks.take_stock(&media, std::iter::empty());
+        let tables = [size_of_val(&*superblocks.actual), size_of_val(&*superblocks.stands_for)];
+        let number = size_of::<u32>();
+        let spares = superblocks.spares.iter().map(|spares| spares.len() * number).sum::<usize>();
+        // Lists of what is free have doubled their room.
+        let free = superblocks.free.iter().map(|free| 2 * free.len() * number).sum::<usize>();
+        let taken = size_of_val(&*superblocks.all) + tables.iter().sum::<usize>() + spares + free;
+        assert_eq!(Superblocks::memory(&LAYOUT), taken as u64);
+    }
+
+    #[test]
     fn the_least_worn_or_the_oldest_is_taken() {
         let (mut superblocks, media) = stock();
         [2, 1, 5].into_iter().enumerate().for_each(|(i, erases)| superblocks.set_erases(3 + i as u32, erases));
         superblocks.take_stock(&media, std::iter::empty());
+        assert_eq!(superblocks.free_count(), 6);
         assert_eq!(superblocks.take(1, true), Some(4));
+        assert_eq!(superblocks.free_count(), 5);
         assert_eq!(superblocks.take(1, false), Some(3));
         assert_eq!((superblocks.take(1, true), superblocks.take(1, true)), (Some(5), None));
         superblocks.check(&media);

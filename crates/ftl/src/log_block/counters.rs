@@ -25,7 +25,7 @@ pub struct LogMerges {
 
 impl Sub for LogMerges {
     type Output = Self;
-    /// What happened in between; everything, if the power went meanwhile.
+    /// What happened in between. Counts begin anew after a power cut, and then none is less than nothing.
     fn sub(self, earlier: Self) -> Self {
         let since = |now: u64, then: u64| now.saturating_sub(then);
         Self {
@@ -37,5 +37,25 @@ impl Sub for LogMerges {
             full_pages: since(self.full_pages, earlier.full_pages),
             saving: self.saving.saturating_sub(earlier.saving),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_happened_in_between_is_the_difference_of_every_count() {
+        let merges = |n: u64| LogMerges {
+            switch: n,
+            partial: 2 * n,
+            full: 3 * n,
+            folds: 5 * n,
+            partial_pages: 7 * n,
+            full_pages: 11 * n,
+            saving: Span::from_us(13 * n),
+        };
+        assert_eq!(merges(9) - merges(4), merges(5));
+        assert_eq!(merges(4) - LogMerges::default(), merges(4));
     }
 }

@@ -289,6 +289,18 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
+    #[test]
+    fn they_take_the_memory_that_they_say() {
+        // As many as may be open and be merged; of a drive with fewer blocks, one for each.
+        for (blocks, open) in [(100, 5), (100, 80), (100, 200)] {
+            let mut logs = Logs::new(blocks, 4, open - 2, 2);
+            (0..open.min(100)).for_each(|superblock| _ = logs.open(SuperblockId::new(superblock), Role::Random));
+            let tables = size_of_val(&*logs.head) + size_of_val(&*logs.own);
+            let taken = tables + size_of_val(&*logs.slots) + size_of_val(&*logs.entries);
+            assert_eq!(Logs::memory(u64::from(blocks), 4, open - 2, 2), taken as u64, "{open} of {blocks}");
+        }
+    }
+
     proptest! {
         /// Against a plain map from page to place.
         #[test]

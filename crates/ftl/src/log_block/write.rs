@@ -182,3 +182,31 @@ impl HybridFtl {
         Some(id)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn the_host_takes_no_block_of_the_reserve_but_for_an_orphan() {
+        let mut rig = Rig::new(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
+             [ftl]\nkind = 'bast'\nover-provisioning = '60%'",
+        );
+        let AnyFtl::LogBlock(ftl) = &mut rig.ftl else { panic!("log blocks") };
+        // One for the merge, one in place of what fails, and one so that there is always a next.
+        assert_eq!(ftl.spec.reserve(), 3);
+        while ftl.allocator.count() > 3 {
+            assert!(ftl.host_may_take(false), "{} are free", ftl.allocator.count());
+            ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
+        }
+        assert!(ftl.host_may_take(false), "it leaves the others");
+        ftl.orphans = 1;
+        assert_eq!([true, false].map(|orphan| ftl.host_may_take(orphan)), [true, false], "an orphan has its own");
+        ftl.orphans = 0;
+        ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
+        assert!(!ftl.host_may_take(false), "merges need them");
+    }
+}

@@ -65,3 +65,23 @@ impl Backing for Direct {
         self.buffers.get(tvpn).expect("a page that is being stored")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map_unit::{Counters, costs::Costs};
+
+    #[test]
+    fn a_page_that_is_being_stored_is_here_with_what_was_merged_into_it() {
+        let (mut direct, costs, mut counters) = (Direct::new(1, 8), Costs::DFTL, Counters::default());
+        let access = |counters| Access { tvpn: 3, loaded: Some(&[7; 8]), costs: &costs, counters };
+        assert_eq!(direct.page(3), None);
+        let step = direct.merge(access(&mut counters), [(2, &[1, 2][..])].into_iter());
+        assert_eq!(step.store, Some(3));
+        let merged = [7, 7, 1, 2, 7, 7, 7, 7];
+        assert_eq!((direct.page(3), direct.page(4)), (Some(&merged[..]), None));
+        assert_eq!(direct.image(3), merged);
+        direct.stored(3);
+        assert_eq!(direct.page(3), None);
+    }
+}

@@ -49,3 +49,39 @@ pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u6
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::{CdftlSpec, DftlSpec, FmmuSpec};
+    use super::*;
+
+    /// Translation pages of 4 KiB.
+    fn bytes(spec: MapSpec) -> u64 {
+        memory(&spec, 1 << 20, 1 << 10, 1 << 10)
+    }
+
+    #[test]
+    fn a_cache_takes_its_blocks_and_what_stands_beside_them() {
+        let (size, block) = (Bytes::new(64 << 10), Bytes::new(64));
+        // 1,024 blocks of 64 bytes in 256 sets, or sixteen pages in four.
+        let software = (64 << 10) + 1024 * STATE + 256 * 4;
+        let dftl = |cmt| bytes(MapSpec::Dftl(DftlSpec { cmt, block, ways: 4, ..DftlSpec::PUBLISHED }));
+        assert_eq!(dftl(size * 2) - dftl(size), software);
+        let cdftl = |cmt, ctp| bytes(MapSpec::Cdftl(CdftlSpec { cmt, ctp, block, ways: 4, ..CdftlSpec::PUBLISHED }));
+        assert_eq!(cdftl(size * 2, size) - cdftl(size, size), software);
+        assert_eq!(cdftl(size, size * 2) - cdftl(size, size), (64 << 10) + 16 * STATE + 4 * 4);
+        let fmmu = |cmt, ctp| bytes(MapSpec::Fmmu(FmmuSpec { cmt, ctp, block, ways: 4, ..FmmuSpec::PUBLISHED }));
+        assert_eq!(fmmu(size * 2, size) - fmmu(size, size), (64 << 10) + 1024 * REGISTERS + 256 * SET);
+        assert_eq!(fmmu(size, size * 2) - fmmu(size, size), (64 << 10) + 16 * REGISTERS + 4 * SET);
+    }
+
+    #[test]
+    fn a_buffer_more_is_a_page_more() {
+        let dftl = |write_buffers| bytes(MapSpec::Dftl(DftlSpec { write_buffers, ..DftlSpec::PUBLISHED }));
+        let cdftl = |write_buffers| bytes(MapSpec::Cdftl(CdftlSpec { write_buffers, ..CdftlSpec::PUBLISHED }));
+        let fmmu = |write_buffers| bytes(MapSpec::Fmmu(FmmuSpec { write_buffers, ..FmmuSpec::PUBLISHED }));
+        for bytes in [&dftl as &dyn Fn(u32) -> u64, &cdftl, &fmmu] {
+            assert_eq!(bytes(5) - bytes(4), 4096);
+        }
+    }
+}

@@ -81,3 +81,27 @@ impl PageFtl {
         gather.stores == 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn pages_come_together_in_the_next_pool_that_has_room() {
+        // Three dies with a translation page each.
+        let mut rig = Rig::new(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 3, blocks = 80, pages = 16, planes = 1 }\n\
+             [ftl]\nkind = 'page'\nover-provisioning = '65%'\nmap = { kind = 'uncached' }\nmap-gather = 1",
+        );
+        let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
+        assert_eq!((ftl.groups, ftl.pools.len()), (3, 6));
+        assert_eq!((ftl.pool_for_page(0), ftl.pool_for_page(2)), (3, 3), "wherever they are at home");
+        ftl.end_gathering(3);
+        assert_eq!(ftl.pool_for_page(0), 4);
+        ftl.end_gathering(4);
+        // The next in turn is full.
+        ftl.pools[5].live = ftl.pools[5].limit(ftl.geometry.superblock_slots());
+        assert_eq!(ftl.pool_for_page(2), 3);
+    }
+}

@@ -222,3 +222,31 @@ impl PageFtl {
         pool.free.push(superblock, erases);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::units::Lpn;
+
+    use crate::AnyFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn a_pool_of_pages_that_lacks_a_superblock_takes_one_from_the_data_beside_it() {
+        // Two dies with a translation page each.
+        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 80, pages = 16, planes = 1 }\n\
+                    [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
+        for (lacking, page) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let mut rig = Rig::new(text);
+            let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
+            assert_eq!((ftl.groups, ftl.pools.len()), (2, 4));
+            let page = Lpn::new(ftl.units + page);
+            assert!(!ftl.make_room_for_pages(page), "both have what they need");
+            let pool = 2 + lacking;
+            ftl.pools[pool].usable -= 1;
+            let free = ftl.pools[lacking].free.len();
+            assert!(ftl.make_room_for_pages(page));
+            assert_eq!((ftl.pools[pool].usable, ftl.pools[lacking].free.len()), (ftl.pools[pool].quota, free - 1));
+            assert!(!ftl.make_room_for_pages(page), "and no more");
+        }
+    }
+}

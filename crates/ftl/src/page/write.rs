@@ -406,3 +406,27 @@ impl PageFtl {
         self.house(flash, owners);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::units::Lpn;
+
+    use crate::AnyFtl;
+    use crate::port::{Rest, Unit};
+    use crate::rig::Rig;
+
+    #[test]
+    fn units_are_forgotten_that_wait_while_no_program_makes_room() {
+        let mut rig = Rig::new(
+            "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 40, pages = 16, planes = 1 }\n\
+             [ftl]\nkind = 'page'\nover-provisioning = '60%'",
+        );
+        let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
+        assert!(!ftl.forgotten(), "none waits");
+        let unit = Unit { lpn: Lpn::new(0), owner: None, at: 0, mask: 1, version: 1, rest: Rest::Unasked };
+        ftl.homeless[0].push_back(unit);
+        assert!(ftl.forgotten());
+        ftl.pools[1].in_flight = 1;
+        assert!(!ftl.forgotten(), "a program will tell it");
+    }
+}

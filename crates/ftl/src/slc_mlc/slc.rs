@@ -58,11 +58,10 @@ pub(super) struct Slc {
 }
 
 impl Slc {
-    /// Bytes for a small flash in front of so many units.
+    /// Bytes for a small flash in front of so many units: the table, a byte for each unit and each slot, and wear.
     pub(super) fn memory(spec: &ChangSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
-        let table = Table::memory(u64::from(spec.entries(geometry)), blocks, slots);
-        table + units * size_of::<u8>() as u64 + slots * size_of::<bool>() as u64 + 4 * blocks
+        Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
     }
 
     pub(super) fn new(
@@ -186,5 +185,22 @@ impl Slc {
     /// The block of a slot.
     pub(super) fn block_of(&self, place: u32) -> SuperblockId {
         self.geometry.locate(base::units::Psn::new(place)).0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_that_is_bad_is_one_block_less_to_wear_out() {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 8, 4, 1).expect("a small array");
+        let mut log = CircularLog::new(vec![false; 4], 8).expect("four blocks");
+        assert!(log.advance() && log.advance());
+        let mut slc = Slc::new(&ChangSpec::default(), geometry, 100, 16, 5, log);
+        slc.tail_is_gone(false);
+        assert_eq!((slc.wear.erases, slc.wear.blocks, slc.log.blocks()), (6, 4, 4));
+        slc.tail_is_gone(true);
+        assert_eq!((slc.wear.erases, slc.wear.blocks, slc.log.blocks()), (7, 3, 3));
     }
 }

@@ -85,6 +85,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn it_takes_the_memory_that_it_says() {
+        let minima = Minima::new(3, 130);
+        let taken = size_of_val(&*minima.counts) + size_of_val(&*minima.least);
+        assert_eq!(Minima::memory(3, 130), taken as u64);
+    }
+
     proptest! {
         #[test]
         fn the_minimum_is_the_minimum(steps in prop::collection::vec((0u32..300, 0u32..3, 1u32..50), 1..400)) {

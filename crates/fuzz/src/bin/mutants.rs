@@ -2,8 +2,9 @@
 //! device and the flash; a seed draws some of them, and each is made in a worktree and tested there.
 //!
 //! `mutants [COUNT [SEED [FROM]]]` draws `COUNT` of them and begins with the one numbered `FROM`. A mutant is found by
-//! [`suite`], a selection of the conformance suite that takes seconds, or by the tests of the changed crates. The
-//! others are printed as survivors: each wants a test, or a reason why nothing can tell it from the original.
+//! the tests beside the code, by [`suite`], a selection of the conformance suite that takes seconds, or by the tests of
+//! whole drives, the reference hashes and the estimates of memory among them. The others are printed as survivors: each
+//! wants a test, or a reason why nothing can tell it from the original.
 //!
 //! `mutants suite` runs that selection.
 #![allow(clippy::disallowed_methods)] // It runs programs and edits files; the device does neither.
@@ -17,11 +18,13 @@ use serde_json::Value;
 use testkit::Swarm;
 use testkit::conformance::{CHECKS, Effort, Trial, settings};
 
-/// The crates that are changed, as far as the workspace has them.
+/// The crates that are changed.
 const CRATES: [&str; 3] = ["flash", "ftl", "ssd"];
 /// What one step may take. A mutant that never comes to its end is found as well.
 const BUILD_SECONDS: u32 = 1800;
 const TEST_SECONDS: u32 = 600;
+/// Tests of the workspace and of the suite itself: they say nothing of a drive.
+const OTHERS: [&str; 4] = ["circles", "newcomers", "sabotage", "tidy"];
 /// Less than the tests take: each setting has one check, and that a short one.
 const EFFORT: Effort = Effort {
     requests: 500,
@@ -149,7 +152,7 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
 fn list() -> Result<Vec<Mutant>, Trouble> {
     let mut command = Command::new("cargo");
     command.args(["mutants", "--list", "--json", "--no-config"]);
-    for name in crates() {
+    for name in CRATES {
         command.args(["-p", &format!("flashloom-{name}")]);
     }
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| Trouble::with("cargo", error))?;
@@ -172,10 +175,6 @@ fn list() -> Result<Vec<Mutant>, Trouble> {
     let mut all = all.ok_or_else(|| Trouble("cargo mutants lists something else than mutants".into()))?;
     all.sort_by(|a, b| (&a.file, a.from, &a.name).cmp(&(&b.file, b.from, &b.name)));
     Ok(all)
-}
-
-fn crates() -> impl Iterator<Item = &'static str> {
-    CRATES.into_iter().filter(|name| Path::new("crates").join(name).exists())
 }
 
 /// A worktree of what is checked out here, with a build folder of its own.
@@ -214,19 +213,25 @@ fn changed(text: &str, mutant: &Mutant) -> String {
     format!("{}{}{}", &text[..at(mutant.from)], mutant.replacement, &text[at(mutant.to)..])
 }
 
-/// Builds and tests what is in the worktree.
+/// Builds and tests what is in the worktree, with what is quickest first.
 fn fate(tree: &Path) -> Fate {
-    if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "-p", "flashloom-testkit", "--bin", "mutants"]) {
+    if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "-p", "flashloom-fuzz", "--bin", "mutants"]) {
         return Fate::Unviable;
+    }
+    let packages: Vec<String> = CRATES.iter().map(|name| format!("-pflashloom-{name}")).collect();
+    let mut beside = vec!["cargo", "test", "--quiet", "--lib"];
+    beside.extend(packages.iter().map(String::as_str));
+    if !step(tree, BUILD_SECONDS + TEST_SECONDS, &beside) {
+        return Fate::Found("found by tests beside the code");
     }
     if !step(tree, TEST_SECONDS, &["target/debug/mutants", "suite"]) {
         return Fate::Found("found by the suite");
     }
-    let packages: Vec<String> = crates().map(|name| format!("-pflashloom-{name}")).collect();
-    let mut tests = vec!["cargo", "test", "--quiet"];
-    tests.extend(packages.iter().map(String::as_str));
-    if !step(tree, BUILD_SECONDS + TEST_SECONDS, &tests) {
-        return Fate::Found("found by tests");
+    let mut above = vec!["cargo", "test", "--quiet", "--test", "it"];
+    above.extend(["-pflashloom-ssd", "-pflashloom-study", "-pflashloom-testkit", "--"]);
+    above.extend(OTHERS.iter().flat_map(|name| ["--skip", name]));
+    if !step(tree, BUILD_SECONDS + 3 * TEST_SECONDS, &above) {
+        return Fate::Found("found by tests of whole drives");
     }
     Fate::Survives
 }

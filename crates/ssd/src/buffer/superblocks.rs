@@ -198,6 +198,16 @@ mod tests {
     }
 
     #[test]
+    fn writing_back_is_over_when_only_the_one_written_last_is_left() {
+        let mut b = buffer();
+        [9, 2, 8, 5, 0, 1].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
+        let out = write_back(&mut b, None, false);
+        out.into_iter().flatten().for_each(|entry| assert_eq!(b.flushed(entry), None));
+        take(&mut b, 12, 1);
+        assert_eq!(b.is_due(1, None, false), None, "seven sectors of two superblocks");
+    }
+
+    #[test]
     fn too_many_superblocks_are_a_reason_too() {
         let mut b = buffer();
         [0, 4, 8].into_iter().for_each(|unit| _ = take(&mut b, unit, 1));

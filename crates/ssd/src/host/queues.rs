@@ -216,6 +216,18 @@ mod tests {
     use QueueArbitration::{RoundRobin, Weighted};
 
     #[test]
+    fn they_take_the_memory_that_they_say() {
+        let queue = ResolvedQueue { weight: 1, depth: None, set: 0 };
+        let sets = vec![vec![base::units::DieId::new(0); 3], vec![base::units::DieId::new(1)]];
+        let resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: RoundRobin, burst: 1, sets };
+        let queues = Queues::<()>::new(&resolved);
+        let turns = size_of::<u16>() * (queues.turns.capacity() + queues.aside.capacity());
+        let described =
+            size_of_val(&*resolved.queues) + resolved.sets.iter().map(|set| size_of_val(&**set)).sum::<usize>();
+        assert_eq!(Queues::<()>::memory(&resolved), (size_of_val(&*queues.queues) + turns + described) as u64);
+    }
+
+    #[test]
     fn queues_take_turns_by_bursts() {
         let mut one_by_one = queues(RoundRobin, 1, &[(1, None); 3]);
         let mut by_two = queues(RoundRobin, 2, &[(1, None); 3]);

@@ -57,4 +57,12 @@ mod tests {
         assert_eq!(ram("chang-c3").0, Bytes::new(tables + cache + hash));
         assert_eq!(ram("chang-c3-noslc").0, Bytes::new(tables + cache));
     }
+
+    #[test]
+    fn a_map_of_pages_behind_a_log_has_a_bit_for_each_sector_of_it() {
+        // 614 blocks of 64 pages of four sectors, and an entry for every second page.
+        let (pages, sectors) = (614 * 64, 614 * 64 * 4);
+        let map = (6_u64 << 30) / 4096 * 4;
+        assert_eq!(ram("mix-slc-log-page").0, Bytes::new(map + pages / 2 * 8 + sectors / 8));
+    }
 }

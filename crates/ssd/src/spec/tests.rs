@@ -2,3 +2,4 @@
 
 mod chang;
 mod hydra;
+mod page;

@@ -339,6 +339,30 @@ fn reads_go_first_on_the_channel() {
     assert_eq!(order(BusOrder::ReadFirst), [2, 3, 0, 1, 2]);
 }
 
+#[test]
+fn only_host_reads_first_at_dies_and_on_channels_make_a_program_give_way() {
+    // The program of die 0 waits for the bus, which moves the data of die 1's, when a host read of die 0 comes.
+    let arrays = |commands, bus| {
+        let arbitration = Arbitration { commands, bus, hold: false };
+        let mut bench = Hydra { units: Units::None, arbitration, ..Hydra::default() }.build::<()>();
+        for die in [1, 0] {
+            let list = bench.background(die);
+            bench.program(list, die, 1, 0);
+            bench.submit(list);
+        }
+        bench.until(Time::from_ps(1_000_000));
+        bench.host_read(2, 0, 0, 16);
+        bench.run();
+        let worked = bench.backend.observer.iter().filter(|phase| phase.resource == Resource::Array(0));
+        worked.map(|phase| phase.op).collect::<Vec<_>>()
+    };
+    assert_eq!(arrays(Order::ReadFirst, BusOrder::ReadFirst), [Op::Read, Op::Program]);
+    assert_eq!(arrays(Order::Fifo, BusOrder::ReadFirst), [Op::Program, Op::Read]);
+    for bus in [BusOrder::Fifo, BusOrder::CommandFirst, BusOrder::DataFirst] {
+        assert_eq!(arrays(Order::ReadFirst, bus), [Op::Program, Op::Read], "{bus:?}");
+    }
+}
+
 /// The longest that a 4 KB host read takes beyond the 46.4 us that it takes alone, over arrivals all over the time that
 /// background units work on `lists`, and the longest until the array reads for it.
 fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) {

@@ -443,6 +443,14 @@ mod tests {
     }
 
     #[test]
+    fn a_block_may_be_bad_and_have_failed() {
+        let mut media = used(Stamp);
+        media.retire(SuperblockId::new(0));
+        assert!(media.is_failing(SuperblockId::new(0)));
+        assert_eq!(load::<Stamp>(&saved(&media)).expect("a snapshot").blocks, media.blocks);
+    }
+
+    #[test]
     fn what_is_saved_is_loaded() {
         let media = used(Stamp);
         let loaded = load::<Stamp>(&saved(&media)).expect("a snapshot");

@@ -172,6 +172,8 @@ fn flushes_take_what_figure_10c_says() {
     // Beside the search there is little to do for one block: 17 times, as 1,088 KiB are of 64 KiB.
     assert!((one / two - 17.0).abs() < 2.0, "{one} us and {two} us");
     assert!(one > 400.0 && two > 25.0, "{one} us and {two} us");
+    // Each dirty block more moves its sixteen entries, in 40 cycles each.
+    assert!((flush(dftl(1), 5) - one - 4.0 * 1.6).abs() < 1e-3);
     let larger = MapSpec::Dftl(DftlSpec { block: Bytes::new(128), ..DftlSpec::PUBLISHED });
     let ratio = flush(larger, 1) / one;
     assert!((ratio - 0.5).abs() < 0.02, "half as many blocks to be tested: {ratio}");

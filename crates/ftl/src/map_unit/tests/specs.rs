@@ -31,6 +31,15 @@ fn every_kind_is_registered_and_can_be_built() {
     }
 }
 
+/// Woo and Min give all of them the same RAM (Sec. 5.1).
+#[test]
+fn the_published_caches_are_of_one_size() {
+    let (cdftl, fmmu) = (CdftlSpec::PUBLISHED, FmmuSpec::PUBLISHED);
+    let two_levels = [cdftl.cmt.get() + cdftl.ctp.get(), fmmu.cmt.get() + fmmu.ctp.get()];
+    assert_eq!(two_levels, [DftlSpec::PUBLISHED.cmt.get(); 2]);
+    assert_eq!(two_levels[0], 1_088 << 10);
+}
+
 #[test]
 fn the_published_units_are_sound() {
     let mut specs = MapSpec::EVERY.to_vec();

@@ -75,3 +75,30 @@ fn what_it_does_not_go_together_with_is_found() {
     let fault = spec.resolve().expect_err("too little is spare").remove(0);
     assert!(fault.message.contains("of which 4 are kept to write and to copy to"), "{fault:?}");
 }
+
+#[test]
+fn what_decides_where_things_are_is_in_the_format() {
+    let format = |chang: &str, slc: &str| {
+        let text = format!(
+            "name = \"h\"\nflash = {{ part = \"dirik-2009\", channels = 1, chips = 1, blocks = 32, pages = 16, planes = 1 }}\n\
+             {slc}\n[ftl]\nkind = \"chang\"\ncapacity = \"512KiB\"\nchang = {{ {chang} }}\n"
+        );
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}")).format()
+    };
+    let slc = |blocks| format!("slc = {{ part = \"K9WAG08U1A\", blocks = {blocks}, pages = 8 }}");
+    let copies = [format("", &slc(4)), format("copy-back = false", &slc(4))];
+    assert_eq!(copies[0], copies[1], "when something is copied may differ");
+    let different = [
+        ("", slc(4)),
+        ("", slc(6)),
+        ("", String::new()),
+        ("density = { extra = \"64KiB\" }", String::new()),
+        ("mapping = \"pages\"", slc(4)),
+        ("hash-entries = 64", slc(4)),
+        ("probing = \"quadratic\"", slc(4)),
+        ("probes = 4", slc(4)),
+    ];
+    let formats: std::collections::BTreeSet<_> = different.iter().map(|(chang, slc)| format(chang, slc)).collect();
+    assert_eq!(formats.len(), different.len(), "{formats:#?}");
+}

@@ -1,0 +1,39 @@
+//! What a backend says that it takes is what its tables hold.
+
+use super::*;
+use crate::nand::Stamp;
+
+#[test]
+fn it_takes_the_memory_that_it_says() {
+    let part = Part::preset("dirik-2009").expect("a preset");
+    // Rows of eight slots, each of four sectors; a program of each die, and there are fewer dies than usual or more.
+    for (channels, one_shot) in [(2, 1), (2, 3), (70, 1)] {
+        let geometry = Geometry::new(channels, 2, 1, 2, 2, 16, 66, 4, 4).expect("an array");
+        let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), true).expect("a valid part");
+        timing.one_shot = one_shot;
+        for (units, transfer) in [
+            (Units::None, Transfer::Bus),
+            (Units::PerDie, Transfer::Bus),
+            (Units::PerChannel, Transfer::Unit),
+            (Units::Shared(3), Transfer::Unit),
+            (Units::Background(3), Transfer::Bus),
+        ] {
+            let config =
+                Config { timing: timing.clone(), units, transfer, arbitration: Arbitration::default(), software: None };
+            let mut bench = Bench::<Stamp>::new(geometry.clone(), &config, 1);
+            let commands = geometry.die_count().max(64);
+            for tag in 0..commands {
+                let list = bench.backend.open_list(Class::Other, tag);
+                let target = Target { superblock: SuperblockId::new(tag), offset: 0 };
+                bench.backend.add_program(list, Cause::Host, target, Stream::Host);
+            }
+            let backend = &bench.backend;
+            let tables = size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.units);
+            let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
+            let taken = tables + lists + size_of_val(&*backend.slots) + size_of_val(&*backend.payload);
+            // The tables of times are in the description too.
+            let said = Backend::<Stamp>::memory(&geometry, &config);
+            assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {units:?}");
+        }
+    }
+}
