@@ -151,8 +151,8 @@ impl Write {
             owners.charge(self.units[smalls[0].unit as usize].owner);
             for small in smalls {
                 let unit = &self.units[small.unit as usize];
-                let lpn = Lpn::new(small.sector);
-                let slot = Slot { lpn, version: unit.version, mask: 1, expected: true, ..Slot::default() };
+                let (lpn, version, owner) = (Lpn::new(small.sector), unit.version, unit.owner);
+                let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
                 let to = second.push_slot(program, slot);
                 if S::PRESENT {
                     let at = unit.at + (small.sector % sectors) as i32;
