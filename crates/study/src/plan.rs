@@ -120,8 +120,8 @@ impl UnknownRule {
             }
             Self::Columns => {
                 let error = run.csv.as_ref().and_then(|text| text.parse::<Columns>().err());
-                let (message, remedy) = error.map_or_else(Default::default, |error| (error.message, error.remedy));
-                Fault::new("csv", message, remedy)
+                let error = error.expect("they do not describe columns");
+                Fault::new("csv", error.message(), error.remedy())
             }
             Self::Units => {
                 let time = run.time_unit.as_ref().and_then(|text| Some(("time-unit", text.parse::<TimeUnit>().err()?)));
@@ -129,7 +129,7 @@ impl UnknownRule {
                 let wrong = time.or_else(|| size("size-unit", &run.size_unit));
                 let wrong = wrong.or_else(|| size("address-unit", &run.address_unit));
                 let (key, error) = wrong.expect("one of them is no unit");
-                Fault::new(key, error.message, error.remedy)
+                Fault::new(key, error.message(), error.remedy())
             }
             Self::Extent => {
                 let name = quoted(&run.extent);

@@ -1,6 +1,6 @@
 //! The one interface of all workloads.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use base::io::Io;
 use base::units::{Span, Time};
@@ -89,50 +89,74 @@ impl<W: Source + ?Sized> Source for &mut W {
 }
 
 /// Why a workload cannot be read. Each names the file, the place in it, and what to do.
+// In a box: sources are asked for each request, and the answer is to be as small as the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SourceError {
-    /// The file, if there is one.
-    pub path: Option<PathBuf>,
-    /// Line of a text format, counted from one.
-    pub line: Option<u64>,
-    /// What is wrong.
-    pub message: String,
-    /// What to do about it.
-    pub remedy: String,
+pub struct SourceError(Box<Fault>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
+    path: Option<PathBuf>,
+    line: Option<u64>,
+    message: String,
+    remedy: String,
 }
 
 impl SourceError {
     /// A fault with its remedy, in no file yet.
     #[must_use]
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { path: None, line: None, message: message.into(), remedy: remedy.into() }
+        Self(Box::new(Fault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
     }
 
     /// The same fault, found in this file.
     #[must_use]
-    pub fn in_file(mut self, path: &std::path::Path) -> Self {
-        self.path = Some(path.to_path_buf());
+    pub fn in_file(mut self, path: &Path) -> Self {
+        self.0.path = Some(path.to_path_buf());
         self
     }
 
     /// The same fault, found on this line, counted from one.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
-        self.line = Some(line);
+        self.0.line = Some(line);
         self
+    }
+
+    /// The file, if there is one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.0.path.as_deref()
+    }
+
+    /// Line of a text format, counted from one.
+    #[must_use]
+    pub fn line(&self) -> Option<u64> {
+        self.0.line
+    }
+
+    /// What is wrong.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// What to do about it.
+    #[must_use]
+    pub fn remedy(&self) -> &str {
+        &self.0.remedy
     }
 }
 
 impl std::fmt::Display for SourceError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if let Some(path) = &self.path {
+        if let Some(path) = self.path() {
             write!(f, "{}", path.display())?;
-            if let Some(line) = self.line {
+            if let Some(line) = self.line() {
                 write!(f, ":{line}")?;
             }
             write!(f, ": ")?;
         }
-        write!(f, "{}; {}", self.message, self.remedy)
+        write!(f, "{}; {}", self.message(), self.remedy())
     }
 }
 

@@ -263,7 +263,7 @@ fn what_cannot_run_says_so() {
     let mut small = FixedDrive::new(Sectors::new(100), 1, Span::from_us(1));
     let beyond = Runner::new().run(&mut small, &mut closed(READ, 20, 1), &mut Blank).expect_err("too small");
     assert!(beyond.to_string().contains("request 12 (read of 8 sectors from sector 96) ends beyond"), "{beyond}");
-    let broken = SourceError { path: None, line: Some(3), message: "short line".into(), remedy: "fix it".into() };
+    let broken = SourceError::new("short line", "fix it").at_line(3);
     let result =
         Runner::new().run(&mut small::four_servers(), &mut closed(READ, 20, 1).then(broken.clone()), &mut Blank);
     assert!(matches!(result, Err(RunError::Source(error)) if error == broken));
@@ -312,7 +312,7 @@ fn no_request_arrives_after_the_end_of_time() {
                 (Ok(completed), None) => assert_eq!(completed, times.len() as u64 + more, "{times:?} by {scale:?}"),
                 (Err(RunError::Source(error)), Some(number)) => {
                     let wanted = format!("request {number} arrives after the end of simulated time, 200 days");
-                    assert!(error.message.starts_with(&wanted) && error.remedy.contains("--time-scale"), "{error}");
+                    assert!(error.message().starts_with(&wanted) && error.remedy().contains("--time-scale"), "{error}");
                 }
                 (outcome, _) => panic!("{times:?} by {scale:?}: {outcome:?}"),
             }

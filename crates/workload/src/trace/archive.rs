@@ -277,7 +277,7 @@ mod tests {
         let (first, second) = (line(0), line(8));
         let tar = tar_of(&[("a.load", &first), ("b.load", &second)]);
         let error = read(&tar, &TraceOptions::default()).unwrap_err();
-        assert!(error.message.contains("a second volume appears, b.load after a.load"), "{error}");
+        assert!(error.message().contains("a second volume appears, b.load after a.load"), "{error}");
         assert_eq!(read(&tar, &overlaid()).unwrap().arrivals.len(), 2);
         assert_eq!(read(&tar_of(&[("a.load", &first)]), &TraceOptions::default()).unwrap().volumes, [""]);
     }

@@ -358,9 +358,9 @@ mod tests {
     fn a_cut_or_damaged_record_is_an_error() {
         let mut file = sample(false);
         let error = try_read(Format::Blktrace, &file[..file.len() - 3]).unwrap_err();
-        assert!(error.message.contains("cut short: after record 5"), "{error}");
+        assert!(error.message().contains("cut short: after record 5"), "{error}");
         file[57] = 0;
         let error = try_read(Format::Blktrace, &file).unwrap_err();
-        assert!(error.message.contains("record 2 is damaged"), "{error}");
+        assert!(error.message().contains("record 2 is damaged"), "{error}");
     }
 }

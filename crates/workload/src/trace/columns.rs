@@ -231,7 +231,7 @@ mod tests {
             ("time=ts:s,op=rw,offset=lba:B,size=len:B,read=1,write=1", "both a read and a write"),
         ] {
             let error = text.parse::<Columns>().unwrap_err();
-            assert!(error.message.contains(what) && !error.remedy.is_empty(), "{text}: {error}");
+            assert!(error.message().contains(what) && !error.remedy().is_empty(), "{text}: {error}");
         }
     }
 }

@@ -246,6 +246,6 @@ mod tests {
         let bytes = std::fs::read(&to).unwrap();
         let cut = file(&bytes[..bytes.len() - 5]);
         let error = open(cut.path(), &TraceOptions::default()).err().unwrap();
-        assert!(error.message.contains("Parquet data is damaged"), "{error}");
+        assert!(error.message().contains("Parquet data is damaged"), "{error}");
     }
 }

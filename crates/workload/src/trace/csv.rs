@@ -339,11 +339,13 @@ mod tests {
             ("ts,rw,lba,len\n1,r,18446744073709551615,3\n", 2, "too large"),
         ] {
             let error = read(columns, text).unwrap_err();
-            assert!(error.message.contains(what) && error.line == Some(line), "{text}: {error}");
+            assert!(error.message().contains(what) && error.line() == Some(line), "{text}: {error}");
         }
-        assert!(read("time=9:us,op=1,offset=2:B,size=3:B", "r,1,2\n").unwrap_err().message.contains("before its time"));
+        assert!(
+            read("time=9:us,op=1,offset=2:B,size=3:B", "r,1,2\n").unwrap_err().message().contains("before its time")
+        );
         let words = "time=1:us,op=2,offset=3:B,size=4:B,read=0,write=1";
-        assert!(read(words, "1,2,3,4\n").unwrap_err().message.contains("read=..."));
+        assert!(read(words, "1,2,3,4\n").unwrap_err().message().contains("read=..."));
     }
 
     #[test]

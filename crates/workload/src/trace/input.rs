@@ -341,8 +341,8 @@ mod tests {
             let mut file = tempfile::NamedTempFile::new().unwrap();
             file.write_all(&whole[..whole.len() * 2 / 3]).unwrap();
             let error = lines(file.path()).unwrap_err();
-            assert!(error.message.contains(kind.tool().0), "{kind:?}: {error}");
-            assert!(error.remedy.contains(kind.tool().1), "{kind:?}: {error}");
+            assert!(error.message().contains(kind.tool().0), "{kind:?}: {error}");
+            assert!(error.remedy().contains(kind.tool().1), "{kind:?}: {error}");
         }
     }
 
@@ -350,9 +350,9 @@ mod tests {
     fn what_is_not_a_file_is_named_as_such() {
         let dir = tempfile::tempdir().unwrap();
         let error = Input::open(dir.path()).err().unwrap();
-        assert_eq!(error.message, "is a directory");
+        assert_eq!(error.message(), "is a directory");
         let error = Input::open(&dir.path().join("none")).err().unwrap();
-        assert_eq!(error.message, "cannot be read: there is no such file");
+        assert_eq!(error.message(), "cannot be read: there is no such file");
     }
 
     #[test]
@@ -361,6 +361,6 @@ mod tests {
         file.write_all(b"a\n\nb").unwrap();
         assert_eq!(lines(file.path()).unwrap(), ["a", "", "b"]);
         file.write_all(&vec![b'x'; 1 << 20]).unwrap();
-        assert_eq!(lines(file.path()).unwrap_err().line, Some(3));
+        assert_eq!(lines(file.path()).unwrap_err().line(), Some(3));
     }
 }

@@ -106,14 +106,12 @@ impl Ordered {
         };
         let message = format!("the time goes back by {back} from the latest before it; {why}");
         let remedy = format!("{remedy}, or correct the stamp or cut the file here if two recordings were joined");
-        let error = SourceError::new(message, remedy).at_line(record.line);
         match self.records.path_of(record.part) {
             Some(path) if self.records.is_binary() => {
-                SourceError { message: format!("record {}: {}", record.line, error.message), line: None, ..error }
-                    .in_file(path)
+                SourceError::new(format!("record {}: {message}", record.line), remedy).in_file(path)
             }
-            Some(path) => error.in_file(path),
-            None => error,
+            Some(path) => SourceError::new(message, remedy).at_line(record.line).in_file(path),
+            None => SourceError::new(message, remedy).at_line(record.line),
         }
     }
 }
@@ -154,15 +152,15 @@ mod tests {
         let (out, error, _) = order(vec![10, 30, 15, 40, 24], 15, 100);
         assert_eq!(out.iter().map(|r| r.at).collect::<Vec<_>>(), [10, 15, 30, 40]);
         let error = error.unwrap();
-        assert_eq!(error.line, Some(5));
-        assert!(error.message.contains("goes back by 16ps"), "{error}");
-        assert!(error.remedy.contains("--tolerance"));
+        assert_eq!(error.line(), Some(5));
+        assert!(error.message().contains("goes back by 16ps"), "{error}");
+        assert!(error.remedy().contains("--tolerance"));
     }
 
     #[test]
     fn a_full_window_is_named_as_such() {
         let (_, error, _) = order(vec![10, 11, 12, 13, 9], 1_000, 2);
-        assert!(error.unwrap().message.contains("only 2 requests"));
+        assert!(error.unwrap().message().contains("only 2 requests"));
     }
 
     proptest! {

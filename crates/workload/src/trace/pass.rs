@@ -115,8 +115,8 @@ impl Pass {
 
     #[inline]
     fn pull(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
-        self.ordered.next(context).map_err(|error| match (error.path.is_some(), error.line) {
-            (false, Some(line)) => self.error((0, line), error.message, error.remedy),
+        self.ordered.next(context).map_err(|error| match (error.path(), error.line()) {
+            (None, Some(line)) => self.error((0, line), error.message(), error.remedy()),
             _ => error,
         })
     }

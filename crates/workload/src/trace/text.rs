@@ -253,12 +253,14 @@ pub(crate) fn printable(field: &[u8]) -> String {
 /// Digits and nothing else, below 2^64.
 #[inline]
 pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
     let mut value: u64 = 0;
-    if digits.len() <= 19 {
-        for digit in digits {
+    // Below 10^19 nothing overflows.
+    if (1..=19).contains(&digits.len()) {
+        let (eights, rest) = digits.as_chunks();
+        for eight in eights {
+            value = value * 100_000_000 + parse_eight(*eight)?;
+        }
+        for digit in rest {
             let digit = digit.wrapping_sub(b'0');
             if digit > 9 {
                 return None;
@@ -266,6 +268,9 @@ pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
             value = value * 10 + u64::from(digit);
         }
         return Some(value);
+    }
+    if digits.is_empty() {
+        return None;
     }
     for digit in digits {
         let digit = digit.wrapping_sub(b'0');
@@ -275,6 +280,27 @@ pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
         value = value.checked_mul(10)?.checked_add(u64::from(digit))?;
     }
     Some(value)
+}
+
+/// Eight digits at once: neighbours are joined to pairs, pairs to fours, and fours to the number, each by one
+/// multiplication of all. Stamps of 18 digits are half of the time of a trace otherwise.
+#[inline]
+fn parse_eight(digits: [u8; 8]) -> Option<u64> {
+    const fn bytes(byte: u8) -> u64 {
+        u64::from_le_bytes([byte; 8])
+    }
+    let text = u64::from_le_bytes(digits);
+    // `0` to `9` are 0x30 to 0x39: the upper half is 3, and stays 3 when 6 is added.
+    let upper = text & bytes(0xf0);
+    let upper_plus_six = text.wrapping_add(bytes(0x06)) & bytes(0xf0);
+    if upper != bytes(0x30) || upper_plus_six != bytes(0x30) {
+        return None;
+    }
+    // The first digit, which counts most, is the lowest byte.
+    let ones = text & bytes(0x0f);
+    let pairs = (ones.wrapping_mul(1 + (10 << 8)) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(1 + (100 << 16)) >> 16) & 0x0000_ffff_0000_ffff;
+    Some(fours.wrapping_mul(1 + (10_000 << 32)) >> 32)
 }
 
 const POWERS: [u64; 13] = [
@@ -296,10 +322,17 @@ const POWERS: [u64; 13] = [
 /// `text` times 10^`digits`, without rounding on the way; `digits` is at most 12.
 #[inline]
 pub(crate) fn parse_decimal(text: &[u8], digits: u32) -> Option<i128> {
-    let (whole, fraction) = match text.iter().position(|b| *b == b'.') {
-        Some(at) => (&text[..at], &text[at + 1..]),
-        None => (text, &[][..]),
-    };
+    // Most stamps have no point.
+    match parse_whole(text) {
+        Some(whole) => Some(i128::from(whole) * i128::from(POWERS[digits as usize])),
+        None => parse_fraction(text, digits),
+    }
+}
+
+/// The same of a number with a point.
+fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
+    let point = text.iter().position(|b| *b == b'.')?;
+    let (whole, fraction) = (&text[..point], &text[point + 1..]);
     let mut value = if whole.is_empty() && !fraction.is_empty() { 0 } else { i128::from(parse_whole(whole)?) };
     value *= i128::from(POWERS[digits as usize]);
     if !fraction.is_empty() {
@@ -344,6 +377,8 @@ fn too_far(start: u64, length: u64) -> Fault {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -368,6 +403,19 @@ mod tests {
         assert_eq!(whole(Some(b"-5"), "size").unwrap_err().message(), "the size is negative: -5");
         assert_eq!(whole(Some(b"5x"), "size").unwrap_err().message(), "the size is not a number: `5x`");
         assert_eq!(whole(None, "size").unwrap_err().message(), "the line is cut short: it ends before its size");
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_read_as_those_of_the_standard_library(
+            // The neighbours of the digits, and what only differs from one in its upper half.
+            text in prop::collection::vec(prop_oneof![20 => b'0'..=b'9', 1 => any::<u8>(), 1 => b'*'..=b'@'], 0..22)
+        ) {
+            let digits = text.iter().all(u8::is_ascii_digit);
+            let number = std::str::from_utf8(&text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
+            prop_assert_eq!(parse_whole(&text), number);
+            prop_assert_eq!(parse_decimal(&text, 3).filter(|_| digits), number.map(|number| i128::from(number) * 1000));
+        }
     }
 
     #[test]

@@ -232,10 +232,10 @@ mod tests {
             assert_eq!((unit.bytes(), unit.to_string().parse()), (bytes, Ok(unit)), "{text}");
         }
         for bad in ["", "min", "S", "1s", "1000ns"] {
-            assert!(bad.parse::<TimeUnit>().unwrap_err().remedy.contains("100ns"), "{bad}");
+            assert!(bad.parse::<TimeUnit>().unwrap_err().remedy().contains("100ns"), "{bad}");
         }
         for bad in ["", "512", "0B", "3KiB", "2GiB", "4KB", "-1B", "99999999999999999999B", "16777216TiB"] {
-            assert!(bad.parse::<SizeUnit>().unwrap_err().remedy.contains("512B"), "{bad}");
+            assert!(bad.parse::<SizeUnit>().unwrap_err().remedy().contains("512B"), "{bad}");
         }
     }
 

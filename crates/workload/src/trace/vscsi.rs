@@ -201,6 +201,6 @@ mod tests {
     fn a_cut_record_is_an_error() {
         let file = [one(0x2a, 1024, 50, 1_000), one(0x2a, 1024, 50, 1_000)].concat();
         let error = try_read(Format::Vscsi, &file[..50]).unwrap_err();
-        assert!(error.message.contains("cut short: after record 1"), "{error}");
+        assert!(error.message().contains("cut short: after record 1"), "{error}");
     }
 }
