@@ -526,6 +526,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         Some(list)
     }
 
+    /// True if [`Backend::take_finished`] or [`Backend::take_thought`] has something to give.
+    #[must_use]
+    #[inline]
+    pub fn has_news(&self) -> bool {
+        !self.finished.is_empty() || self.processor.has_thoughts()
+    }
+
     /// Forgets a finished list and its commands.
     #[inline]
     pub fn release(&mut self, list: Handle<List>) {

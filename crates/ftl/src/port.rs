@@ -353,7 +353,8 @@ pub trait Ftl: Clone + Debug {
         Vec::new()
     }
 
-    /// The device has nothing to do. True if the FTL begins something of its own.
+    /// The device has nothing to do. True if the FTL begins something of its own. Asked again after a request, a finished
+    /// list or an event, but not when only phases of the flash pass.
     #[inline]
     fn rest<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) -> bool {
         false
@@ -367,7 +368,8 @@ pub trait Ftl: Clone + Debug {
         unreachable!("an FTL that takes no time")
     }
 
-    /// True if it has something to do now on its own account; with time off whatever is due later is due now.
+    /// True if it has something to do now on its own account; with time off whatever is due later is due now. Asked after
+    /// a request, a finished list or an event, but not when only phases of the flash pass.
     #[inline]
     fn is_due(&self, _timed: bool) -> bool {
         false

@@ -265,9 +265,15 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.ftl.recover(&mut flash, &mut self.clients);
     }
 
-    fn handle(&mut self, event: Event) {
+    /// Handles an event. False if it leaves nothing to do for anybody else: most phases of the flash are followed by
+    /// another one, and whoever waits hears of the last.
+    #[inline]
+    fn handle(&mut self, event: Event) -> bool {
         match event {
-            Event::Flash(event) => self.backend.handle(self.now, event, &mut self.events, &mut self.hash),
+            Event::Flash(event) => {
+                self.backend.handle(self.now, event, &mut self.events, &mut self.hash);
+                return self.backend.has_news();
+            }
             Event::Host(HostEvent::CameIn(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 2);
                 self.came_in(Handle::from_number(number));
@@ -294,6 +300,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.ftl.wake(self.now);
             }
         }
+        true
     }
 }
 
@@ -343,7 +350,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;
-        self.ftl.fetch((request.io.start.get() / u64::from(self.resolved.geometry.sectors)) as usize);
+        self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
         self.queues.push(now, request);
         self.tell_levels();
         self.pump();
@@ -362,8 +369,9 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             let until = if self.completions.is_empty() { to } else { self.now };
             let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
-            self.handle(event);
-            self.pump();
+            if self.handle(event) {
+                self.pump();
+            }
         }
         if self.completions.is_empty() {
             self.now = to;

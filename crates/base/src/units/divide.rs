@@ -33,6 +33,14 @@ impl Divisor {
         if self.reciprocal == 0 { n } else { ((self.reciprocal as u128 * n as u128) >> 64) as u32 }
     }
 
+    /// The quotient of a number of more than 32 bits, rounded down: exact if `n * by` is below 2^64.
+    #[must_use]
+    #[inline]
+    pub const fn wide_quotient(self, n: u64) -> u64 {
+        // The reciprocal is less than by / 2^64 too large, so the product is less than n * by / 2^64 too large.
+        if self.reciprocal == 0 { n } else { ((self.reciprocal as u128 * n as u128) >> 64) as u64 }
+    }
+
     /// The quotient and the remainder of `n`.
     #[must_use]
     #[inline]
@@ -56,6 +64,26 @@ mod tests {
         #[test]
         fn it_divides_exactly_by_small_numbers(n in any::<u32>(), by in 1..5000u32) {
             prop_assert_eq!(Divisor::new(by).split(n), (n / by, n % by));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn wide_numbers_are_divided_exactly(n in any::<u64>(), by in 1..5000u32) {
+            let n = n / u64::from(by);
+            prop_assert_eq!(Divisor::new(by).wide_quotient(n), n / u64::from(by));
+        }
+    }
+
+    #[test]
+    fn wide_numbers_are_divided_exactly_at_the_end() {
+        for by in [1, 2, 3, 7, 8, 63, 64, u32::MAX] {
+            let last = u64::MAX / u64::from(by);
+            for n in
+                [0, 1, last / 2, last - last % u64::from(by), (last - last % u64::from(by)).saturating_sub(1), last]
+            {
+                assert_eq!(Divisor::new(by).wide_quotient(n), n / u64::from(by), "{n} / {by}");
+            }
         }
     }
 

@@ -41,6 +41,12 @@ impl Processor {
         self.current.is_none() && self.thoughts.is_empty()
     }
 
+    /// True if a thought waits to be taken.
+    #[inline]
+    pub(super) fn has_thoughts(&self) -> bool {
+        !self.thoughts.is_empty()
+    }
+
     pub(super) fn reset(&mut self) {
         self.meter.reset();
     }

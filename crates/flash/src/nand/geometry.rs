@@ -40,6 +40,7 @@ pub struct Geometry {
     pub slots: u32,
     /// Sectors in a mapping unit, at most 64.
     pub sectors: u32,
+    by_sectors: Divisor,
     by_superblock_slots: Divisor,
     by_row_slots: Divisor,
     by_slots: Divisor,
@@ -135,6 +136,7 @@ impl Geometry {
             pages,
             slots,
             sectors,
+            by_sectors: Divisor::new(sectors),
             by_superblock_slots: Divisor::new(stripe * pages * slots),
             by_row_slots: Divisor::new(stripe * slots),
             by_slots: Divisor::new(slots),
@@ -186,6 +188,13 @@ impl Geometry {
     #[must_use]
     pub const fn slot_count(&self) -> u32 {
         self.superblock_count() * self.superblock_slots()
+    }
+
+    /// The mapping unit that a sector of the host is in. Sectors beyond 2^58 are in none.
+    #[must_use]
+    #[inline]
+    pub const fn unit_of(&self, sector: u64) -> u64 {
+        self.by_sectors.wide_quotient(sector)
     }
 
     /// The superblock of a slot and the slot's offset in it.

@@ -9,7 +9,7 @@ use super::blocks::State;
 use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, Service, Unit};
 use crate::sabotage::Sabotage;
-use crate::toolkit::{Commands, Programmed, Slots};
+use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     /// A list is done.
@@ -36,10 +36,13 @@ impl PageFtl {
         list: Handle<List>,
     ) {
         let service = Service::of(flash.backend.list(list));
-        let mut slots = Slots::of(flash.backend, list);
-        while let Some((place, slot)) = slots.next(flash.backend) {
-            owners.read_done(&slot, flash.backend.payload_of(place), service);
-            self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
+            for i in 0..command.count() {
+                let (place, slot) = flash.backend.slot(handle, i);
+                owners.read_done(&slot, flash.backend.payload_of(place), service);
+                self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
+            }
         }
         flash.backend.release(list);
     }

@@ -118,9 +118,9 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     fn begin(&mut self, arrival: Time, request: Request<S>) {
         let Request { tag, queue, io, data } = request;
         let set = self.resolved.host.queues.queue(queue).set;
-        let sectors = u64::from(self.resolved.geometry.sectors);
-        let first = (io.start.get() / sectors) as u32;
-        let end = if io.sectors.is_zero() { first } else { (io.end().get().div_ceil(sectors)) as u32 };
+        let geometry = &self.resolved.geometry;
+        let first = geometry.unit_of(io.start.get()) as u32;
+        let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };
         let extent = Extent::new(io.kind, first, end);
         let mut blockers = 0;
         if self.filter.may_conflict(&extent) {
