@@ -169,6 +169,27 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    #[test]
+    fn the_end_of_time_and_more_spans_than_lanes_keep_the_order() {
+        let mut queue = EventQueue::default();
+        // Descending times fit behind no event that waits, so each takes a lane, and the last ones the heap.
+        for i in (0..LANES as u64 + 3).rev() {
+            queue.push(Time::from_ps(i), i);
+        }
+        queue.push(Time::MAX, 100);
+        queue.push(Time::MAX, 101);
+        let first: Vec<_> = std::iter::from_fn(|| queue.pop_due(Time::from_ps(1000))).map(|(_, event)| event).collect();
+        assert_eq!(first, (0..LANES as u64 + 3).collect::<Vec<_>>());
+        assert_eq!(queue.next_time(), Some(Time::MAX));
+        queue.push(Time::from_ps(2000), 99);
+        assert_eq!(std::iter::from_fn(|| queue.pop()).map(|(_, event)| event).collect::<Vec<_>>(), [99, 100, 101]);
+        queue.push(Time::ZERO, 1);
+        queue.clear();
+        assert!(queue.is_empty() && queue.pop().is_none());
+        queue.push(Time::ZERO, 2);
+        assert_eq!(queue.pop(), Some((Time::ZERO, 2)));
+    }
+
     proptest! {
         #[test]
         fn it_is_a_stable_sort(times in prop::collection::vec(0u64..50, 0..300)) {
