@@ -121,7 +121,7 @@ fn every_block_is_a_file_or_a_command_and_prints_what_is_shown() {
             }
         }
     }
-    assert!(compared >= 5 && files.len() >= 3, "{compared} commands, {files:?}");
+    assert!(compared >= 3 && !files.is_empty(), "{compared} commands, {files:?}");
     for file in files {
         assert!(used.contains(&file), "README.md shows {file}, and no command that uses it");
     }
