@@ -2,16 +2,16 @@
 
 mod controllers;
 mod part;
-mod second;
+mod slc_array;
 
 use base::units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Arbitration, Transfer, Units};
+use crate::backend::{Arbitration, Controllers, Transfer};
 use crate::nand::{FaultSpec, Part};
 
-pub use second::{ResolvedSecond, SlcSpec};
+pub use slc_array::{ResolvedSlcArray, SlcSpec};
 
 /// The flash array: which part, how many, and how they are wired.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -63,7 +63,7 @@ pub struct FlashSpec {
     pub cache_mode: bool,
     /// The high-level units.
     #[serde(default)]
-    pub units: Units,
+    pub units: Controllers,
     /// What moves data between a chip and the unit that works with it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transfer: Transfer,

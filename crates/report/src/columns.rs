@@ -182,7 +182,7 @@ pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunRe
     };
     columns.push(("channels_busy".into(), busy(|counters| &counters.channel_busy)));
     columns.push(("dies_busy".into(), busy(|counters| &counters.die_busy)));
-    columns.push(("units_busy".into(), busy(|counters| &counters.unit_busy)));
+    columns.push(("units_busy".into(), busy(|counters| &counters.controller_busy)));
     let ftl = each().map(|(i, c)| c.map.as_ref()?.busy_of_all().map(|busy| share(busy, i.span())));
     columns.push(("ftl_busy".into(), Column::Number(ftl.collect())));
     let processor = each().map(|(i, c)| Some(share(c.processor_busy, i.span())));

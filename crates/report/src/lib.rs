@@ -8,12 +8,12 @@ pub mod compare;
 mod explained;
 pub mod figure;
 mod grid;
-pub mod lab;
 mod lanes;
 pub mod page;
 mod perfetto;
 mod requests;
 pub mod run;
+pub mod study_report;
 
 #[cfg(test)]
 mod testing;

@@ -37,7 +37,7 @@ fn us(span: Span) -> f64 {
     span.as_ps() as f64 / 1e6
 }
 
-pub(super) const fn doing(primitive: Primitive) -> &'static str {
+pub(super) const fn label_of(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Command => "command",
         Primitive::DataIn => "data in",
@@ -144,7 +144,7 @@ fn of_slice(slice: &Slice, since: impl Fn(Time) -> f64) -> Value {
         args["request"] = tag.into();
     }
     json!({
-        "ph": "X", "pid": pid, "tid": tid, "name": doing(slice.primitive), "cat": slice.cause.name(),
+        "ph": "X", "pid": pid, "tid": tid, "name": label_of(slice.primitive), "cat": slice.cause.name(),
         "ts": since(slice.from), "dur": us(slice.until - slice.from), "args": args,
     })
 }

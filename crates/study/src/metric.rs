@@ -1,11 +1,11 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
 mod commands;
+mod dimension;
 mod log;
 mod map;
 mod merges;
 mod slc;
-mod unit;
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,8 +19,8 @@ use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
 
-pub use unit::Unit;
-pub(crate) use unit::digits;
+pub use dimension::Dimension;
+pub(crate) use dimension::digits;
 
 /// One number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,28 +182,28 @@ impl Name {
         }
     }
 
-    const fn unit(&self) -> Unit {
+    const fn dimension(&self) -> Dimension {
         match self {
             Self::Mean
             | Self::Accumulated
             | Self::Simulated
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
-                Unit::Time
+                Dimension::Time
             }
             Self::Verified
             | Self::Kind(_, Stat::Requests | Stat::Bytes)
             | Self::Erases(_)
             | Self::Merges(_)
             | Self::Commands(..)
-            | Self::Slots(..) => Unit::Count,
-            Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
-            Self::Rate | Self::Kind(_, Stat::Rate) => Unit::Rate,
-            Self::Amplification | Self::Cost => Unit::Plain,
-            Self::Energy | Self::EnergyPerSector => Unit::Energy,
-            Self::Busy(_) => Unit::Share,
-            Self::Map(stat) => stat.unit(),
-            Self::Log(stat) => stat.unit(),
-            Self::Slc(stat) => stat.unit(),
+            | Self::Slots(..) => Dimension::Count,
+            Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Dimension::PerSecond,
+            Self::Rate | Self::Kind(_, Stat::Rate) => Dimension::Rate,
+            Self::Amplification | Self::Cost => Dimension::Plain,
+            Self::Energy | Self::EnergyPerSector => Dimension::Energy,
+            Self::Busy(_) => Dimension::Share,
+            Self::Map(stat) => stat.dimension(),
+            Self::Log(stat) => stat.dimension(),
+            Self::Slc(stat) => stat.dimension(),
         }
     }
 
@@ -246,7 +246,7 @@ impl Name {
             }
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
-            Self::Slc(stat) => stat.of(summary.hybrid.as_ref()?),
+            Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
@@ -286,8 +286,8 @@ impl Stat {
 impl Metric {
     /// Its unit.
     #[must_use]
-    pub const fn unit(&self) -> Unit {
-        if self.bottom.is_some() { Unit::Plain } else { self.top.unit() }
+    pub const fn dimension(&self) -> Dimension {
+        if self.bottom.is_some() { Dimension::Plain } else { self.top.dimension() }
     }
 
     /// Its value in a run; `None` where the run has no such number, a read latency without reads for

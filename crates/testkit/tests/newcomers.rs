@@ -212,7 +212,7 @@ fn families(registry: &str) -> Vec<Member> {
     let member = |(folder, rest): (&str, &str)| {
         let names = rest.split_once("};")?.0.split(',').map(str::trim);
         let named: Vec<_> = names.filter(|name| ["Ftl", "Config"].iter().any(|end| name.ends_with(end))).collect();
-        // `ChangFtl` is of the kind `Chang`; the log-block family has two kinds.
+        // `SlcMlcFtl` is of the kind `Chang`; the log-block family has two kinds.
         let ftl = named.iter().find(|name| name.ends_with("Ftl"))?.trim_end_matches("Ftl");
         let kinds = if folder == "log_block" { vec!["Bast", "Fast"] } else { vec![ftl] };
         let keys = [format!("{ftl}Spec"), format!("{ftl}Family"), format!("{folder}::")];

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::engine::Rng;
-use flash::backend::{BusOrder, Order, Units};
+use flash::backend::{BusOrder, Controllers, Order};
 use ssd::{BufferPolicy, Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 
@@ -84,7 +84,7 @@ fn everything_registered_is_drawn() {
     let maps = MapSpec::EVERY.map(|map| format!("{map:?}")).into_iter();
     let victims = VictimSpec::EVERY.into_iter().map(|victim| format!("{victim:?}"));
     let placements = PlacementSpec::every(Digits::default()).into_iter().map(|placement| format!("{placement:?}"));
-    let units = Units::EVERY.into_iter().map(|units| format!("{units:?}"));
+    let units = Controllers::EVERY.into_iter().map(|units| format!("{units:?}"));
     let orders = Order::EVERY.into_iter().map(|order| format!("{order:?}"));
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));

@@ -4,7 +4,7 @@ use base::fault::Faults;
 use base::units::Span;
 
 use super::FlashSpec;
-use crate::backend::{Transfer, Units};
+use crate::backend::{Controllers, Transfer};
 
 /// More high-level units than any array has dies for; each takes memory.
 const UNITS_MAX: u32 = 65_536;
@@ -13,13 +13,13 @@ impl FlashSpec {
     /// Faults of the controllers and of how they move data.
     pub fn check_controllers(&self, faults: &mut Faults) {
         match self.units {
-            Units::Shared(0) => {
+            Controllers::Shared(0) => {
                 faults.add("flash.units", "no shared unit: nothing would ever be done", "use at least one");
             }
-            Units::Background(0) => {
+            Controllers::Background(0) => {
                 faults.add("flash.units", "no background unit: nothing would ever be written", "use at least one");
             }
-            Units::Shared(count) | Units::Background(count) if count > UNITS_MAX => {
+            Controllers::Shared(count) | Controllers::Background(count) if count > UNITS_MAX => {
                 faults.add("flash.units", format!("{count} units"), format!("use at most {UNITS_MAX}"));
             }
             _ => {}
@@ -27,8 +27,8 @@ impl FlashSpec {
         if self.transfer == Transfer::Unit {
             let remedy = "use per-die, per-channel or shared units, or leave it out";
             match self.units {
-                Units::None => faults.add("flash.transfer", "data is moved by units, and there are none", remedy),
-                Units::Background(_) => faults.add("flash.transfer", "units of two kinds use the buses", remedy),
+                Controllers::None => faults.add("flash.transfer", "data is moved by units, and there are none", remedy),
+                Controllers::Background(_) => faults.add("flash.transfer", "units of two kinds use the buses", remedy),
                 _ if self.order.hold => {
                     let message = "no bus can be held where units move the data";
                     faults.add("flash.order.hold", message, "leave it out, or flash.transfer");

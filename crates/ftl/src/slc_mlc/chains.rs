@@ -123,7 +123,7 @@ impl Chains {
     }
 
     /// Chains the data block of the other half to that of the first.
-    pub(super) fn append_second(&mut self, lba: u32, block: u32) {
+    pub(super) fn append_slc(&mut self, lba: u32, block: u32) {
         debug_assert!(self.lacks_half(lba, self.blocks[block].base));
         let (chain, this) = (&mut self.chains[lba as usize], Some(NonMaxU32::new(block)));
         self.blocks[chain.data.expect("the first half").get()].next = this;
@@ -308,7 +308,7 @@ mod tests {
                 chains.append(0, block);
             } else {
                 assert!(chains.lacks_half(0, 2) && !chains.lacks_half(0, 0));
-                chains.append_second(0, block);
+                chains.append_slc(0, block);
             }
         }
         for (offset, expected) in [(3, (1, 1)), (0, (0, 0)), (1, (0, 1))] {

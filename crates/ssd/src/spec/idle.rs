@@ -3,7 +3,7 @@
 //! What is said by leaving a key out can always be said: a resolved description has all keys.
 
 use base::fault::Faults;
-use flash::backend::{BusOrder, Transfer, Units};
+use flash::backend::{BusOrder, Controllers, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
@@ -38,7 +38,7 @@ impl Spec {
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
             Idle::new(
                 "flash.transfer",
-                by_unit && *units == Units::PerChannel,
+                by_unit && *units == Controllers::PerChannel,
                 "the link of a channel's only unit is its bus",
             ),
             Idle::new(

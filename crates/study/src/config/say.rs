@@ -5,7 +5,7 @@ use base::suggest::nearest;
 use serde_json::Value as Json;
 
 use super::place::{Step, joined};
-use super::schema::{Found, Schema, Standin, Wrong, keys, kinds, named, names, range, required, tag};
+use super::schema::{Found, Schema, Substitute, Wrong, keys, kinds, named, names, range, required, tag};
 use super::shown::{shortened, shown};
 
 fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
@@ -57,7 +57,7 @@ impl Schema {
             Some(tag) if forms.len() > 1 => {
                 choices.extend(forms.iter().filter_map(|form| named(form, tag)).map(ToOwned::to_owned));
             }
-            _ => choices.extend(forms.iter().map(|form| self.example(form, Standin::First).to_string())),
+            _ => choices.extend(forms.iter().map(|form| self.example(form, Substitute::First).to_string())),
         }
         let list = quoted(choices.iter().map(String::as_str));
         let Some(name) = name else { return ("nothing is chosen".into(), format!("choose one of {list}")) };
@@ -133,7 +133,7 @@ impl Schema {
                 return headed(&format!("[[{way}]]"), item);
             }
         }
-        let value = self.example(schema, Standin::First);
+        let value = self.example(schema, Substitute::First);
         match steps.last() {
             Some(Step::Key(name)) => format!("{} = {value}", shortened(name, 60)),
             _ => value.to_string(),

@@ -20,7 +20,7 @@ pub enum Part {
     /// For a place in the write buffer, or for what a flush waits for.
     Buffer,
     /// For a high-level unit, or for commands of other lists; where lists are carried out in turn, for those before.
-    Unit,
+    Controller,
     /// For the die, or for a register in it.
     Die,
     /// The array at work.
@@ -41,7 +41,7 @@ impl Part {
         Self::Link,
         Self::Ftl,
         Self::Buffer,
-        Self::Unit,
+        Self::Controller,
         Self::Die,
         Self::Array,
         Self::Channel,
@@ -57,7 +57,7 @@ impl Part {
             Self::Link => "link",
             Self::Ftl => "ftl",
             Self::Buffer => "buffer",
-            Self::Unit => "unit-wait",
+            Self::Controller => "unit-wait",
             Self::Die => "die-wait",
             Self::Array => "array",
             Self::Channel => "channel-wait",

@@ -292,9 +292,9 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
         Load::Hot => player.hot(),
         Load::Shift => player.shift(),
     }
-    player.rest();
+    player.run_until_idle();
     let mut erases = player.ssd.erase_counts();
-    erases.extend(player.ssd.second_erase_counts());
+    erases.extend(player.ssd.slc_erase_counts());
     Ran { hash: player.ssd.counters().event_hash, erases }
 }
 
@@ -332,7 +332,7 @@ impl Player {
     }
 
     /// Lets everything come to its end.
-    fn rest(&mut self) {
+    fn run_until_idle(&mut self) {
         while self.step() {}
         assert_eq!(self.under_way, 0, "a request that never completes");
     }

@@ -184,7 +184,7 @@ impl<'a> Words<'a> {
 
 impl<'a> Words<'a> {
     /// What has not yet been taken.
-    pub(crate) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn remaining(&self) -> &'a [u8] {
         self.0
     }
 }

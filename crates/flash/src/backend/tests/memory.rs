@@ -12,11 +12,11 @@ fn it_takes_the_memory_that_it_says() {
         let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), true).expect("a valid part");
         timing.one_shot = one_shot;
         for (units, transfer) in [
-            (Units::None, Transfer::Bus),
-            (Units::PerDie, Transfer::Bus),
-            (Units::PerChannel, Transfer::Unit),
-            (Units::Shared(3), Transfer::Unit),
-            (Units::Background(3), Transfer::Bus),
+            (Controllers::None, Transfer::Bus),
+            (Controllers::PerDie, Transfer::Bus),
+            (Controllers::PerChannel, Transfer::Unit),
+            (Controllers::Shared(3), Transfer::Unit),
+            (Controllers::Background(3), Transfer::Bus),
         ] {
             let config =
                 Config { timing: timing.clone(), units, transfer, arbitration: Arbitration::default(), software: None };
@@ -28,7 +28,8 @@ fn it_takes_the_memory_that_it_says() {
                 bench.backend.add_program(list, Cause::Host, target, Stream::Host);
             }
             let backend = &bench.backend;
-            let tables = size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.units);
+            let tables =
+                size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.controllers);
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
             let taken = tables + lists + size_of_val(&*backend.slots) + size_of_val(&*backend.payload);
             // The tables of times are in the description too.

@@ -1,7 +1,7 @@
 //! Settings of Hydra's block-mapped FTL.
 
 use base::units::Bytes;
-use flash::backend::{Arbitration, BusOrder, Order, Units};
+use flash::backend::{Arbitration, BusOrder, Controllers, Order};
 use flash::nand::Part;
 use ftl::{HydraSpec, ProcessorSpec};
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec, WearSpec};
@@ -22,7 +22,7 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
     part.geometry.page = Bytes::new(1024);
     let flash = &mut spec.flash;
     (flash.channels, flash.chips, flash.gang, flash.width) = (1, chips * superchips, buses, 8 * buses);
-    (flash.units, flash.cache_mode) = (Units::Background(2), false);
+    (flash.units, flash.cache_mode) = (Controllers::Background(2), false);
     flash.order = Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
     let ftl = FtlSpec {
         kind: FtlKind::Hydra,
@@ -77,7 +77,7 @@ pub(super) fn settings() -> Vec<Setting> {
         hydra(spec).replicate = true;
         with_superblocks(spec, 6, 4);
     });
-    for units in [Units::Background(1), Units::Background(8), Units::None, Units::PerDie] {
+    for units in [Controllers::Background(1), Controllers::Background(8), Controllers::None, Controllers::PerDie] {
         add(&format!("units {units:?}"), PLAIN, &|spec| spec.flash.units = units);
     }
     add("no priority", PLAIN, &|spec| spec.flash.order = Arbitration::default());
