@@ -168,7 +168,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         let controller =
             Controller { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };
-        let controllers = match config.units {
+        let controllers = match config.controllers {
             Controllers::None => 0,
             Controllers::PerDie => geometry.die_count(),
             Controllers::PerChannel => geometry.channels,
@@ -179,11 +179,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             dies: (0..geometry.die_count()).map(die).collect(),
             channels: match config.transfer {
                 Transfer::Bus => vec![channel; geometry.channels as usize],
-                Transfer::Unit => vec![channel; controllers as usize],
+                Transfer::Controller => vec![channel; controllers as usize],
             },
             controllers: vec![controller; controllers as usize],
             shared: Queue::default(),
-            controllers_kind: config.units,
+            controllers_kind: config.controllers,
             transfer: config.transfer,
             slots_per_command: geometry.row_slots() * config.timing.one_shot,
             timing: config.timing.clone(),
@@ -210,14 +210,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     pub fn memory(geometry: &Geometry, config: &Config) -> u64 {
         let (dies, channels) = (u64::from(geometry.die_count()), u64::from(geometry.channels));
-        let controllers = match config.units {
+        let controllers = match config.controllers {
             Controllers::None => 0,
             Controllers::PerDie => dies,
             Controllers::PerChannel => channels,
             Controllers::Shared(count) => u64::from(count),
             Controllers::Background(count) => 1 + u64::from(count),
         };
-        let buses = if config.transfer == Transfer::Unit { controllers } else { channels };
+        let buses = if config.transfer == Transfer::Controller { controllers } else { channels };
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
         let slot = size_of::<Slot>() as u64 + u64::from(geometry.sectors) * size_of::<S>() as u64;
         // A command for each die is under way, or those of some requests.

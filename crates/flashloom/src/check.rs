@@ -215,7 +215,7 @@ fn sheet(device: &Device) -> String {
         "map",
         format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
     );
-    let units = match resolved.backend.units {
+    let controllers = match resolved.backend.controllers {
         _ if resolved.family.is_serial() => "none: one command list after another".to_owned(),
         Controllers::None => "none: every command goes to its die".to_owned(),
         Controllers::PerDie => "one for each die".to_owned(),
@@ -223,11 +223,11 @@ fn sheet(device: &Device) -> String {
         Controllers::Shared(count) => format!("{count}, each for any die"),
         Controllers::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
     };
-    let units = match resolved.backend.software {
-        Some(time) => format!("{units}; software, {time} for each command that no host read is for"),
-        None => units,
+    let controllers = match resolved.backend.software {
+        Some(time) => format!("{controllers}; software, {time} for each command that no host read is for"),
+        None => controllers,
     };
-    line("units", units);
+    line("controllers", controllers);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
     line(

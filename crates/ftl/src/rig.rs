@@ -53,9 +53,9 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
         geometry,
         backend: flash::backend::Config {
             timing,
-            units: described.flash.units,
+            controllers: described.flash.controllers,
             transfer: described.flash.transfer,
-            arbitration: described.flash.order,
+            arbitration: described.flash.arbitration,
             software: None,
         },
         gang,

@@ -192,7 +192,7 @@ fn an_uncontended_read_of_4_kib_takes_46_us() {
 }
 
 #[test]
-fn software_units_take_their_cycles_for_every_command() {
+fn software_controllers_take_their_cycles_for_every_command() {
     let busy = |keys: &str| {
         let mut drive = with(keys);
         flush(&mut drive, 1, 1);

@@ -13,7 +13,7 @@ fn drive(kind: &str, changes: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"small\"\n\
          [flash]\npart = \"K9XXG08\"\nlane-rate = \"81.92MB/s\"\nchannels = 4\nchips = 2\ndies = 1\nplanes = 1\n\
-         blocks = 8\nunits = \"per-channel\"\n\
+         blocks = 8\ncontrollers = \"per-channel\"\n\
          [ftl]\nkind = \"{kind}\"\nover-provisioning = \"60%\"\n{changes}"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -223,7 +223,8 @@ fn a_shared_unit_takes_no_chip_that_another_holds() {
     // PMCD: two reads of one chip follow each other though four controllers are free; of two chips they do not.
     let mut drive = drive("bast", "log = { blocks = 2 }\n");
     let mut spec = drive.resolved().spec.clone();
-    (spec.flash.units, spec.flash.transfer) = (flash::backend::Controllers::Shared(4), flash::backend::Transfer::Unit);
+    (spec.flash.controllers, spec.flash.transfer) =
+        (flash::backend::Controllers::Shared(4), flash::backend::Transfer::Controller);
     drive = Ssd::new(&spec.resolve().expect("sound"), 3);
     let pages = u64::from(drive.media().geometry().pages);
     write(&mut drive, (0..8).map(|block| block * pages).chain([1]));
@@ -245,8 +246,8 @@ fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
         let log = format!("log = {{ blocks = 4, allocation = \"{allocation}\", erase = \"read\" }}\n");
         let mut spec = drive(kind, &log).resolved().spec.clone();
         if shared {
-            (spec.flash.units, spec.flash.transfer) =
-                (flash::backend::Controllers::Shared(4), flash::backend::Transfer::Unit);
+            (spec.flash.controllers, spec.flash.transfer) =
+                (flash::backend::Controllers::Shared(4), flash::backend::Transfer::Controller);
         }
         let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("sound"), 3);
         let pages = drive.capacity().get() / PAGE;

@@ -28,7 +28,7 @@ pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-ch
 pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-compare-1";
+const SCHEMA: &str = "flashloom-compare-2";
 
 /// The axis of a comparison.
 pub const AXIS: &str = "device";

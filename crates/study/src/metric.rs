@@ -12,6 +12,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::config::renamed;
 use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
 use log::LogStat;
@@ -36,7 +37,12 @@ pub struct ParseMetricError(String);
 
 impl fmt::Display for ParseMetricError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let meant = base::suggest::did_you_mean(&self.0, names().iter().map(String::as_str));
+        let names = names();
+        let names = || names.iter().map(String::as_str);
+        let meant = match renamed(&self.0, names()) {
+            Some(now) => format!("it is called `{now}` now; "),
+            None => base::suggest::did_you_mean(&self.0, names()),
+        };
         write!(f, "`{}` is not a metric: {meant}write one that `flashloom schema study` lists, e.g. read.mean", self.0)
     }
 }
@@ -77,7 +83,7 @@ pub const HELP: [&str; 20] = [
     "erases.mean, erases.min, erases.max, erases.deviation",
     "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
      spread (most less least erased superblock)",
-    "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor, busy.ftl (the map unit: \
+    "busy.link, busy.channels, busy.dies, busy.controllers (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
@@ -132,7 +138,7 @@ enum Stat {
 
 const STATS: [&str; 8] = ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
-const BUSY: [&str; 6] = ["link", "channels", "dies", "units", "processor", "ftl"];
+const BUSY: [&str; 6] = ["link", "channels", "dies", "controllers", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
@@ -241,7 +247,7 @@ impl Name {
                     "dies" => mean(&used.dies),
                     "ftl" => used.ftl,
                     "processor" => Some(used.processor),
-                    _ => mean(&used.units),
+                    _ => mean(&used.controllers),
                 }
             }
             Self::Map(stat) => stat.of(summary.map.as_ref()?),

@@ -87,7 +87,7 @@ impl<'a> Report<'a> {
 }
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-pub const SCHEMA: &str = "flashloom-result-1";
+pub const SCHEMA: &str = "flashloom-result-2";
 
 /// A run in numbers. This is the JSON of `--json` and `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -252,7 +252,7 @@ pub struct Utilisation {
     /// Each die.
     pub dies: Vec<f64>,
     /// Each unit.
-    pub units: Vec<f64>,
+    pub controllers: Vec<f64>,
     /// The FTL, as far as it takes time, which is its map unit: the mean over its cores, or the busier of CMT and CTP of
     /// an FMMU. None without a map unit, and where that has no processor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -439,7 +439,7 @@ impl Summary {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),
                 dies: shares(&counted.die_busy, span),
-                units: shares(&counted.controller_busy, span),
+                controllers: shares(&counted.controller_busy, span),
                 ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),
                 ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
                 processor: share(counted.processor_busy, span),

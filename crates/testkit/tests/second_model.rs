@@ -112,7 +112,7 @@ impl Organisation {
         let blocks = 12 + 4 * written / u64::from(64 * channels * banks * gang);
         let text = format!(
             "name = \"second\"\n[flash]\nchannels = {channels}\nchips = {banks}\ngang = {gang}\nblocks = {blocks}\n\
-             lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\nunits = \"per-die\"\n\
+             lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\ncontrollers = \"per-die\"\n\
              [host]\nqueue-depth = {}\nlink = {}\n\
              [ftl]\ncapacity = \"{}KiB\"\nplacement = {{ policy = \"request-round-robin\" }}\n",
             self.cache,

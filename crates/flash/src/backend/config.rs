@@ -42,12 +42,12 @@ pub enum Transfer {
     Bus,
     /// The link of the unit that executes the command: commands of different units never wait for each other, and
     /// a shared unit takes only lists for chips that no other unit works with (Sung, Sec. 4.1, PMCD).
-    Unit,
+    Controller,
 }
 
 impl Transfer {
     /// All of them.
-    pub const EVERY: [Self; 2] = [Self::Bus, Self::Unit];
+    pub const EVERY: [Self; 2] = [Self::Bus, Self::Controller];
 }
 
 impl Order {
@@ -223,7 +223,7 @@ pub struct Config {
     /// How long things take.
     pub timing: Timing,
     /// The high-level units.
-    pub units: Controllers,
+    pub controllers: Controllers,
     /// What moves data; by unit only where there are units.
     pub transfer: Transfer,
     /// What goes first.
@@ -240,7 +240,7 @@ mod tests {
     /// A new variant does not compile here until it has a place, and fails until it has it in the registry.
     #[test]
     fn everything_is_registered() {
-        let units = |units: &Controllers| match units {
+        let controllers = |controllers: &Controllers| match controllers {
             Controllers::None => 0,
             Controllers::PerDie => 1,
             Controllers::PerChannel => 2,
@@ -257,7 +257,7 @@ mod tests {
             BusOrder::DataFirst => 2,
             BusOrder::ReadFirst => 3,
         };
-        assert!(Controllers::EVERY.iter().map(units).eq(0..5));
+        assert!(Controllers::EVERY.iter().map(controllers).eq(0..5));
         assert!(Order::EVERY.iter().map(order).eq(0..2));
         assert!(BusOrder::EVERY.iter().map(bus).eq(0..4));
     }

@@ -51,7 +51,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Controllers::None => return self.dispatch(now, list, events),
             Controllers::PerDie => self.commands[first].die.get(),
             Controllers::PerChannel => self.dies[self.commands[first].die.index()].channel,
-            Controllers::Shared(_) if self.transfer == Transfer::Unit => {
+            Controllers::Shared(_) if self.transfer == Transfer::Controller => {
                 self.shared.push(&mut self.lists, class, list);
                 return self.assign(now, events);
             }
@@ -522,7 +522,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         leaver.last = Some(cause);
         leaver.busy += now - leaver.since;
         self.observer.controller(now, controller, None);
-        if self.transfer == Transfer::Unit && matches!(self.controllers_kind, Controllers::Shared(_)) {
+        if self.transfer == Transfer::Controller && matches!(self.controllers_kind, Controllers::Shared(_)) {
             self.hold(left.expect("a unit that leaves has a list"), false);
             return self.assign(now, events);
         }

@@ -130,7 +130,7 @@ impl SlcSpec {
         let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
         let backend = Config {
             timing,
-            units: Controllers::None,
+            controllers: Controllers::None,
             transfer: Transfer::Bus,
             arbitration: Arbitration::default(),
             software: None,

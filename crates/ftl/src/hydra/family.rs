@@ -66,8 +66,12 @@ impl Family for HydraFamily {
             if cycles == 0 {
                 faults.add(path, "is zero", "leave it out: the units are then hardware, which takes no time");
             }
-            if site.flash.software_units.is_some() {
-                faults.add(path, "stands beside flash.software-units, which says the same", "leave one of them out");
+            if site.flash.software_controllers.is_some() {
+                faults.add(
+                    path,
+                    "stands beside flash.software-controllers, which says the same",
+                    "leave one of them out",
+                );
             }
         }
         if site.confines {
@@ -172,7 +176,7 @@ impl HydraFamily {
             let read = if processor.synthesizer { Span::ZERO } else { processor.time(processor.read_cycles) };
             [read, processor.time(processor.merge_cycles)]
         });
-        let at_once = match site.flash.units {
+        let at_once = match site.flash.controllers {
             Controllers::Shared(count) | Controllers::Background(count) => count,
             _ => layout.superchips,
         };

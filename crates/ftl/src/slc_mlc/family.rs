@@ -36,7 +36,7 @@ impl Family for SlcMlcFamily {
                 !site.flash.cache_mode && chains,
                 "the pages of a list never follow each other on one die",
             ),
-            Idle::new("flash.units", site.flash.units == Controllers::None, one_by_one),
+            Idle::new("flash.controllers", site.flash.controllers == Controllers::None, one_by_one),
             Idle::new(
                 "ftl.gc",
                 site.ftl.gc != GcSpec::default(),
@@ -93,14 +93,14 @@ impl Family for SlcMlcFamily {
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
         }
-        if site.flash.units != Controllers::None && site.flash.units != Controllers::default() {
-            faults.add("flash.units", "this FTL hands in one list after another", "leave it out");
+        if site.flash.controllers != Controllers::None && site.flash.controllers != Controllers::default() {
+            faults.add("flash.controllers", "this FTL hands in one list after another", "leave it out");
         }
-        if site.flash.software_units.is_some() || site.flash.order != Arbitration::default() {
+        if site.flash.software_controllers.is_some() || site.flash.arbitration != Arbitration::default() {
             faults.add(
                 "flash",
                 "under this FTL nothing waits for a unit or a bus",
-                "leave software-units and order out",
+                "leave software-controllers and arbitration out",
             );
         }
         if site.flash.transfer != Transfer::default() {

@@ -180,7 +180,7 @@ fn utilisation(report: &Report<'_>) -> Chart {
         ("link", |counters| std::slice::from_ref(&counters.link_busy)),
         ("channel", |counters| &counters.channel_busy),
         ("die", |counters| &counters.die_busy),
-        ("unit", |counters| &counters.controller_busy),
+        ("controller", |counters| &counters.controller_busy),
         ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
     ];
     if !report.result.after.processor_busy.is_zero() {

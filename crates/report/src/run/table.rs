@@ -128,7 +128,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
     let used = &summary.utilisation;
-    let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
+    let groups = [("channels", &used.channels), ("dies", &used.dies), ("controllers", &used.controllers)];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
     let busy: Vec<_> = [("link", used.link)]

@@ -127,10 +127,10 @@ impl Spec {
         timing.slc_mode = family.slc_mode(&self.ftl);
         let backend = Config {
             timing,
-            units: self.flash.units,
+            controllers: self.flash.controllers,
             transfer: self.flash.transfer,
-            arbitration: self.flash.order,
-            software: self.flash.software_units.or_else(|| family.software_controllers(&self.ftl)),
+            arbitration: self.flash.arbitration,
+            software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {
             geometry: geometry.clone(),
@@ -266,9 +266,10 @@ mod tests {
     #[test]
     fn units_and_their_order_are_read() {
         let backend = |flash| resolve(flash).unwrap_or_else(|faults| panic!("{flash}: {faults:?}")).backend;
-        assert_eq!(backend("units = { background = 4 }").units, Controllers::Background(4));
-        assert_eq!(backend("software-units = \"5us\"").software, Some(Span::from_us(5)));
-        let order = backend("order = { commands = \"read-first\", bus = \"read-first\", hold = true }").arbitration;
+        assert_eq!(backend("controllers = { background = 4 }").controllers, Controllers::Background(4));
+        assert_eq!(backend("software-controllers = \"5us\"").software, Some(Span::from_us(5)));
+        let order =
+            backend("arbitration = { commands = \"read-first\", bus = \"read-first\", hold = true }").arbitration;
         assert_eq!((order.bus, order.hold), (flash::backend::BusOrder::ReadFirst, true));
         let plain = backend("");
         assert_eq!((plain.software, plain.arbitration.hold), (None, false));
@@ -280,15 +281,18 @@ mod tests {
     fn faults_of_units_are_found() {
         for (flash, wanted) in [
             (
-                "units = { background = 0 }",
-                "flash.units: no background unit: nothing would ever be written; use at least",
+                "controllers = { background = 0 }",
+                "flash.controllers: no background unit: nothing would ever be written; use at least",
             ),
-            ("units = { shared = 0 }", "flash.units: no shared unit: nothing would ever be done; use at least one"),
-            ("units = { background = 4294967295 }", "flash.units: 4294967295 units; use at most 65536"),
-            ("units = { shared = 65537 }", "flash.units: 65537 units; use at most 65536"),
             (
-                "software-units = \"0us\"",
-                "flash.software-units: the processor takes no time for a command; leave it out",
+                "controllers = { shared = 0 }",
+                "flash.controllers: no shared unit: nothing would ever be done; use at least one",
+            ),
+            ("controllers = { background = 4294967295 }", "flash.controllers: 4294967295 units; use at most 65536"),
+            ("controllers = { shared = 65537 }", "flash.controllers: 65537 units; use at most 65536"),
+            (
+                "software-controllers = \"0us\"",
+                "flash.software-controllers: the processor takes no time for a command; leave it out",
             ),
         ] {
             let faults = resolve(flash).expect_err(flash).into_iter();

@@ -5,6 +5,7 @@ use base::suggest::nearest;
 use serde_json::Value as Json;
 
 use super::place::{Step, joined};
+use super::renamed::renamed;
 use super::schema::{Found, Schema, Substitute, Wrong, keys, kinds, named, names, range, required, tag};
 use super::shown::{shortened, shown};
 
@@ -28,6 +29,9 @@ impl Schema {
                     if !candidates.contains(&key) {
                         candidates.push(key);
                     }
+                }
+                if let Some(now) = renamed(name, candidates.iter().copied()) {
+                    return ("is not a known key".into(), format!("it is called `{now}` now"));
                 }
                 let remedy = match nearest(name, &candidates) {
                     Some(near) => format!("did you mean `{near}`?"),
@@ -62,9 +66,10 @@ impl Schema {
         let list = quoted(choices.iter().map(String::as_str));
         let Some(name) = name else { return ("nothing is chosen".into(), format!("choose one of {list}")) };
         let plain: Vec<&str> = choices.iter().map(String::as_str).collect();
-        let remedy = match nearest(name, &plain) {
-            Some(near) => format!("did you mean `{near}`? There are {list}"),
-            None => format!("choose one of {list}"),
+        let remedy = match (renamed(name, plain.iter().copied()), nearest(name, &plain)) {
+            (Some(now), _) => format!("it is called `{now}` now"),
+            (None, Some(near)) => format!("did you mean `{near}`? There are {list}"),
+            (None, None) => format!("choose one of {list}"),
         };
         (format!("`{}` is none of its values", shortened(name, 60).trim_matches('`')), remedy)
     }

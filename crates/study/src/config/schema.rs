@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::document::MOST_FAULTS;
 use super::place::Step;
+use super::renamed::renamed;
 use super::shown::shown;
 use super::texts;
 
@@ -374,7 +375,8 @@ impl<'a> Walk<'a> {
             return;
         }
         let candidates: Vec<&str> = keys(schema).collect();
-        let Some(near) = nearest(name, &candidates).filter(|near| !table.contains_key(*near)) else { return };
+        let near = renamed(name, candidates.iter().copied()).or_else(|| nearest(name, &candidates));
+        let Some(near) = near.filter(|near| !table.contains_key(*near)) else { return };
         let Some(of) = schema.get("properties").and_then(|keys| keys.get(near)) else { return };
         let before = self.found.len();
         let sound = self.value(of, &mut value, way);

@@ -356,7 +356,7 @@ fn gap(
 fn legs(of: &Began, stops: &mut Stops, end: Time, serial: &Recent) -> Vec<Leg> {
     let mut legs = Vec::new();
     fill(&mut legs, of.arrival, of.at, Part::Queue, None);
-    fill(&mut legs, of.at, stops.clear, Part::Order, None);
+    fill(&mut legs, of.at, stops.clear, Part::Overlap, None);
     fill(&mut legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
     for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {

@@ -100,7 +100,7 @@ fn alone(timeline: &Timeline, name: &str) {
 
 #[test]
 fn a_read_alone_takes_its_array_and_its_transfer() {
-    let resolved = small(", units = \"none\"");
+    let resolved = small(", controllers = \"none\"");
     let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
     let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(None), &mut Vec::new());
     let alone = drive.observer().finished()[0];
@@ -132,7 +132,7 @@ fn a_write_in_part_waits_for_the_read_of_the_rest() {
 
 #[test]
 fn bands_are_the_fastest_to_the_slowest() {
-    let resolved = small(", units = \"per-die\"");
+    let resolved = small(", controllers = \"per-die\"");
     let mut rng = Rng::stream(3, "bands");
     let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());

@@ -52,10 +52,10 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             dies: None,
             multi_plane: None,
             cache_mode: true,
-            units: Controllers::default(),
-            software_units: None,
+            controllers: Controllers::default(),
+            software_controllers: None,
             transfer: Transfer::default(),
-            order: Arbitration::default(),
+            arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
         },
         slc: None,
@@ -90,7 +90,7 @@ fn slc_mlc(kind: FtlKind) -> Spec {
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
     part.geometry.page = Bytes::new(1024);
     part.geometry.blocks_per_plane = 6;
-    (spec.flash.chips, spec.flash.units) = (2, Controllers::PerChannel);
+    (spec.flash.chips, spec.flash.controllers) = (2, Controllers::PerChannel);
     // Ten data blocks, so that nine are left for logs, merges and failures.
     (spec.ftl.over_provisioning, spec.ftl.log.blocks) = (Ratio::new(0.6), 4);
     spec
@@ -179,7 +179,7 @@ impl Book {
         self.part("2 planes at once", |part, _| set_planes(part, 2));
         self.part("one-shot programs of 2 pages", |part, _| part.timing.one_shot = 2);
         self.add("a unit for each die, reads first", |spec| {
-            (spec.flash.units, spec.flash.order.commands) = (Controllers::PerDie, Order::ReadFirst);
+            (spec.flash.controllers, spec.flash.arbitration.commands) = (Controllers::PerDie, Order::ReadFirst);
         });
         self.add("buffered", |spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));
         self.add("buffer that fills up", |spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
@@ -239,27 +239,28 @@ impl Book {
         for units in Controllers::EVERY {
             for commands in Order::EVERY {
                 self.part(&format!("units {units:?}, {commands:?}"), |_, flash| {
-                    (flash.units, flash.order.commands) = (units, commands);
+                    (flash.controllers, flash.arbitration.commands) = (units, commands);
                     (flash.channels, flash.chips) = (1, 2);
                 });
             }
         }
         for bus in BusOrder::EVERY {
             self.part(&format!("bus {bus:?}"), |_, flash| {
-                (flash.order.bus, flash.units) = (bus, Controllers::None);
+                (flash.arbitration.bus, flash.controllers) = (bus, Controllers::None);
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
         for bus in [BusOrder::Fifo, BusOrder::ReadFirst] {
             self.part(&format!("channels are held, bus {bus:?}"), |_, flash| {
-                (flash.order.hold, flash.order.bus, flash.units) = (true, bus, Controllers::Background(2));
+                (flash.arbitration.hold, flash.arbitration.bus, flash.controllers) =
+                    (true, bus, Controllers::Background(2));
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
         for commands in Order::EVERY {
             self.part(&format!("software units, {commands:?}"), |_, flash| {
-                flash.software_units = Some("50us".parse().expect("a time"));
-                (flash.order.commands, flash.units) = (commands, Controllers::Background(2));
+                flash.software_controllers = Some("50us".parse().expect("a time"));
+                (flash.arbitration.commands, flash.controllers) = (commands, Controllers::Background(2));
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
@@ -271,14 +272,14 @@ impl Book {
         for allocation in Allocation::EVERY {
             for units in [Controllers::PerChannel, Controllers::Shared(4)] {
                 self.add(format!("{allocation:?}, units {units:?}"), |spec| {
-                    (spec.ftl.log.allocation, spec.flash.units) = (allocation, units);
+                    (spec.ftl.log.allocation, spec.flash.controllers) = (allocation, units);
                 });
             }
         }
-        for (allocation, transfer) in [(Allocation::Apart, Transfer::Unit), (Allocation::Same, Transfer::Bus)] {
+        for (allocation, transfer) in [(Allocation::Apart, Transfer::Controller), (Allocation::Same, Transfer::Bus)] {
             self.add(format!("{allocation:?}, erased when read, transfer by {transfer:?}"), |spec| {
                 (spec.ftl.log.allocation, spec.ftl.log.erase) = (allocation, EraseWhen::Read);
-                (spec.flash.units, spec.flash.transfer) = (Controllers::Shared(3), transfer);
+                (spec.flash.controllers, spec.flash.transfer) = (Controllers::Shared(3), transfer);
             });
         }
         for blocks in [least, 3, 6] {
@@ -289,11 +290,11 @@ impl Book {
         }
         self.add("page striping", |spec| spec.ftl.log.striping = Striping::Page);
         self.add("page striping, one shared unit", |spec| {
-            (spec.ftl.log.striping, spec.flash.units) = (Striping::Page, Controllers::Shared(1));
+            (spec.ftl.log.striping, spec.flash.controllers) = (Striping::Page, Controllers::Shared(1));
         });
         for units in [Controllers::None, Controllers::PerDie] {
             self.add(format!("units {units:?}, reads first"), |spec| {
-                (spec.flash.units, spec.flash.order.commands) = (units, Order::ReadFirst);
+                (spec.flash.controllers, spec.flash.arbitration.commands) = (units, Order::ReadFirst);
             });
         }
         self.part("blocks of 12 pages", |part, _| {

@@ -4,8 +4,8 @@ use super::hydra::{Hydra, ROWS};
 use super::*;
 
 /// Microseconds for superblocks of four superchips of one chip each.
-fn programs(software: Option<Span>, units: u32) -> f64 {
-    let hydra = Hydra { chips: 1, software, units: Controllers::Background(units), ..Hydra::default() };
+fn programs(software: Option<Span>, controllers: u32) -> f64 {
+    let hydra = Hydra { chips: 1, software, controllers: Controllers::Background(controllers), ..Hydra::default() };
     let mut bench = hydra.build::<()>();
     for die in 0..4 {
         let list = bench.background(die);
