@@ -36,7 +36,7 @@ ftl = { map-unit = "4KiB" }
 /// a write costs is how many pages of its block are in the log when it is merged.
 const LOGGED: &str = r#"
 name = "logged"
-flash = { part = "K9XXG08", channels = 4, chips = 2, dies = 1, planes = 1, blocks = 1024, units = "per-channel" }
+flash = { part = "K9XXG08", channels = 4, chips = 2, dies = 1, planes = 1, blocks = 1024, controllers = "per-channel" }
 host = { link = "none", queue-depth = 32 }
 ftl = { kind = "fast", over-provisioning = "28%", log = { blocks = 2200 } }
 "#;

@@ -13,7 +13,6 @@ mod effect;
 mod execute;
 mod forward;
 mod hold;
-mod in_turn;
 mod meter;
 mod mode;
 mod observe;
@@ -21,13 +20,14 @@ mod power;
 mod processor;
 mod queue;
 mod refuse;
+mod serial;
 #[cfg(test)]
 mod tests;
 
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
-pub use config::{Arbitration, BusOrder, Config, ConfigError, Order, Timing, Transfer, Units};
+pub use config::{Arbitration, BusOrder, Config, ConfigError, Controllers, Order, Timing, Transfer};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 
@@ -86,15 +86,15 @@ pub struct Backend<S, O = ()> {
     scratch: Vec<S>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    units: Vec<Unit>,
+    controllers: Vec<Controller>,
     shared: Queue<List>,
-    units_kind: Units,
+    controllers_kind: Controllers,
     processor: Processor,
     transfer: Transfer,
     finished: VecDeque<Handle<List>>,
     failures: refuse::Failures,
     /// The list that is carried out where one comes after the other.
-    turn: Option<in_turn::Turn>,
+    serial: Option<serial::Serial>,
     account: Account,
     timed: bool,
     observer: O,
@@ -133,7 +133,7 @@ struct Channel {
 
 /// A high-level controller: executes one command list at a time.
 #[derive(Clone, Debug)]
-struct Unit {
+struct Controller {
     list: Option<Handle<List>>,
     queue: Queue<List>,
     last: Option<Cause>,
@@ -166,23 +166,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             meter: Meter::default(),
             bytes: Bytes::default(),
         };
-        let unit = Unit { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };
-        let units = match config.units {
-            Units::None => 0,
-            Units::PerDie => geometry.die_count(),
-            Units::PerChannel => geometry.channels,
-            Units::Shared(count) => count,
-            Units::Background(count) => 1 + count,
+        let controller =
+            Controller { list: None, queue: Queue::default(), last: None, busy: Span::ZERO, since: Time::ZERO };
+        let controllers = match config.controllers {
+            Controllers::None => 0,
+            Controllers::PerDie => geometry.die_count(),
+            Controllers::PerChannel => geometry.channels,
+            Controllers::Shared(count) => count,
+            Controllers::Background(count) => 1 + count,
         };
         Self {
             dies: (0..geometry.die_count()).map(die).collect(),
             channels: match config.transfer {
                 Transfer::Bus => vec![channel; geometry.channels as usize],
-                Transfer::Unit => vec![channel; units as usize],
+                Transfer::Controller => vec![channel; controllers as usize],
             },
-            units: vec![unit; units as usize],
+            controllers: vec![controller; controllers as usize],
             shared: Queue::default(),
-            units_kind: config.units,
+            controllers_kind: config.controllers,
             transfer: config.transfer,
             slots_per_command: geometry.row_slots() * config.timing.one_shot,
             timing: config.timing.clone(),
@@ -197,7 +198,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             processor: Processor::new(config.software),
             finished: VecDeque::new(),
             failures: refuse::Failures::default(),
-            turn: None,
+            serial: None,
             account: Account::default(),
             timed: true,
             observer,
@@ -209,14 +210,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[must_use]
     pub fn memory(geometry: &Geometry, config: &Config) -> u64 {
         let (dies, channels) = (u64::from(geometry.die_count()), u64::from(geometry.channels));
-        let units = match config.units {
-            Units::None => 0,
-            Units::PerDie => dies,
-            Units::PerChannel => channels,
-            Units::Shared(count) => u64::from(count),
-            Units::Background(count) => 1 + u64::from(count),
+        let controllers = match config.controllers {
+            Controllers::None => 0,
+            Controllers::PerDie => dies,
+            Controllers::PerChannel => channels,
+            Controllers::Shared(count) => u64::from(count),
+            Controllers::Background(count) => 1 + u64::from(count),
         };
-        let buses = if config.transfer == Transfer::Unit { units } else { channels };
+        let buses = if config.transfer == Transfer::Controller { controllers } else { channels };
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
         let slot = size_of::<Slot>() as u64 + u64::from(geometry.sectors) * size_of::<S>() as u64;
         // A command for each die is under way, or those of some requests.
@@ -224,7 +225,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         // The tables of times are in the description too.
         dies * size_of::<Die>() as u64
             + buses * size_of::<Channel>() as u64
-            + units * size_of::<Unit>() as u64
+            + controllers * size_of::<Controller>() as u64
             + commands
             + 2 * config.timing.memory()
     }
@@ -268,7 +269,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Tells whoever watches where a command is.
     #[inline]
-    fn tell(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
+    fn notify(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
         if O::LISTENS {
             let command = &self.commands[handle];
             let first = handle.index() * self.slots_per_command as usize;
@@ -338,7 +339,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.account = Account::default();
         self.dies.iter_mut().for_each(|die| die.meter.reset());
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
-        self.units.iter_mut().for_each(|unit| unit.busy = Span::ZERO);
+        self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);
         self.processor.reset();
     }
 
@@ -353,16 +354,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Time each unit held a list until `now`; the foreground unit, if there is one, is the first.
-    pub fn unit_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.units.iter().map(move |unit| {
-            unit.busy + if unit.list.is_some() { now.saturating_since(unit.since) } else { Span::ZERO }
+    pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
+        self.controllers.iter().map(move |controller| {
+            controller.busy
+                + if controller.list.is_some() { now.saturating_since(controller.since) } else { Span::ZERO }
         })
     }
 
     /// Begins a command list. `tag` is the FTL's own and comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
-        self.lists.insert(List::new(class, tag, self.failures.told()))
+        self.lists.insert(List::new(class, tag, self.failures.reported()))
     }
 
     /// Adds a read of slots in one row of a superblock, to be named with [`Backend::push_slot`].
@@ -522,15 +524,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
         let list = self.finished.pop_front()?;
-        self.hear_of(list);
+        self.report_failures(list);
         Some(list)
     }
 
-    /// True if [`Backend::take_finished`] or [`Backend::take_thought`] has something to give.
+    /// True if [`Backend::take_finished`] or [`Backend::take_cpu_done`] has something to give.
     #[must_use]
     #[inline]
-    pub fn has_news(&self) -> bool {
-        !self.finished.is_empty() || self.processor.has_thoughts()
+    pub fn has_ready(&self) -> bool {
+        !self.finished.is_empty() || self.processor.has_cpu_done()
     }
 
     /// Forgets a finished list and its commands.
@@ -547,7 +549,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// True if nothing works, and nothing waits to be looked at. There may be finished lists that an FTL keeps for what
     /// is in their buffers.
     fn is_at_rest(&self) -> bool {
-        let works = self.dies.iter().any(|die| die.unfinished > 0) || self.turn.is_some();
+        let works = self.dies.iter().any(|die| die.unfinished > 0) || self.serial.is_some();
         !works && self.finished.is_empty() && self.processor.is_idle()
     }
 

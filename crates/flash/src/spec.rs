@@ -2,16 +2,16 @@
 
 mod controllers;
 mod part;
-mod second;
+mod slc_array;
 
 use base::units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Arbitration, Transfer, Units};
+use crate::backend::{Arbitration, Controllers, Transfer};
 use crate::nand::{FaultSpec, Part};
 
-pub use second::{ResolvedSecond, SlcSpec};
+pub use slc_array::{ResolvedSlcArray, SlcSpec};
 
 /// The flash array: which part, how many, and how they are wired.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -63,17 +63,17 @@ pub struct FlashSpec {
     pub cache_mode: bool,
     /// The high-level units.
     #[serde(default)]
-    pub units: Units,
+    pub controllers: Controllers,
     /// What moves data between a chip and the unit that works with it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transfer: Transfer,
     /// Time of the one processor that each command takes that no host read is for: units are then software, as
     /// in Seong et al., Sec. 4.2.3. Hardware units, which take none, if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub software_units: Option<Span>,
+    pub software_controllers: Option<Span>,
     /// What goes first.
     #[serde(default)]
-    pub order: Arbitration,
+    pub arbitration: Arbitration,
     /// What fails; nothing by default.
     #[serde(default)]
     pub faults: FaultSpec,

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 use std::fmt::Display;
 
 use flashloom::backend::{Cause, Class, List, Observer, Slot};
-use flashloom::ftl::{Config, Flash, Ftl, Handle, Mount, Owner, Owners, Rest, Service, Unit, Wanted, full_mask};
+use flashloom::ftl::{
+    Config, Flash, Ftl, Handle, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, Service, full_mask,
+};
 use flashloom::nand::{Geometry, Media, Sector, Spare, Stamp, Stream, Target};
 use flashloom::units::{Lpn, Psn, Sectors, Span, SuperblockId, Time};
 use flashloom::{Device, Flow, Oracle, Session, Ssd, Stop, TraceOptions, Workload};
@@ -66,7 +68,7 @@ struct LogFtl {
     /// Reads and programs under way in each block: it is not erased before they are over.
     busy: Vec<u32>,
     /// Writes that wait for a free block.
-    waiting: VecDeque<Unit>,
+    waiting: VecDeque<PageWrite>,
     version: u32,
     found: u32,
 }
@@ -83,18 +85,18 @@ impl LogFtl {
     }
 
     /// The next page for the host (0) or for copies (1); none if a block is needed and may not be taken.
-    fn next_page(&mut self, whose: usize) -> Option<Target> {
-        if self.open[whose].is_none() {
+    fn next_page(&mut self, stream: usize) -> Option<Target> {
+        if self.open[stream].is_none() {
             // The last one is for copies, so that garbage collection always ends.
-            let kept = if whose == 0 { 1 } else { 0 };
+            let kept = if stream == 0 { 1 } else { 0 };
             let block = if self.free.len() > kept { self.free.pop_front() } else { None };
-            self.open[whose] = Some((block?, 0));
+            self.open[stream] = Some((block?, 0));
         }
-        let (superblock, offset) = self.open[whose]?;
-        self.open[whose] = Some((superblock, offset + 1));
+        let (superblock, offset) = self.open[stream]?;
+        self.open[stream] = Some((superblock, offset + 1));
         if offset + 1 == self.geometry.superblock_slots() {
             self.closed.push(superblock);
-            self.open[whose] = None;
+            self.open[stream] = None;
         }
         self.busy[superblock.index()] += 1;
         Some(Target { superblock, offset })
@@ -105,12 +107,12 @@ impl LogFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        unit: Unit,
+        unit: PageWrite,
     ) -> bool {
         let Some(target) = self.next_page(0) else { return false };
         let list = flash.backend.open_list(Class::Other, WRITE);
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::Host);
-        let Unit { lpn, owner, at, mask, version, .. } = unit;
+        let PageWrite { lpn, owner, at, mask, version, .. } = unit;
         let slot = flash.backend.push_slot(command, Slot { lpn, version, owner, at, mask, ..Slot::default() });
         if S::PRESENT {
             owners.give(&unit, flash.backend.payload_of(slot));
@@ -243,7 +245,7 @@ impl Ftl for LogFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        Wanted { owner, at, mask }: Wanted,
+        PageRead { owner, at, mask }: PageRead,
         lpn: Lpn,
     ) -> bool {
         let Some(psn) = self.map[lpn.index()] else { return false };
@@ -259,9 +261,14 @@ impl Ftl for LogFtl {
 
     fn end_read<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>) {}
 
-    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: PageWrite,
+    ) {
         assert_eq!(unit.mask, full_mask(self.geometry.sectors), "this FTL takes whole units");
-        assert_eq!(unit.rest, Rest::Unasked);
+        assert_eq!(unit.old_place, OldPlace::Unasked);
         if !self.waiting.is_empty() || !self.program(flash, owners, unit) {
             self.waiting.push_back(unit);
         }

@@ -70,14 +70,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         reading: ReadingArgs,
         #[command(flatten)]
-        lab: LabArgs,
+        study: StudyArgs,
     },
     /// Run all studies of a paper and print its claims beside what is measured
     Reproduce {
         /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
         #[command(flatten)]
-        lab: LabArgs,
+        study: StudyArgs,
     },
     /// Run a workload on several disks and print them side by side
     Compare(Box<CompareArgs>),
@@ -204,12 +204,12 @@ pub(crate) struct CompareArgs {
     pub(crate) seeds: Vec<u64>,
 
     #[command(flatten)]
-    pub(crate) lab: LabArgs,
+    pub(crate) study: StudyArgs,
 }
 
 /// How studies are run, and what is kept of them.
 #[derive(Args, Clone, Debug, Default)]
-pub(crate) struct LabArgs {
+pub(crate) struct StudyArgs {
     /// Check in every run that every read returns the newest completed write of each sector
     #[arg(long)]
     pub(crate) verify: bool,

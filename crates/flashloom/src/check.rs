@@ -6,11 +6,11 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
-use flash::backend::Units;
+use flash::backend::Controllers;
 use ftl::Config;
 use schemars::JsonSchema;
 use serde::Serialize;
-use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSecond};
+use ssd::{Purpose, QueueArbitration, Resolved, ResolvedQueue, ResolvedQueues, ResolvedSlcArray};
 use study::catalogue::Device;
 
 use crate::device::device;
@@ -215,19 +215,19 @@ fn sheet(device: &Device) -> String {
         "map",
         format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
     );
-    let units = match resolved.backend.units {
+    let controllers = match resolved.backend.controllers {
         _ if resolved.family.is_serial() => "none: one command list after another".to_owned(),
-        Units::None => "none: every command goes to its die".to_owned(),
-        Units::PerDie => "one for each die".to_owned(),
-        Units::PerChannel => "one for each channel".to_owned(),
-        Units::Shared(count) => format!("{count}, each for any die"),
-        Units::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
+        Controllers::None => "none: every command goes to its die".to_owned(),
+        Controllers::PerDie => "one for each die".to_owned(),
+        Controllers::PerChannel => "one for each channel".to_owned(),
+        Controllers::Shared(count) => format!("{count}, each for any die"),
+        Controllers::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
     };
-    let units = match resolved.backend.software {
-        Some(time) => format!("{units}; software, {time} for each command that no host read is for"),
-        None => units,
+    let controllers = match resolved.backend.software {
+        Some(time) => format!("{controllers}; software, {time} for each command that no host read is for"),
+        None => controllers,
     };
-    line("units", units);
+    line("controllers", controllers);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
     line(
@@ -254,7 +254,7 @@ fn sheet(device: &Device) -> String {
     for (name, what) in resolved.family.notes() {
         line(name, what);
     }
-    if let Some(second) = &resolved.second {
+    if let Some(second) = &resolved.slc_array {
         line("in front", in_front(second));
     }
     if let Some(buffer) = resolved.buffer {
@@ -270,7 +270,7 @@ fn sheet(device: &Device) -> String {
     line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
     line("", parts.join(", "));
     let cost = resolved.cost();
-    let small = if cost.second > 0.0 { format!(", of which {:.2} in front", cost.second) } else { String::new() };
+    let small = if cost.slc_array > 0.0 { format!(", of which {:.2} in front", cost.slc_array) } else { String::new() };
     line("cost", format!("{:.2} GiB of MLC flash for the flash{small}; RAM and all else not counted", cost.total()));
     let limits = Limits::new(resolved);
     let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));
@@ -282,7 +282,7 @@ fn sheet(device: &Device) -> String {
 }
 
 /// The small flash of a hybrid disk.
-fn in_front(second: &ResolvedSecond) -> String {
+fn in_front(second: &ResolvedSlcArray) -> String {
     let (part, shape, timing) = (&second.part, &second.part.geometry, &second.backend.timing);
     let blocks = many(shape.blocks_per_plane, "block");
     format!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use report::compare::{page, table};
 use study::compare::{Comparison, NORMALISED, PUBLISHED, plan};
-use study::lab;
+use study::execute;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Point, RunSpec};
 use workload::trace::{ExtentRule, VolumeRule, files};
@@ -36,31 +36,31 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         let why = "requests are issued as others complete, not at times of arrival";
         return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
     }
-    fits(std::slice::from_ref(&plan), &args.lab)?;
+    fits(std::slice::from_ref(&plan), &args.study)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    let names = report::lab::names(std::slice::from_ref(&plan));
-    let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.lab.replace.force);
-    let mut dir = args.lab.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
-    let mut file = args.lab.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
+    let names = report::study_report::names(std::slice::from_ref(&plan));
+    let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);
+    let mut dir = args.study.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
+    let mut file = args.study.report.as_deref().map(|path| outputs.file("--report", path, Kind::Page)).transpose()?;
     let program = program();
-    lab::keep_pipes(&mut plan).map_err(|error| Failure::lab(&error))?;
-    let doubts = lab::doubts(&plan).map_err(|error| Failure::lab(&error))?;
+    execute::keep_pipes(&mut plan).map_err(|error| Failure::study(&error))?;
+    let doubts = execute::doubts(&plan).map_err(|error| Failure::study(&error))?;
     doubts.iter().for_each(note);
-    let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.lab.quiet);
-    let outcome = lab::run(plan, &program, args.lab.jobs, &|done, all| bar.step(done, all));
-    let outcomes = [outcome.map_err(|error| Failure::lab(&error))?];
+    let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.study.quiet);
+    let outcome = execute::run(plan, &program, args.study.jobs, &|done, all| bar.step(done, all));
+    let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
     let comparison = Comparison::new(&outcomes[0]);
     let shown = page(&program, &comparison);
     if let Some(dir) = &mut dir {
-        report::lab::write_all(dir, &program, &outcomes, &[], &shown)?;
+        report::study_report::write_all(dir, &program, &outcomes, &[], &shown)?;
     }
     if let Some(file) = &mut file {
         file.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     publish(file.into_iter().collect(), dir)?.iter().for_each(note);
-    print(results, &if args.lab.json { comparison.json() } else { table(&comparison) })?;
-    let in_dir = args.lab.out.as_ref().map(|dir| dir.join("report.html"));
-    for report in in_dir.iter().chain(&args.lab.report) {
+    print(results, &if args.study.json { comparison.json() } else { table(&comparison) })?;
+    let in_dir = args.study.out.as_ref().map(|dir| dir.join("report.html"));
+    for report in in_dir.iter().chain(&args.study.report) {
         say(format_args!("report: {}", report.display()));
     }
     Ok(())
@@ -77,9 +77,9 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         precondition: precondition.collect::<Result<_, _>>()?,
         depth: args.pace.depth,
         time_scale: args.pace.time_scale,
-        verify: args.lab.verify,
+        verify: args.study.verify,
         // A page says where the time went.
-        explain: args.explain || args.lab.report.is_some() || args.lab.out.is_some(),
+        explain: args.explain || args.study.report.is_some() || args.study.out.is_some(),
         limit: args.pace.limit,
         skip: args.part.skip,
         extent: Some(args.fit.extent.name().into()),

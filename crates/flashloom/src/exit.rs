@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use study::catalogue::WorkloadError;
 use study::config::Faults;
-use study::lab::LabError;
+use study::execute::ExecuteError;
 use study::memory::TooLarge;
 use study::output::{OutputError, sweep, sweep_for_good};
 use study::session::SessionError;
@@ -95,9 +95,9 @@ impl Failure {
     }
 
     /// A study that did not get to its end.
-    pub(crate) fn lab(error: &LabError) -> Self {
+    pub(crate) fn study(error: &ExecuteError) -> Self {
         match error {
-            LabError::Session(inner, _) if inner.is_bug() => {
+            ExecuteError::Session(inner, _) if inner.is_bug() => {
                 Self::Bug { message: error.to_string(), replay: "the study named there".to_owned() }
             }
             error => Self::Input(error.to_string()),

@@ -36,6 +36,6 @@ pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{
         AnyConfig, AnyFtl, Array, Config, Counters, Event, Flash, Ftl, FtlKind, FtlSpec, HostEvent, MapImages, Mount,
-        Owner, Owners, Planted, ReadSink, Rest, Saved, Service, Unit, Wanted, WriteSink, full_mask,
+        OldPlace, Owner, Owners, PageRead, PageWrite, Planted, ReadSink, Saved, Service, WriteSink, full_mask,
     };
 }

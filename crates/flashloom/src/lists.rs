@@ -6,7 +6,7 @@ use std::io::Write;
 use flash::nand::Part;
 use study::compare::Comparison;
 use study::config::did_you_mean;
-use study::lab::Studies;
+use study::execute::Studies;
 use study::plan::{self, StudySpec};
 use study::summary::Results;
 use study::watch::explain::Explanation;

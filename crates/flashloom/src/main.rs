@@ -34,10 +34,10 @@ fn main() -> std::process::ExitCode {
         Command::Completions { shell } => exit::print(&mut io::stdout(), &completions::script(shell)),
         Command::Run(args) => run::run(&args, &mut io::stdout()),
         Command::Explain { request, run } => explain::explain(&run, request, &mut io::stdout()),
-        Command::Study { studies, workload, reading, lab } => {
-            studies::study(&studies, workload.as_deref(), &reading, &lab, &mut io::stdout())
+        Command::Study { studies, workload, reading, study } => {
+            studies::study(&studies, workload.as_deref(), &reading, &study, &mut io::stdout())
         }
-        Command::Reproduce { paper, lab } => studies::reproduce(&paper, &lab, &mut io::stdout()),
+        Command::Reproduce { paper, study } => studies::reproduce(&paper, &study, &mut io::stdout()),
         Command::Compare(args) => compare::compare(&args, &mut io::stdout()),
         Command::Studies { name } => lists::studies(name.as_deref(), &mut io::stdout()),
         Command::Trace(command) => trace::trace(&command, &mut io::stdout()),

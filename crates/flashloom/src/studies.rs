@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use study::catalogue;
 use study::config::{Document, Faults, did_you_mean};
-use study::lab::{self, Claim, LabError, Outcome, Verdict};
+use study::execute::{self, Claim, ExecuteError, Outcome, Verdict};
 use study::memory;
 use study::output::{Kind, Outputs, publish};
 use study::plan::{Plan, builtin};
 use workload::trace::files;
 
-use crate::args::{LabArgs, ReadingArgs};
+use crate::args::{ReadingArgs, StudyArgs};
 use crate::exit::{Failure, note, print, say};
 use crate::machine;
 use crate::progress::Bar;
@@ -22,7 +22,7 @@ pub(crate) fn study(
     paths: &[PathBuf],
     workload: Option<&Path>,
     reading: &ReadingArgs,
-    args: &LabArgs,
+    args: &StudyArgs,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
     let plan = |path: &PathBuf| {
@@ -47,7 +47,7 @@ pub(crate) fn study(
 }
 
 /// Runs all studies of a paper and prints its claims.
-pub(crate) fn reproduce(paper: &str, args: &LabArgs, results: &mut dyn Write) -> Result<(), Failure> {
+pub(crate) fn reproduce(paper: &str, args: &StudyArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let found: Vec<_> = builtin().iter().filter(|(name, _)| paper_of(name) == paper).collect();
     if found.is_empty() {
         let (meant, all) = (did_you_mean(paper, papers()), papers().join(", "));
@@ -73,7 +73,7 @@ pub(crate) fn papers() -> Vec<&'static str> {
 fn perform(
     mut plans: Vec<Plan>,
     paths: &[PathBuf],
-    args: &LabArgs,
+    args: &StudyArgs,
     points: bool,
     results: &mut dyn Write,
 ) -> Result<(), Failure> {
@@ -82,7 +82,7 @@ fn perform(
     }
     fits(&plans, args)?;
     // A place to write to comes first: nobody should wait for a result that cannot be kept.
-    let names = report::lab::names(&plans);
+    let names = report::study_report::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
     let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.replace.force);
     let mut dir = args.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
@@ -91,23 +91,23 @@ fn perform(
     let outcomes = plans
         .into_iter()
         .map(|mut plan| {
-            lab::keep_pipes(&mut plan)?;
-            lab::doubts(&plan)?.iter().for_each(note);
+            execute::keep_pipes(&mut plan)?;
+            execute::doubts(&plan)?.iter().for_each(note);
             let bar = Bar::steps(&format!("study {}", plan.spec.name), args.quiet);
-            lab::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
+            execute::run(plan, &program, args.jobs, &|done, all| bar.step(done, all))
         })
-        .collect::<Result<Vec<Outcome>, LabError>>()
-        .map_err(|error| Failure::lab(&error))?;
-    let claims = lab::claims(&outcomes);
-    let shown = report::lab::page(&program, &outcomes, &claims);
+        .collect::<Result<Vec<Outcome>, ExecuteError>>()
+        .map_err(|error| Failure::study(&error))?;
+    let claims = execute::claims(&outcomes);
+    let shown = report::study_report::page(&program, &outcomes, &claims);
     if let Some(dir) = &mut dir {
-        report::lab::write_all(dir, &program, &outcomes, &claims, &shown)?;
+        report::study_report::write_all(dir, &program, &outcomes, &claims, &shown)?;
     }
     if let Some(page) = &mut page {
         page.fill(|out| out.write_all(shown.html().as_bytes()))?;
     }
     publish(page.into_iter().collect(), dir)?.iter().for_each(note);
-    let text = if args.json { lab::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
+    let text = if args.json { execute::json(&program, &outcomes, &claims) } else { tables(&outcomes, &claims, points) };
     print(results, &text)?;
     if let Some(page) = &args.report {
         say(format_args!("report: {}", page.display()));
@@ -121,10 +121,10 @@ fn perform(
 }
 
 /// Refuses studies of which as many points as run at once need more memory than there is.
-pub(crate) fn fits(plans: &[Plan], args: &LabArgs) -> Result<(), Failure> {
+pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
     let Some(limit) = machine::memory(args.memory) else { return Ok(()) };
     for plan in plans {
-        memory::check(lab::needs(plan), lab::at_once(args.jobs), &limit)?;
+        memory::check(execute::needs(plan), execute::at_once(args.jobs), &limit)?;
     }
     Ok(())
 }
@@ -134,10 +134,10 @@ fn tables(outcomes: &[Outcome], claims: &[Claim], points: bool) -> String {
     for outcome in outcomes.iter().filter(|outcome| points && !outcome.plan.spec.metrics.is_empty()) {
         let spec = &outcome.plan.spec;
         let about = if spec.description.is_empty() { String::new() } else { format!(": {}", spec.description) };
-        text.push_str(&format!("{}{about}\n\n{}", spec.name, report::lab::points_table(outcome)));
+        text.push_str(&format!("{}{about}\n\n{}", spec.name, report::study_report::points_table(outcome)));
     }
     if !claims.is_empty() {
-        text.push_str(&report::lab::claims_table(claims));
+        text.push_str(&report::study_report::claims_table(claims));
     }
     text
 }

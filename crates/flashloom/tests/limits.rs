@@ -133,7 +133,7 @@ fn a_slow_drive_runs_and_one_that_is_slower_than_time_says_so() {
     for more in [
         &["--set", "flash.lane-rate=1B/s"][..],
         &["--set", "host.link={rate='1B/s'}"],
-        &["--set", "flash.software-units=5000s"],
+        &["--set", "flash.software-controllers=5000s"],
         &["--set", "ftl.map={kind='table',service='4000s'}", "--precondition", "fill,random:x1"],
     ] {
         let (code, said) = run(dir.path(), more);

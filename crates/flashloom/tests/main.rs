@@ -8,6 +8,7 @@ mod limits;
 mod outputs;
 mod page;
 mod readme;
+mod renamed;
 mod rerun;
 mod run;
 mod schema;

@@ -70,7 +70,7 @@ impl Place {
     /// All tests look at the same run.
     fn new() -> Self {
         static RUN: OnceLock<(String, Value)> = OnceLock::new();
-        let device = buffered("units = \"per-die\"");
+        let device = buffered("controllers = \"per-die\"");
         let dir = crate::common::Place::with(&[("d.toml", &device), ("w.toml", ALL_KINDS)]);
         let (html, json) = RUN.get_or_init(|| {
             let steps = ["--precondition", "fill,random:x1"];

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// A small disk whose over-provisioning has more digits than anybody needs.
 const DEVICE: &str = r#"name = "small"
-flash = { part = "FMMU-V2", channels = 2, chips = 2, blocks = 24, pages = 16, units = "none" }
+flash = { part = "FMMU-V2", channels = 2, chips = 2, blocks = 24, pages = 16, controllers = "none" }
 host = { link = { preset = "sata-600", overhead = "1.234567us" }, queue-depth = 16, queues = 2, chop = "8KiB" }
 buffer = { size = "512KiB", high = "61.803398874989%" }
 ftl = { map-unit = "4KiB", over-provisioning = "42.414348435332%" }

@@ -6,7 +6,7 @@ use crate::common::{ALL_KINDS, Place, buffered};
 
 /// A folder with a disk whose flash fails, and requests of all kinds.
 fn place() -> Place {
-    let fails = r#"units = "none"
+    let fails = r#"controllers = "none"
 faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blocks = "1%" }"#;
     Place::with(&[("d.toml", &buffered(fails)), ("w.toml", ALL_KINDS)])
 }

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 /// What prints JSON, with the name of its schema and the version that it says.
 const KINDS: [(&str, &str, &[&str]); 6] = [
-    ("result", "flashloom-result-1", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
-    ("study-result", "flashloom-study-1", &["study", "s.toml"]),
-    ("compare-result", "flashloom-compare-1", &["compare", "w.toml", "d.toml", "chang.toml", "--explain"]),
-    ("explain-result", "flashloom-explain-1", &["explain", "d.toml", "w.toml", "--request", "7"]),
+    ("result", "flashloom-result-2", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
+    ("study-result", "flashloom-study-2", &["study", "s.toml"]),
+    ("compare-result", "flashloom-compare-2", &["compare", "w.toml", "d.toml", "chang.toml", "--explain"]),
+    ("explain-result", "flashloom-explain-2", &["explain", "d.toml", "w.toml", "--request", "7"]),
     ("check-result", "flashloom-check-1", &["check", "d.toml", "demo"]),
     ("trace-info-result", "flashloom-trace-info-1", &["trace", "info", "t.csv"]),
 ];
@@ -198,7 +198,7 @@ fn a_key_that_is_missing_or_of_another_kind_is_refused() {
         assert!(!faults(&schema, &less).is_empty(), "{at} is not missed");
     }
     for (at, other) in [
-        ("/schema", json!("flashloom-result-2")),
+        ("/schema", json!("flashloom-result-3")),
         ("/requests", json!("many")),
         ("/requests", json!(-1)),
         ("/requests", json!(1.5)),

@@ -11,10 +11,10 @@ use crate::block::{BlockConfig, BlockFamily, BlockFtl};
 use crate::family::{Config, Family, MapImages, Setup, Site};
 use crate::hydra::{HydraConfig, HydraFamily, HydraFtl};
 use crate::kind::FtlKind;
-use crate::log_block::{HybridFtl, LogBlockConfig, LogBlockFamily, Policy};
+use crate::log_block::{LogBlockConfig, LogBlockFamily, LogBlockFtl, Policy};
 use crate::page::{PageConfig, PageFamily, PageFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Saved, Unit, Wanted};
-use crate::slc_mlc::{ChangConfig, ChangFamily, ChangFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, Saved};
+use crate::slc_mlc::{SlcMlcConfig, SlcMlcFamily, SlcMlcFtl};
 use crate::spec::FtlSpec;
 
 /// What an FTL of any family is built from.
@@ -28,7 +28,7 @@ pub enum AnyConfig {
     /// BAST and FAST.
     LogBlock(LogBlockConfig),
     /// Chang's.
-    SlcMlc(ChangConfig),
+    SlcMlc(SlcMlcConfig),
     /// The block-mapped FTL.
     Block(BlockConfig),
 }
@@ -42,9 +42,9 @@ pub enum AnyFtl {
     /// Hydra's.
     Hydra(HydraFtl),
     /// BAST and FAST.
-    LogBlock(HybridFtl),
+    LogBlock(LogBlockFtl),
     /// Chang's.
-    SlcMlc(ChangFtl),
+    SlcMlc(SlcMlcFtl),
     /// The block-mapped FTL.
     Block(BlockFtl),
 }
@@ -58,7 +58,7 @@ impl FtlKind {
             Self::Hydra => &HydraFamily,
             Self::Bast => &LogBlockFamily(Policy::Bast),
             Self::Fast => &LogBlockFamily(Policy::Fast),
-            Self::Chang => &ChangFamily,
+            Self::Chang => &SlcMlcFamily,
             Self::Block => &BlockFamily,
         }
     }
@@ -77,7 +77,7 @@ impl FtlKind {
             Self::Hydra => AnyConfig::Hydra(HydraFamily.config(site, setup)),
             Self::Bast => AnyConfig::LogBlock(LogBlockFamily(Policy::Bast).config(site, setup)),
             Self::Fast => AnyConfig::LogBlock(LogBlockFamily(Policy::Fast).config(site, setup)),
-            Self::Chang => AnyConfig::SlcMlc(ChangFamily.config(site, setup)),
+            Self::Chang => AnyConfig::SlcMlc(SlcMlcFamily.config(site, setup)),
             Self::Block => AnyConfig::Block(BlockFamily.config(site, setup)),
         }
     }
@@ -155,13 +155,13 @@ impl Ftl for AnyFtl {
         }
     }
 
-    fn scan_time<S: Sector>(config: &AnyConfig, media: &Media<S>, second: Option<&Media<S>>) -> Span {
+    fn scan_time<S: Sector>(config: &AnyConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
         match config {
-            AnyConfig::Page(config) => <PageFtl as Ftl>::scan_time(config, media, second),
-            AnyConfig::Hydra(config) => <HydraFtl as Ftl>::scan_time(config, media, second),
-            AnyConfig::LogBlock(config) => <HybridFtl as Ftl>::scan_time(config, media, second),
-            AnyConfig::SlcMlc(config) => <ChangFtl as Ftl>::scan_time(config, media, second),
-            AnyConfig::Block(config) => <BlockFtl as Ftl>::scan_time(config, media, second),
+            AnyConfig::Page(config) => <PageFtl as Ftl>::scan_time(config, media, slc_array),
+            AnyConfig::Hydra(config) => <HydraFtl as Ftl>::scan_time(config, media, slc_array),
+            AnyConfig::LogBlock(config) => <LogBlockFtl as Ftl>::scan_time(config, media, slc_array),
+            AnyConfig::SlcMlc(config) => <SlcMlcFtl as Ftl>::scan_time(config, media, slc_array),
+            AnyConfig::Block(config) => <BlockFtl as Ftl>::scan_time(config, media, slc_array),
         }
     }
 
@@ -190,7 +190,7 @@ impl Ftl for AnyFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         each!(self, ftl => Ftl::read(ftl, flash, owners, wanted, lpn))
@@ -207,7 +207,12 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: PageWrite,
+    ) {
         each!(self, ftl => Ftl::write(ftl, flash, owners, unit));
     }
 
@@ -230,8 +235,8 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::finished(ftl, flash, owners, list));
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
-        each!(self, ftl => Ftl::check(ftl, media, second));
+    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
+        each!(self, ftl => Ftl::check(ftl, media, slc_array));
     }
 
     #[inline]
@@ -247,8 +252,8 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::takes_writes(ftl))
     }
 
-    fn discards_in_turn(&self) -> bool {
-        each!(self, ftl => Ftl::discards_in_turn(ftl))
+    fn discards_in_order(&self) -> bool {
+        each!(self, ftl => Ftl::discards_in_order(ftl))
     }
 
     fn log_is_full(&self) -> bool {
@@ -259,7 +264,7 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::log_is_ready(ftl, flash))
     }
 
-    fn log(&mut self, unit: Unit) -> bool {
+    fn log(&mut self, unit: PageWrite) -> bool {
         each!(self, ftl => Ftl::log(ftl, unit))
     }
 
@@ -272,12 +277,12 @@ impl Ftl for AnyFtl {
     }
 
     #[inline]
-    fn rest<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
-        each!(self, ftl => Ftl::rest(ftl, flash, owners))
+    fn on_idle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
+        each!(self, ftl => Ftl::on_idle(ftl, flash, owners))
     }
 
-    fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
-        each!(self, ftl => Ftl::thought(ftl, flash, token));
+    fn on_cpu_done<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+        each!(self, ftl => Ftl::on_cpu_done(ftl, flash, token));
     }
 
     #[inline]
@@ -285,21 +290,21 @@ impl Ftl for AnyFtl {
         each!(self, ftl => Ftl::is_due(ftl, timed))
     }
 
-    fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        each!(self, ftl => Ftl::work(ftl, flash, owners));
+    fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        each!(self, ftl => Ftl::run_due(ftl, flash, owners));
     }
 
     fn wake(&mut self, now: Time) {
         each!(self, ftl => Ftl::wake(ftl, now));
     }
 
-    fn finished_second<S: Sector, O: Observer>(
+    fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        each!(self, ftl => Ftl::finished_second(ftl, flash, owners, list));
+        each!(self, ftl => Ftl::finished_slc(ftl, flash, owners, list));
     }
 
     fn power_off(&mut self, now: Time) {

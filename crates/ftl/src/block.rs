@@ -30,7 +30,7 @@ use base::units::{Divisor, Lpn, SuperblockId};
 use flash::backend::{List, Observer, Slot};
 use flash::nand::{Geometry, Sector};
 
-use crate::port::{Flash, Unit};
+use crate::port::{Flash, PageWrite};
 use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Gates, Holes, Versions};
 
@@ -89,7 +89,7 @@ pub struct BlockFtl {
     /// Dies at which units of the request under way wait.
     stalled: Vec<usize>,
     /// The units that a merge takes along, by offset; empty between merges.
-    along: Vec<Option<Unit>>,
+    along: Vec<Option<PageWrite>>,
     /// What a merge that ends has taken along; empty between.
     taken: Vec<Slot>,
     planted: Planted,

@@ -11,9 +11,9 @@ pub enum Event {
     /// The FTL has something to do on its own account: [`Ftl::wake`](crate::Ftl::wake).
     Ftl,
     /// A list that is carried out in turn has come to its end.
-    Turn,
+    SerialEnd,
     /// The same on the second array.
-    SecondTurn,
+    SlcSerialEnd,
     /// Something on the host's side of the device.
     Host(HostEvent),
 }
@@ -28,9 +28,9 @@ impl From<flash::backend::Event> for Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostEvent {
     /// A request's command or data has come in over the link.
-    CameIn(NonZeroU32),
+    DataIn(NonZeroU32),
     /// A request's data has gone out over the link.
-    WentOut(NonZeroU32),
+    DataOut(NonZeroU32),
     /// Recovery's scan is over.
     Ready,
 }

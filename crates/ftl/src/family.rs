@@ -72,7 +72,7 @@ pub struct Setup {
     /// The flash array.
     pub array: Array,
     /// The small one beside it, if there is one.
-    pub second: Option<Array>,
+    pub slc_array: Option<Array>,
     /// The NVM sets: dies that somebody's writes are confined to, in ascending order. The first is the whole array.
     pub sets: Vec<Vec<DieId>>,
     /// Mapping units the host can address.

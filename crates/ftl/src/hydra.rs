@@ -27,7 +27,7 @@ use base::units::{Lpn, Span};
 use flash::backend::{Cause, Class, Command, List, Observer};
 use flash::nand::{Media, Sector};
 
-use crate::port::{Flash, Owners, Saved, Service, Unit, Wanted};
+use crate::port::{Flash, Owners, PageRead, PageWrite, Saved, Service};
 use crate::toolkit::recovery::version_of;
 use crate::toolkit::{Slots, Versions, WearSpec, add_read};
 
@@ -35,7 +35,7 @@ use flush_log::FlushLog;
 use journal::{Journal, Record};
 use merge::Merge;
 use superblocks::Superblocks;
-use wear::Look;
+use wear::WearCheck;
 
 pub(crate) use address::Layout;
 pub use config::HydraConfig;
@@ -95,7 +95,7 @@ pub struct HydraFtl {
     working: u32,
     at_once: u32,
     /// The units of the write that is being handed over.
-    gathering: Vec<Unit>,
+    gathering: Vec<PageWrite>,
     /// The list of the read request that is being handed over.
     reading: Option<Handle<List>>,
     /// The latest command of that list for each place in a superchip.
@@ -105,9 +105,9 @@ pub struct HydraFtl {
     /// Records that the log has just got.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
-    think: [Span; 2],
+    cpu_time: [Span; 2],
     wear: WearSpec,
-    looks: Vec<Look>,
+    wear_checks: Vec<WearCheck>,
     /// No more writes are taken: the log cannot be written.
     read_only: bool,
     found: u32,
@@ -141,7 +141,7 @@ impl HydraFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         let (logical, row) = self.layout.split(lpn);
@@ -159,7 +159,7 @@ impl HydraFtl {
         self.superblocks.pin(superblock);
         let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
         let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
-        flash.backend.set_sectors(command, self.layout.crossing(wanted.mask));
+        flash.backend.set_sectors(command, self.layout.bus_sectors(wanted.mask));
         // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
         if let Some(before) = self.read_chain[chip as usize].replace(command) {
             flash.backend.depend(before, command);
@@ -173,26 +173,26 @@ impl HydraFtl {
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if let Some(list) = self.reading.take() {
             self.read_chain.fill(None);
-            self.think(flash, list, READ);
+            self.use_cpu(flash, list, READ);
         }
     }
 
     /// Hands a list in when the processor has prepared it, if it has to.
-    fn think<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, list: Handle<List>, what: usize) {
-        if self.think[what].is_zero() {
+    fn use_cpu<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, list: Handle<List>, what: usize) {
+        if self.cpu_time[what].is_zero() {
             return flash.submit(list);
         }
-        flash.backend.think(flash.now, self.think[what], list.number().get(), flash.events);
+        flash.backend.use_cpu(flash.now, self.cpu_time[what], list.number().get(), flash.events);
     }
 
     /// The processor has prepared a list.
-    pub(crate) fn thought<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, token: u32) {
+    pub(crate) fn on_cpu_done<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));
     }
 
     /// A unit of a write.
-    pub(crate) fn write(&mut self, unit: Unit) {
+    pub(crate) fn write(&mut self, unit: PageWrite) {
         self.gathering.push(unit);
     }
 
@@ -308,7 +308,7 @@ impl HydraFtl {
     }
 
     /// A unit that is to be logged.
-    pub(crate) fn log(&mut self, unit: Unit) -> bool {
+    pub(crate) fn log(&mut self, unit: PageWrite) -> bool {
         self.flush_log.as_mut().is_some_and(|log| log.take(unit))
     }
 

@@ -35,15 +35,16 @@ pub use family::{Array, Config, Family, MapImages, Setup, Site};
 pub use hydra::{HydraConfig, HydraFtl, HydraSpec, MergeCounters, ProcessorSpec};
 pub use idle::Idle;
 pub use kind::FtlKind;
-pub use log_block::{Allocation, EraseWhen, HybridFtl, LogBlockConfig, LogMerges, LogSpec, Striping};
+pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerges, LogSpec, Striping};
 pub use map_unit::MapSpec;
 pub use page::{Digits, GcSpec, PageConfig, PageFtl, ParseDigitsError, PlacementSpec, VictimSpec};
 pub use port::{
-    Counters, Flash, Ftl, Mount, Owner, Owners, ReadSink, Rest, Saved, Service, Unit, Wanted, WriteSink, full_mask,
+    Counters, Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Saved, Service, WriteSink,
+    full_mask,
 };
 pub use sabotage::{Planted, Sabotage};
 pub use slc_mlc::{
-    ArrayShape, ChangConfig, ChangFtl, ChangSpec, DensitySpec, HybridCounters, MappingSpec, PageTimes, Probing,
+    ArrayShape, DensitySpec, MappingSpec, PageTimes, Probing, SlcMlcConfig, SlcMlcCounters, SlcMlcFtl, SlcMlcSpec,
     ThresholdBy, WriteCost,
 };
 pub use spec::FtlSpec;

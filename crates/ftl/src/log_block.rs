@@ -36,7 +36,7 @@ use base::units::{DieId, Lpn, Psn, SuperblockId};
 use flash::backend::{List, Observer};
 use flash::nand::{Geometry, Media, Sector};
 
-use crate::port::{Flash, Mount, Unit, Wanted};
+use crate::port::{Flash, Mount, PageRead, PageWrite};
 use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Gates, Holes, Versions};
 
@@ -60,7 +60,7 @@ pub use spec::{Allocation, EraseWhen, LogSpec, Striping};
 enum Kind {
     Read,
     /// The rest of a page that is written in part.
-    Rest,
+    OldPlace,
     Write,
     Merge,
     Erase,
@@ -70,7 +70,7 @@ impl Kind {
     const BITS: u32 = 3;
 
     fn of(list: &List) -> (Self, LogId) {
-        let kinds = [Self::Read, Self::Rest, Self::Write, Self::Merge, Self::Erase];
+        let kinds = [Self::Read, Self::OldPlace, Self::Write, Self::Merge, Self::Erase];
         (kinds[(list.tag() & ((1 << Self::BITS) - 1)) as usize], list.tag() >> Self::BITS)
     }
 
@@ -83,12 +83,12 @@ impl Kind {
 #[derive(Clone, Copy, Debug)]
 struct Held {
     lpn: Lpn,
-    wanted: Wanted,
+    wanted: PageRead,
 }
 
 /// A hybrid-mapped FTL.
 #[derive(Clone, Debug)]
-pub struct HybridFtl {
+pub struct LogBlockFtl {
     geometry: Geometry,
     /// Pages of a block.
     pages: u32,
@@ -108,7 +108,7 @@ pub struct HybridFtl {
     /// Ended ones, to be used again.
     over: Vec<Job>,
     /// Pages for which there is no place now.
-    waiting: VecDeque<Unit>,
+    waiting: VecDeque<PageWrite>,
     held: Vec<Held>,
     /// Logical blocks that have pages in the log and no data block: each will need one.
     orphans: u32,
@@ -117,7 +117,7 @@ pub struct HybridFtl {
     versions: Versions,
     found: u32,
     /// Something has changed that pages may have waited for.
-    stirred: bool,
+    changed_pools: bool,
     /// Lists that have not finished.
     under_way: u32,
     /// The lists that the request under way has open.
@@ -136,7 +136,7 @@ pub struct HybridFtl {
     planted: Planted,
 }
 
-impl HybridFtl {
+impl LogBlockFtl {
     /// The FTL of a device, with its state read from the media.
     fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
         let geometry = config.geometry.clone();
@@ -162,7 +162,7 @@ impl HybridFtl {
             useless: Vec::new(),
             versions: Versions::default(),
             found: 0,
-            stirred: false,
+            changed_pools: false,
             under_way: 0,
             programming: DieLists::new(geometry.die_count()),
             reading: DieLists::new(geometry.die_count()),

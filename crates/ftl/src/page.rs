@@ -9,7 +9,6 @@
 //! ordinary units behind those of the host, in pools of their own ([`translation`]).
 
 mod answer;
-mod asking;
 mod blocks;
 mod check;
 mod collect;
@@ -18,6 +17,7 @@ mod family;
 mod finish;
 mod gather;
 mod gc_spec;
+mod map_client;
 mod map_pages;
 mod mapping;
 mod mount;
@@ -38,7 +38,7 @@ use base::units::{DieId, Lpn, Psn, Span, SuperblockId};
 use flash::backend::{Command, List, Timing};
 use flash::nand::{Geometry, Media, Sector};
 
-use crate::port::{Mount, Unit};
+use crate::port::{Mount, PageWrite};
 use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Versions, WearSpec};
 
@@ -104,13 +104,13 @@ pub struct PageFtl {
     /// translation pages.
     sets: Vec<Vec<u32>>,
     /// For each set, units that no pool of it has room for until others have been programmed.
-    homeless: Vec<VecDeque<Unit>>,
+    unplaced: Vec<VecDeque<PageWrite>>,
     /// Units that recovery found.
     found: u32,
     /// Where the units of the copy that has just ended were, without those that the map unit is asked for.
     moved: Vec<Psn>,
     /// Pools in which answers of the map unit have changed something.
-    stirred: Vec<u32>,
+    changed_pools: Vec<u32>,
     /// Units that the request under way has put to waiting since the placement last moved on.
     waited: u32,
     /// The NVM set of whom the latest of them came from.
@@ -155,7 +155,7 @@ impl PageFtl {
                 })
                 .chain([(groups..pools.len() as u32).collect()])
                 .collect(),
-            homeless: vec![VecDeque::new(); sets.len() + 1],
+            unplaced: vec![VecDeque::new(); sets.len() + 1],
             pools,
             groups,
             placer: Placer::new(&config.placement, &geometry, sets),
@@ -168,7 +168,7 @@ impl PageFtl {
             planted: from.planted,
             found: 0,
             moved: Vec::new(),
-            stirred: Vec::new(),
+            changed_pools: Vec::new(),
             waited: 0,
             waited_set: 0,
             touched: Vec::new(),

@@ -11,7 +11,7 @@ use flash::nand::{Media, Sector};
 use crate::family::Config;
 use crate::log_block::LogMerges;
 use crate::sabotage::Planted;
-use crate::{Event, HybridCounters, MergeCounters, map_unit};
+use crate::{Event, MergeCounters, SlcMlcCounters, map_unit};
 
 /// The backend at one moment, as an FTL sees it.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Flash<'a, S, O> {
     /// The flash array.
     pub backend: &'a mut Backend<S, O>,
     /// The small array beside it, if there is one.
-    pub second: Option<&'a mut Backend<S>>,
+    pub slc_array: Option<&'a mut Backend<S>>,
     /// What will happen.
     pub events: &'a mut EventQueue<Event>,
 }
@@ -35,9 +35,9 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
 
     /// Hands in a list whose commands are carried out one after another, and nothing beside them.
     #[inline]
-    pub fn submit_in_turn(&mut self, list: Handle<List>) {
-        if let Some(end) = self.backend.begin_in_turn(self.now, list) {
-            self.events.push(end, Event::Turn);
+    pub fn submit_serial(&mut self, list: Handle<List>) {
+        if let Some(end) = self.backend.begin_serial(self.now, list) {
+            self.events.push(end, Event::SerialEnd);
         }
     }
 
@@ -46,10 +46,10 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
     /// # Panics
     /// If the device has none.
     #[inline]
-    pub fn submit_second(&mut self, list: Handle<List>) {
+    pub fn submit_slc(&mut self, list: Handle<List>) {
         let now = self.now;
-        if let Some(end) = self.second().begin_in_turn(now, list) {
-            self.events.push(end, Event::SecondTurn);
+        if let Some(end) = self.slc_array().begin_serial(now, list) {
+            self.events.push(end, Event::SlcSerialEnd);
         }
     }
 
@@ -58,8 +58,8 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
     /// # Panics
     /// If the device has none.
     #[inline]
-    pub fn second(&mut self) -> &mut Backend<S> {
-        self.second.as_mut().expect("a device with a second array")
+    pub fn slc_array(&mut self) -> &mut Backend<S> {
+        self.slc_array.as_mut().expect("a device with a second array")
     }
 }
 
@@ -68,7 +68,7 @@ pub type Owner = Option<NonZeroU32>;
 
 /// One mapping unit that somebody wants written.
 #[derive(Clone, Copy, Debug)]
-pub struct Unit {
+pub struct PageWrite {
     /// Which unit.
     pub lpn: Lpn,
     /// Who wants it written.
@@ -80,10 +80,10 @@ pub struct Unit {
     /// The version of the write.
     pub version: u32,
     /// Where the other sectors are, as far as a map unit has said.
-    pub rest: Rest,
+    pub old_place: OldPlace,
 }
 
-impl Unit {
+impl PageWrite {
     /// True if all its sectors are to be written, of which there are so many.
     #[inline]
     pub(crate) const fn is_whole(&self, sectors: u32) -> bool {
@@ -100,13 +100,13 @@ impl Unit {
     /// The unit of a program that failed: the data is still with its owner, and is written again.
     pub(crate) const fn again(slot: &Slot) -> Self {
         let Slot { lpn, owner, at, mask, version, .. } = *slot;
-        Self { lpn, owner, at, mask, version, rest: Rest::Unasked }
+        Self { lpn, owner, at, mask, version, old_place: OldPlace::Unasked }
     }
 }
 
 /// Where a unit that is written in part was when a map unit was asked. It may have been moved since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rest {
+pub enum OldPlace {
     /// Nobody has asked, or nobody need ask.
     Unasked,
     /// Nowhere: the other sectors are zeros.
@@ -122,7 +122,7 @@ pub enum Rest {
 
 /// Sectors of one mapping unit that an owner wants read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PageRead {
     /// Who wants them.
     pub owner: Owner,
     /// Where the unit's first sector stands in the owner's data; negative if that begins inside.
@@ -131,7 +131,7 @@ pub struct Wanted {
     pub mask: u64,
 }
 
-impl Wanted {
+impl PageRead {
     /// What a read of the unit, which is there, carries.
     #[inline]
     pub(crate) fn slot(self, lpn: Lpn, psn: Psn) -> Slot {
@@ -173,9 +173,9 @@ pub trait ReadSink<S> {
 /// Those who want units written or forgotten.
 pub trait WriteSink<S> {
     /// Copies the sectors of a unit into a program.
-    fn give(&self, unit: &Unit, into: &mut [S]);
+    fn give(&self, unit: &PageWrite, into: &mut [S]);
     /// Copies the sectors of a unit behind one another, without gaps, to `first` and what follows.
-    fn pack(&self, unit: &Unit, into: &mut [S], first: usize);
+    fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
     /// A unit has been forgotten.
@@ -202,7 +202,7 @@ pub struct Mount<'a, S> {
     /// The flash array.
     pub media: &'a Media<S>,
     /// The small array beside it, if there is one.
-    pub second: Option<&'a Media<S>>,
+    pub slc_array: Option<&'a Media<S>>,
     /// All its randomness comes from here.
     pub seed: u64,
     /// The bug that a test has planted; none in everything else.
@@ -232,7 +232,7 @@ pub struct Counters {
     /// The merges of log blocks since the power came.
     pub log_merges: Option<LogMerges>,
     /// What the FTL of a hybrid SLC/MLC disk did.
-    pub hybrid: Option<Box<HybridCounters>>,
+    pub slc_mlc: Option<Box<SlcMlcCounters>>,
 }
 
 /// A flash translation layer.
@@ -248,7 +248,7 @@ pub trait Ftl: Clone + Debug {
     fn mount<S: Sector>(config: &Self::Config, from: &Mount<'_, S>) -> Self;
 
     /// The time that reading this state takes.
-    fn scan_time<S: Sector>(config: &Self::Config, media: &Media<S>, second: Option<&Media<S>>) -> Span;
+    fn scan_time<S: Sector>(config: &Self::Config, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span;
 
     /// Mapping units the host can address.
     fn units(&self) -> u32;
@@ -271,7 +271,7 @@ pub trait Ftl: Clone + Debug {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool;
 
@@ -282,7 +282,12 @@ pub trait Ftl: Clone + Debug {
     fn begin_write(&mut self, _set: u32) {}
 
     /// Writes a unit, or some sectors of it. No other write of this unit is under way.
-    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit);
+    fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: PageWrite,
+    );
 
     /// All units of the write have been handed over.
     fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>);
@@ -302,7 +307,7 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// If something does not hold.
-    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>);
+    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>);
 
     /// A request for this unit will come: whatever memory that takes may be fetched.
     #[inline]
@@ -320,7 +325,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// True if a discard may wait behind writes that were handed over before it.
-    fn discards_in_turn(&self) -> bool {
+    fn discards_in_order(&self) -> bool {
         false
     }
 
@@ -335,7 +340,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// A unit of the buffer that is to be logged as it is now. False if there is no room for it yet.
-    fn log(&mut self, _unit: Unit) -> bool {
+    fn log(&mut self, _unit: PageWrite) -> bool {
         false
     }
 
@@ -356,7 +361,7 @@ pub trait Ftl: Clone + Debug {
     /// The device has nothing to do. True if the FTL begins something of its own. Asked again after a request, a finished
     /// list or an event, but not when only phases of the flash pass.
     #[inline]
-    fn rest<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) -> bool {
+    fn on_idle<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) -> bool {
         false
     }
 
@@ -364,7 +369,7 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL that gives the processor nothing to do is told of nothing.
-    fn thought<S: Sector, O: Observer>(&self, _flash: &mut Flash<'_, S, O>, _token: u32) {
+    fn on_cpu_done<S: Sector, O: Observer>(&self, _flash: &mut Flash<'_, S, O>, _token: u32) {
         unreachable!("an FTL that takes no time")
     }
 
@@ -376,7 +381,7 @@ pub trait Ftl: Clone + Debug {
     }
 
     /// Does it.
-    fn work<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
+    fn run_due<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
 
     /// An [event](Event::Ftl) of its own has come.
     fn wake(&mut self, _now: Time) {}
@@ -385,7 +390,7 @@ pub trait Ftl: Clone + Debug {
     ///
     /// # Panics
     /// By default: an FTL that hands nothing to a second array is told of nothing.
-    fn finished_second<S: Sector, O: Observer>(
+    fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         _flash: &mut Flash<'_, S, O>,
         _owners: &mut impl Owners<S>,

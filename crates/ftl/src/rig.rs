@@ -11,7 +11,9 @@ use flash::nand::{Media, Sector, Stamp};
 use flash::spec::{FlashSpec, SlcSpec};
 use serde::Deserialize;
 
-use crate::port::{Flash, Ftl, Mount, Owner, Owners, ReadSink, Rest, Service, Unit, Wanted, WriteSink, full_mask};
+use crate::port::{
+    Flash, Ftl, Mount, OldPlace, Owner, Owners, PageRead, PageWrite, ReadSink, Service, WriteSink, full_mask,
+};
 use crate::{AnyConfig, AnyFtl, Array, Config, Event, FtlSpec, Setup, Site};
 
 /// The tables of a device file that an FTL has to do with.
@@ -45,15 +47,15 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
     let timing = Timing::new(&part, &geometry, rate, described.flash.cache_mode).expect("times");
     let units = family.units(&site, &geometry, &mut faults);
     family.check_array(&site, &geometry, &timing, 1, &mut faults);
-    let second = described.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
+    let slc_array = described.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
     assert!(faults.0.is_empty(), "{:?}", faults.0);
     let array = |geometry, timing, gang| Array {
         geometry,
         backend: flash::backend::Config {
             timing,
-            units: described.flash.units,
+            controllers: described.flash.controllers,
             transfer: described.flash.transfer,
-            arbitration: described.flash.order,
+            arbitration: described.flash.arbitration,
             software: None,
         },
         gang,
@@ -61,11 +63,12 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
         copy_back: part.features.copy_back,
         spare_transfer: rate.time(part.geometry.spare),
     };
-    let second = second.map(|second| array(second.geometry, second.backend.timing, 1));
+    let slc_array = slc_array.map(|slc_array| array(slc_array.geometry, slc_array.backend.timing, 1));
     let array = array(geometry, timing, described.flash.gang);
     let sets = vec![(0..array.geometry.die_count()).map(DieId::new).collect()];
-    let setup = Setup { array: array.clone(), second: second.clone(), sets, units: units.expect("room for the host") };
-    (described.ftl.kind.config(&site, setup), array, second)
+    let setup =
+        Setup { array: array.clone(), slc_array: slc_array.clone(), sets, units: units.expect("room for the host") };
+    (described.ftl.kind.config(&site, setup), array, slc_array)
 }
 
 /// Whoever wants units: they write stamps, and keep what they have read.
@@ -91,7 +94,7 @@ impl ReadSink<Stamp> for Host {
 }
 
 impl WriteSink<Stamp> for Host {
-    fn give(&self, unit: &Unit, into: &mut [Stamp]) {
+    fn give(&self, unit: &PageWrite, into: &mut [Stamp]) {
         let first = u64::from(unit.lpn.get()) * into.len() as u64;
         for (i, sector) in into.iter_mut().enumerate().filter(|(i, _)| unit.mask >> i & 1 != 0) {
             let made = Stamp::preconditioned(Lba::new(first + i as u64), unit.version);
@@ -99,7 +102,7 @@ impl WriteSink<Stamp> for Host {
         }
     }
 
-    fn pack(&self, _: &Unit, _: &mut [Stamp], _: usize) {}
+    fn pack(&self, _: &PageWrite, _: &mut [Stamp], _: usize) {}
 
     fn set(&self, _: Owner) -> u32 {
         0
@@ -130,7 +133,7 @@ pub(crate) struct Rig<F: Ftl = AnyFtl> {
     pub(crate) ftl: F,
     pub(crate) host: Host,
     pub(crate) backend: Backend<Stamp>,
-    second: Option<Backend<Stamp>>,
+    slc_array: Option<Backend<Stamp>>,
     events: EventQueue<Event>,
     hash: EventHash,
     now: Time,
@@ -139,39 +142,39 @@ pub(crate) struct Rig<F: Ftl = AnyFtl> {
 impl Rig {
     /// A new array as it is described.
     pub(crate) fn new(text: &str) -> Self {
-        let (config, array, second) = describe(text);
-        Self::with(config, &array, second.as_ref())
+        let (config, array, slc_array) = describe(text);
+        Self::with(config, &array, slc_array.as_ref())
     }
 }
 
 impl<F: Ftl> Rig<F> {
-    pub(crate) fn with(config: F::Config, array: &Array, second: Option<&Array>) -> Self {
+    pub(crate) fn with(config: F::Config, array: &Array, slc_array: Option<&Array>) -> Self {
         let new = |array: &Array| {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let media = Media::new(array.geometry.clone(), array.endurance, array.backend.timing.one_shot, faults);
             Backend::new(media, &array.backend, ())
         };
-        let (backend, second) = (new(array), second.map(new));
+        let (backend, slc_array) = (new(array), slc_array.map(new));
         let from = Mount {
             media: backend.media(),
-            second: second.as_ref().map(Backend::media),
+            slc_array: slc_array.as_ref().map(Backend::media),
             seed: 1,
             planted: crate::Planted::default(),
         };
         let ftl = F::mount(&config, &from);
         let (host, events, hash) = (Host::default(), EventQueue::default(), EventHash::default());
-        Self { ftl, host, backend, second, events, hash, now: Time::ZERO, config }
+        Self { ftl, host, backend, slc_array, events, hash, now: Time::ZERO, config }
     }
 
     /// The power goes at once, and comes back.
     pub(crate) fn cut_power(&mut self) {
         self.backend.cut_power(self.now);
-        if let Some(second) = &mut self.second {
-            second.cut_power(self.now);
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.cut_power(self.now);
         }
         self.events.clear();
-        let (media, second) = (self.backend.media(), self.second.as_ref().map(Backend::media));
-        let from = Mount { media, second, seed: 1, planted: crate::Planted::default() };
+        let (media, slc_array) = (self.backend.media(), self.slc_array.as_ref().map(Backend::media));
+        let from = Mount { media, slc_array, seed: 1, planted: crate::Planted::default() };
         self.ftl = F::mount(&self.config, &from);
     }
 
@@ -182,23 +185,23 @@ impl<F: Ftl> Rig<F> {
 
     /// Runs something of the FTL, and everything that can be done at once then.
     pub(crate) fn with_ftl<T>(&mut self, run: impl FnOnce(&mut F, &mut Flash<'_, Stamp, ()>, &mut Host) -> T) -> T {
-        let Self { ftl, host, backend, second, events, now, .. } = self;
-        let mut flash = Flash { now: *now, backend, second: second.as_mut(), events };
+        let Self { ftl, host, backend, slc_array, events, now, .. } = self;
+        let mut flash = Flash { now: *now, backend, slc_array: slc_array.as_mut(), events };
         let result = run(ftl, &mut flash, host);
-        self.pump();
+        self.run_ready();
         result
     }
 
-    fn pump(&mut self) {
+    fn run_ready(&mut self) {
         loop {
-            let Self { ftl, host, backend, second, events, now, .. } = self;
+            let Self { ftl, host, backend, slc_array, events, now, .. } = self;
             let list = backend.take_finished();
-            let other = second.as_mut().and_then(Backend::take_finished);
-            let thought = backend.take_thought();
+            let other = slc_array.as_mut().and_then(Backend::take_finished);
+            let cpu_done = backend.take_cpu_done();
             let (timed, now) = (backend.is_timed(), *now);
-            let mut flash = Flash { now, backend, second: second.as_mut(), events };
-            match (list, other, thought) {
-                (None, None, None) if ftl.is_due(timed) => ftl.work(&mut flash, host),
+            let mut flash = Flash { now, backend, slc_array: slc_array.as_mut(), events };
+            match (list, other, cpu_done) {
+                (None, None, None) if ftl.is_due(timed) => ftl.run_due(&mut flash, host),
                 (None, None, None) => return,
                 _ => {}
             }
@@ -206,10 +209,10 @@ impl<F: Ftl> Rig<F> {
                 ftl.finished(&mut flash, host, list);
             }
             if let Some(list) = other {
-                ftl.finished_second(&mut flash, host, list);
+                ftl.finished_slc(&mut flash, host, list);
             }
-            if let Some(token) = thought {
-                ftl.thought(&mut flash, token);
+            if let Some(token) = cpu_done {
+                ftl.on_cpu_done(&mut flash, token);
             }
         }
     }
@@ -221,18 +224,18 @@ impl<F: Ftl> Rig<F> {
         match event {
             Event::Flash(event) => self.backend.handle(at, event, &mut self.events, &mut self.hash),
             Event::Ftl => self.ftl.wake(at),
-            Event::Turn => self.backend.end_in_turn(at, &mut self.hash),
-            Event::SecondTurn => self.second.as_mut().expect("two arrays").end_in_turn(at, &mut self.hash),
+            Event::SerialEnd => self.backend.end_serial(at, &mut self.hash),
+            Event::SlcSerialEnd => self.slc_array.as_mut().expect("two arrays").end_serial(at, &mut self.hash),
             Event::Host(_) => unreachable!("there is no host side"),
         }
-        self.pump();
+        self.run_ready();
         true
     }
 
     /// Lets everything come to an end, and checks it.
-    pub(crate) fn rest(&mut self) {
+    pub(crate) fn run_until_idle(&mut self) {
         while self.step() {}
-        self.ftl.check(self.backend.media(), self.second.as_ref().map(Backend::media));
+        self.ftl.check(self.backend.media(), self.slc_array.as_ref().map(Backend::media));
     }
 
     /// Hands over whole units as one write, with a stamp if it is to be known again.
@@ -242,8 +245,14 @@ impl<F: Ftl> Rig<F> {
         self.host.writing = lpns.iter().filter_map(|lpn| Some((Lpn::new(*lpn), stamp?))).collect();
         self.ftl.begin_write(0);
         for lpn in lpns {
-            let unit =
-                Unit { lpn: Lpn::new(*lpn), owner: NonZeroU32::new(1), at: 0, mask, version, rest: Rest::Unasked };
+            let unit = PageWrite {
+                lpn: Lpn::new(*lpn),
+                owner: NonZeroU32::new(1),
+                at: 0,
+                mask,
+                version,
+                old_place: OldPlace::Unasked,
+            };
             self.with_ftl(|ftl, flash, host| ftl.write(flash, host, unit));
         }
         self.with_ftl(|ftl, flash, host| ftl.end_write(flash, host));
@@ -252,14 +261,14 @@ impl<F: Ftl> Rig<F> {
     /// What the first sector of a unit reads as; none if it is lost.
     pub(crate) fn read(&mut self, lpn: u32) -> Option<Stamp> {
         let mask = full_mask(self.backend.geometry().sectors);
-        let wanted = Wanted { owner: NonZeroU32::new(1), at: 0, mask };
+        let wanted = PageRead { owner: NonZeroU32::new(1), at: 0, mask };
         self.host.read.clear();
         let there = self.with_ftl(|ftl, flash, host| {
             let there = ftl.read(flash, host, wanted, Lpn::new(lpn));
             ftl.end_read(flash);
             there
         });
-        self.rest();
+        self.run_until_idle();
         if there { self.host.read.pop().expect("an answer") } else { Some(Stamp::default()) }
     }
 }
@@ -287,7 +296,7 @@ mod tests {
     fn an_ftl_is_checked_against_its_flash() {
         let mut rig = Rig::new(&text(FtlKind::Page));
         rig.write(&[0, 1, 2, 3], None);
-        rig.rest();
+        rig.run_until_idle();
         let erased = Rig::new(&text(FtlKind::Page));
         rig.ftl.check(erased.backend.media(), None);
     }
@@ -303,7 +312,7 @@ mod tests {
                 for first in (0..units).step_by(7) {
                     let lpns: Vec<u32> = (first..(first + 4).min(units)).collect();
                     rig.write(&lpns, Some(Stamp(u64::from(round * units + first))));
-                    rig.rest();
+                    rig.run_until_idle();
                 }
             }
             let handed: u32 = (0..units).step_by(7).map(|first| 4.min(units - first)).sum();

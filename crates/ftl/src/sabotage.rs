@@ -76,7 +76,7 @@ pub enum Sabotage {
     /// Superblocks of translation pages count as room for data as well when the power comes back.
     RoomCountedTwice,
     /// A refuge is not told that units are on their way to it.
-    RefugeUnpromised,
+    HelperUnreserved,
     /// A pool's units take refuge outside the NVM set that they are confined to.
     ConfinementForgotten,
     /// A request does not wait for one that overlaps it and waits itself.
@@ -153,7 +153,7 @@ impl Sabotage {
         Self::WearForgotten,
         Self::VersionRestarts,
         Self::RoomCountedTwice,
-        Self::RefugeUnpromised,
+        Self::HelperUnreserved,
         Self::ConfinementForgotten,
         Self::OverlapMissed,
         Self::FirstPartServes,

@@ -57,30 +57,30 @@ use base::units::{Lpn, Time};
 use flash::backend::{CauseSet, List, Observer};
 use flash::nand::Sector;
 
-use crate::port::{Flash, Owner, Owners, Service, Unit, Wanted as Asked};
+use crate::port::{Flash, Owner, Owners, PageRead as Asked, PageWrite, Service};
 use crate::toolkit::Versions;
 
 use disk::Disk;
 use next::Array;
 use read::Read;
-use requests::{Requests, Turn, Wanted};
+use requests::{NextRequest, PendingRead, Requests};
 use scrub::Scrub;
 use task::{Task, Tasks};
 use write::Write;
 
-pub use config::ChangConfig;
-pub use counters::{ArrayShape, HybridCounters};
+pub use config::SlcMlcConfig;
+pub use counters::{ArrayShape, SlcMlcCounters};
 pub use density::DensitySpec;
-pub(crate) use family::ChangFamily;
+pub(crate) use family::SlcMlcFamily;
 pub use filter::ThresholdBy;
 pub use mapping::MappingSpec;
 pub use model::{PageTimes, WriteCost};
-pub use spec::ChangSpec;
+pub use spec::SlcMlcSpec;
 pub use table::Probing;
 
 /// The FTL of a disk with MLC flash, and SLC flash before it if there is any.
 #[derive(Clone, Debug)]
-pub struct ChangFtl {
+pub struct SlcMlcFtl {
     /// Both arrays.
     disk: Disk,
     /// Requests that wait for their turn.
@@ -92,7 +92,7 @@ pub struct ChangFtl {
     found: u32,
 }
 
-impl ChangFtl {
+impl SlcMlcFtl {
     pub(crate) const fn free_blocks(&self) -> u64 {
         self.disk.mlc.mapping.blocks().spare() as u64
     }
@@ -102,20 +102,20 @@ impl ChangFtl {
         self.disk.mlc.pages
     }
 
-    pub(crate) fn counters(&self) -> HybridCounters {
+    pub(crate) fn counters(&self) -> SlcMlcCounters {
         let Disk { mlc, slc, counts, .. } = &self.disk;
         let (threshold, k) = slc.as_ref().map_or((0, 0), |slc| (slc.filter.threshold(), slc.throttle.k()));
         let slc_mode = mlc.density.as_ref().map_or(0, |density| density.count);
-        HybridCounters { threshold, k, slc_mode, ..*counts }
+        SlcMlcCounters { threshold, k, slc_mode, ..*counts }
     }
 
     pub(crate) fn reset_counters(&mut self) {
-        let HybridCounters { mlc, slc, table_bytes, .. } = self.disk.counts;
-        self.disk.counts = HybridCounters { mlc, slc, table_bytes, ..HybridCounters::default() };
+        let SlcMlcCounters { mlc, slc, table_bytes, .. } = self.disk.counts;
+        self.disk.counts = SlcMlcCounters { mlc, slc, table_bytes, ..SlcMlcCounters::default() };
     }
 
     /// Takes a unit of the write that is being handed over.
-    pub(crate) fn write(&mut self, unit: Unit) {
+    pub(crate) fn write(&mut self, unit: PageWrite) {
         self.requests.write(unit);
     }
 
@@ -139,12 +139,12 @@ impl ChangFtl {
     ) -> bool {
         let is_there = self.disk.holds(lpn.get());
         if is_there {
-            self.requests.read(Wanted { owner, at, mask, lpn: lpn.get(), slc: 0, from_mlc: false });
+            self.requests.read(PendingRead { owner, at, mask, lpn: lpn.get(), slc: 0, from_mlc: false });
         }
         is_there
     }
 
-    /// All units of the read have been asked for; it begins in [`ChangFtl::begin_due`].
+    /// All units of the read have been asked for; it begins in [`SlcMlcFtl::begin_due`].
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         self.requests.end_read(flash.now);
     }
@@ -190,7 +190,7 @@ impl ChangFtl {
     }
 
     /// A list of the SLC flash is done.
-    pub(crate) fn finished_second<S: Sector, O: Observer>(
+    pub(crate) fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
@@ -207,14 +207,14 @@ impl ChangFtl {
         if !disk.mlc.useless.is_empty() {
             return Some(Scrub.into());
         }
-        if let Some(store) = clean::take_in_homeless(disk) {
+        if let Some(store) = clean::take_in_unplaced(disk) {
             return Some(store.into());
         }
         let service = |since| Service { wait: now.saturating_since(since), waited_for: CauseSet::EMPTY };
         match self.requests.next()? {
-            Turn::Read { units, since } => Some(Read::new(disk, units, service(since)).into()),
-            Turn::Write { units, since } => Some(Write::new(disk, units, service(since)).into()),
-            Turn::Discard { owner, lpn } => {
+            NextRequest::Read { units, since } => Some(Read::new(disk, units, service(since)).into()),
+            NextRequest::Write { units, since } => Some(Write::new(disk, units, service(since)).into()),
+            NextRequest::Discard { owner, lpn } => {
                 disk.forget(lpn);
                 owners.discard_done(owner);
                 None

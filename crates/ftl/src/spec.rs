@@ -12,7 +12,7 @@ use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
-use crate::slc_mlc::ChangSpec;
+use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
 /// The flash translation layer.
@@ -49,7 +49,7 @@ pub struct FtlSpec {
     pub hydra: Option<HydraSpec>,
     /// The FTL of a hybrid SLC/MLC disk, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub chang: Option<ChangSpec>,
+    pub chang: Option<SlcMlcSpec>,
     /// Log blocks, where the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub log: LogSpec,

@@ -143,7 +143,7 @@ pub(crate) fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]
 /// Writes the course of the run, one row per interval: `from_ps`, `to_ps`; per kind `read_requests`,
 /// `read_bytes_per_s`, `read_latency_mean_us`, `read_latency_max_us` and so on;
 /// `write_amplification`; `link_busy`, and the means over all of them `channels_busy`, `dies_busy`,
-/// `units_busy`, and `processor_busy` (shares); `ftl_busy` (as `busy.ftl`, empty without a map unit);
+/// `controllers_busy`, and `processor_busy` (shares); `ftl_busy` (as `busy.ftl`, empty without a map unit);
 /// `flash_reads`, `flash_programs`, `flash_erases`, `flash_copy_backs`
 /// (commands); `free_blocks`, `bad_blocks`.
 ///
@@ -182,7 +182,7 @@ pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunRe
     };
     columns.push(("channels_busy".into(), busy(|counters| &counters.channel_busy)));
     columns.push(("dies_busy".into(), busy(|counters| &counters.die_busy)));
-    columns.push(("units_busy".into(), busy(|counters| &counters.unit_busy)));
+    columns.push(("controllers_busy".into(), busy(|counters| &counters.controller_busy)));
     let ftl = each().map(|(i, c)| c.map.as_ref()?.busy_of_all().map(|busy| share(busy, i.span())));
     columns.push(("ftl_busy".into(), Column::Number(ftl.collect())));
     let processor = each().map(|(i, c)| Some(share(c.processor_busy, i.span())));

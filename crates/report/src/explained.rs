@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use study::metric::Unit;
+use study::metric::Dimension;
 use study::text::{duration, percent};
 use study::watch::explain::{Band, Explained, OneRequest, Times};
 use study::watch::journey::Part;
@@ -20,12 +20,12 @@ pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
         value: Number(band.part_us(part) / band.latency_us),
     };
     let parts = Part::ALL.into_iter().filter(|part| band.part_us(*part) > 0.0).map(piece).collect();
-    Stack { name, parts, label: Some(Unit::Time.show(band.latency_us)) }
+    Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
 }
 
 /// Such bars as a figure: shares, because the slowest requests take a thousand times as long as the others.
 pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
-    let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Unit::Share, Scale::Linear) };
+    let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Dimension::Share, Scale::Linear) };
     Figure::new(format!("Where the time went: {of}"), NOTE, Chart::Stacks { x, rows })
 }
 
@@ -64,7 +64,7 @@ pub fn explained_table(explained: &[Explained]) -> String {
         });
         text.push_str(&grid(&header, rows, 1));
         for band in bands.iter().filter(|band| !band.behind_us.is_empty()) {
-            let waited: f64 = [Part::Unit, Part::Die, Part::Channel]
+            let waited: f64 = [Part::Controller, Part::Die, Part::Channel]
                 .into_iter()
                 .filter_map(|part| band.parts_us.iter().find(|(other, _)| *other == part.name()).map(|(_, us)| us))
                 .sum();

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use study::metric::Unit;
+use study::metric::Dimension;
 
 /// Colours of the palette; a series has the colour of its number, counted around.
 pub const COLOURS: usize = 8;
@@ -97,7 +97,7 @@ pub struct Axis {
     /// What it shows.
     pub label: String,
     /// The unit of its numbers.
-    pub unit: Unit,
+    pub unit: Dimension,
     /// How numbers are mapped to places.
     pub scale: Scale,
     /// Where it ends, if that does not follow from what it shows.
@@ -107,7 +107,7 @@ pub struct Axis {
 
 impl Axis {
     /// An axis over all of what it shows.
-    pub fn new(label: impl Into<String>, unit: Unit, scale: Scale) -> Self {
+    pub fn new(label: impl Into<String>, unit: Dimension, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, to: None }
     }
 }
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_figure_is_one_flat_object() {
-        let x = Axis::new("time", Unit::Time, Scale::Linear);
+        let x = Axis::new("time", Dimension::Time, Scale::Linear);
         let bars = Chart::Bars { y: x.clone(), x, bars: vec![[0.0, 1.0, 2.5].map(Number)] };
         let json = serde_json::to_value(Figure::new("h", "n", bars)).expect("JSON");
         assert_eq!((&json["chart"], &json["heading"]), (&"bars".into(), &"h".into()));

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use flash::backend::Resource;
 
-use study::metric::Unit;
+use study::metric::Dimension;
 use study::watch::timeline::Timeline;
 
 use super::figure::{Axis, Chart, Lane, LaneSlice, Number, Scale};
-use super::perfetto::doing;
+use super::perfetto::label_of;
 
 /// Slices that a page can show fluently; the rest is in the file for Perfetto.
 const MOST: usize = 4_000;
@@ -29,14 +29,14 @@ pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
             from: since(slice.from),
             to: since(slice.until),
             colour: slice.cause as usize,
-            name: format!("{} for {}{request}", doing(slice.primitive), slice.cause.name()),
+            name: format!("{} for {}{request}", label_of(slice.primitive), slice.cause.name()),
         });
     }
     let lane = |((array, number), slices): ((bool, u32), Vec<LaneSlice>)| {
         let name = if array { format!("die {number}") } else { format!("channel {number}") };
         Lane { name, slices }
     };
-    let x = Axis::new("simulated time", Unit::Time, Scale::Linear);
+    let x = Axis::new("simulated time", Dimension::Time, Scale::Linear);
     (!lanes.is_empty())
         .then(|| (Chart::Lanes { x, lanes: lanes.into_iter().map(lane).collect() }, slices.len() - shown.len()))
 }

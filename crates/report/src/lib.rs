@@ -1,6 +1,6 @@
 //! What came of runs and studies, for people and for programs: tables, Parquet, timelines and pages to look at.
 //!
-//! It reads results and runs nothing. [`run`], [`compare`] and [`lab`] each make the tables, the page and the files of one
+//! It reads results and runs nothing. [`run`], [`compare`] and [`study_report`] each make the tables, the page and the files of one
 //! kind of result; what they are made of is [`figure`], [`page`] and the modules beside them.
 
 mod columns;
@@ -8,12 +8,12 @@ pub mod compare;
 mod explained;
 pub mod figure;
 mod grid;
-pub mod lab;
 mod lanes;
 pub mod page;
 mod perfetto;
 mod requests;
 pub mod run;
+pub mod study_report;
 
 #[cfg(test)]
 mod testing;

@@ -270,10 +270,10 @@ impl Cell {
 mod tests {
     use super::*;
     use crate::figure::{Axis, Chart, Scale};
-    use study::metric::Unit;
+    use study::metric::Dimension;
 
     fn a_page() -> Page {
-        let axis = || Axis::new("a </script> b", Unit::Plain, Scale::Linear);
+        let axis = || Axis::new("a </script> b", Dimension::Plain, Scale::Linear);
         let figure = Figure::new("<b>", "\"quoted\"", Chart::Lines { x: axis(), y: axis(), lines: Vec::new() });
         let row = Row { cells: vec!["a".into(), Cell::of("1.5ms", "/a/us")], notes: vec!["a & b".into()] };
         let header = vec!["name".into(), "time".into()];

@@ -15,7 +15,7 @@ use study::watch::timeline::{Reading, Slice, Timeline};
 
 const DIES: u32 = 1;
 const CHANNELS: u32 = 2;
-const UNITS: u32 = 3;
+const CONTROLLERS: u32 = 3;
 const REQUESTS: u32 = 4;
 const LEVELS: u32 = 5;
 
@@ -37,7 +37,7 @@ fn us(span: Span) -> f64 {
     span.as_ps() as f64 / 1e6
 }
 
-pub(super) const fn doing(primitive: Primitive) -> &'static str {
+pub(super) const fn label_of(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Command => "command",
         Primitive::DataIn => "data in",
@@ -74,7 +74,7 @@ pub fn write_timeline(timeline: &Timeline, into: &mut impl Write) -> io::Result<
     }
     for held in timeline.held() {
         events.push(&json!({
-            "ph": "X", "pid": UNITS, "tid": held.unit + 1, "name": held.cause.name(), "cat": held.cause.name(),
+            "ph": "X", "pid": CONTROLLERS, "tid": held.unit + 1, "name": held.cause.name(), "cat": held.cause.name(),
             "ts": since(held.from), "dur": us(held.until - held.from),
         }))?;
     }
@@ -101,14 +101,20 @@ pub fn write_timeline(timeline: &Timeline, into: &mut impl Write) -> io::Result<
 
 /// What the tracks are called.
 fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Result<()> {
-    let processes =
-        [(DIES, "dies"), (CHANNELS, "channels"), (UNITS, "units"), (REQUESTS, "requests"), (LEVELS, "levels")];
+    let processes = [
+        (DIES, "dies"),
+        (CHANNELS, "channels"),
+        (CONTROLLERS, "controllers"),
+        (REQUESTS, "requests"),
+        (LEVELS, "levels"),
+    ];
     for (pid, name) in processes {
         events.push(&json!({ "ph": "M", "pid": pid, "name": "process_name", "args": { "name": name } }))?;
         events.push(&json!({ "ph": "M", "pid": pid, "name": "process_sort_index", "args": { "sort_index": pid } }))?;
     }
     let mut threads: Vec<(u32, u32, String)> = timeline.slices().iter().map(|slice| thread(slice.resource)).collect();
-    threads.extend(timeline.held().iter().map(|held| (UNITS, held.unit + 1, format!("unit {}", held.unit))));
+    threads
+        .extend(timeline.held().iter().map(|held| (CONTROLLERS, held.unit + 1, format!("controller {}", held.unit))));
     threads.sort_unstable();
     threads.dedup();
     for (pid, tid, name) in threads {
@@ -144,7 +150,7 @@ fn of_slice(slice: &Slice, since: impl Fn(Time) -> f64) -> Value {
         args["request"] = tag.into();
     }
     json!({
-        "ph": "X", "pid": pid, "tid": tid, "name": doing(slice.primitive), "cat": slice.cause.name(),
+        "ph": "X", "pid": pid, "tid": tid, "name": label_of(slice.primitive), "cat": slice.cause.name(),
         "ts": since(slice.from), "dur": us(slice.until - slice.from), "args": args,
     })
 }

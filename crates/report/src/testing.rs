@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::units::{Span, Time};
 use ssd::{Drive, Precondition, QueueId, Spec, Ssd};
 use study::config::Document;
-use study::lab::{Outcome, Program};
+use study::execute::{Outcome, Program};
 use study::oracle::Blank;
 use study::plan::Plan;
 use study::run::{Flow, RunResult, Runner};
@@ -63,5 +63,5 @@ pub(crate) fn reported<T>(
 pub(crate) fn studied(text: &str) -> Outcome {
     let document = Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML");
     let plan = Plan::new(&document).expect("sound");
-    study::lab::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs")
+    study::execute::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs")
 }

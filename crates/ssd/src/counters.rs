@@ -4,7 +4,7 @@ use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::Sector;
 
-use ftl::{HybridCounters, LogMerges, MergeCounters, map_unit};
+use ftl::{LogMerges, MergeCounters, SlcMlcCounters, map_unit};
 
 /// A snapshot of everything a device counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +28,7 @@ pub struct Counters {
     /// Time each die's array worked.
     pub die_busy: Vec<Span>,
     /// Time each high-level unit held a command list; empty if there are none.
-    pub unit_busy: Vec<Span>,
+    pub controller_busy: Vec<Span>,
     /// Time the processor worked for software units and for the FTL.
     pub processor_busy: Span,
     /// Time the host link carried data or overhead, both directions together.
@@ -40,9 +40,9 @@ pub struct Counters {
     /// Merges of log blocks since the power came; `None` if there are none.
     pub log_merges: Option<LogMerges>,
     /// The second array, if the device has two kinds of flash.
-    pub second: Option<Box<SecondCounters>>,
+    pub slc_array: Option<Box<SlcArrayCounters>>,
     /// What the FTL of a hybrid SLC/MLC disk has counted; `None` under another.
-    pub hybrid: Option<Box<HybridCounters>>,
+    pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.
@@ -55,7 +55,7 @@ pub struct Counters {
 
 /// What the commands of a second array came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SecondCounters {
+pub struct SlcArrayCounters {
     /// Its commands by operation and cause.
     pub flash: Account,
     /// Time each of its channels was held.
@@ -68,14 +68,14 @@ pub struct SecondCounters {
     pub bad_blocks: u64,
 }
 
-impl SecondCounters {
-    pub(crate) fn of<S: Sector>(second: &Backend<S>, now: Time) -> Self {
+impl SlcArrayCounters {
+    pub(crate) fn of<S: Sector>(slc_array: &Backend<S>, now: Time) -> Self {
         Self {
-            flash: second.account(now),
-            channel_busy: second.channel_busy(now).collect(),
-            die_busy: second.die_busy(now).collect(),
-            erases: second.media().all_erases().fold([u32::MAX, 0], |[least, most], n| [least.min(n), most.max(n)]),
-            bad_blocks: second.media().bad_blocks(),
+            flash: slc_array.account(now),
+            channel_busy: slc_array.channel_busy(now).collect(),
+            die_busy: slc_array.die_busy(now).collect(),
+            erases: slc_array.media().all_erases().fold([u32::MAX, 0], |[least, most], n| [least.min(n), most.max(n)]),
+            bad_blocks: slc_array.media().bad_blocks(),
         }
     }
 }
@@ -83,8 +83,8 @@ impl SecondCounters {
 impl Counters {
     /// What was programmed on the second array, whose slots are sectors, in mapping units.
     #[must_use]
-    pub fn second_units(&self) -> f64 {
-        let (Some(second), Some(hybrid)) = (&self.second, &self.hybrid) else { return 0.0 };
-        (SECTOR * second.flash.op(Op::Program).slots).get() as f64 / hybrid.mlc.page.get() as f64
+    pub fn slc_controllers(&self) -> f64 {
+        let (Some(slc_array), Some(slc_mlc)) = (&self.slc_array, &self.slc_mlc) else { return 0.0 };
+        (SECTOR * slc_array.flash.op(Op::Program).slots).get() as f64 / slc_mlc.mlc.page.get() as f64
     }
 }

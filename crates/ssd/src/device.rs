@@ -10,7 +10,7 @@ use ftl::{AnyFtl, Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
 use crate::host::{Active, Clients, Filter, Link, Queues};
-use crate::{Completion, Counters, Drive, Past, Request, Resolved, SecondCounters};
+use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
 /// A solid-state disk. `S` is what a sector holds: `()` for timing only, a
 /// [`Stamp`](flash::nand::Stamp) to check integrity, bytes to serve; `O` watches the flash; `F` is the FTL, by default that
@@ -24,7 +24,7 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) hash: EventHash,
     pub(crate) backend: Backend<S, O>,
     /// The small array beside it, if the device has two kinds of flash.
-    pub(crate) second: Option<Box<Backend<S>>>,
+    pub(crate) slc_array: Option<Box<Backend<S>>>,
     /// What the FTL is built from.
     pub(crate) family: F::Config,
     pub(crate) ftl: F,
@@ -53,7 +53,7 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) powering_off: bool,
     pub(crate) counts: Counts,
     /// What preconditioning has written; none if nobody wants to know.
-    pub(crate) past: Option<Past>,
+    pub(crate) history: Option<History>,
 }
 
 /// What the host side counts.
@@ -85,8 +85,14 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 
     /// A device over flash that has been used before. Its second array, if it has one, is new if none is given.
     #[must_use]
-    pub fn with_media(resolved: &Resolved, seed: u64, media: Media<S>, second: Option<Media<S>>, observer: O) -> Self {
-        Self::with_ftl(resolved, resolved.family.clone(), seed, media, second, observer)
+    pub fn with_media(
+        resolved: &Resolved,
+        seed: u64,
+        media: Media<S>,
+        slc_array: Option<Media<S>>,
+        observer: O,
+    ) -> Self {
+        Self::with_ftl(resolved, resolved.family.clone(), seed, media, slc_array, observer)
     }
 }
 
@@ -99,19 +105,19 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         family: F::Config,
         seed: u64,
         media: Media<S>,
-        second: Option<Media<S>>,
+        slc_array: Option<Media<S>>,
         observer: O,
     ) -> Self {
-        let second = resolved.second.as_ref().map(|part| {
-            let media = second.unwrap_or_else(|| {
-                let faults = Faults::new(&resolved.spec.flash.faults, second_seed(seed));
+        let slc_array = resolved.slc_array.as_ref().map(|part| {
+            let media = slc_array.unwrap_or_else(|| {
+                let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
                 Media::new(part.geometry.clone(), part.part.endurance, 1, faults)
             });
             Box::new(Backend::new(media, &part.backend, ()))
         });
         let planted = resolved.planted;
-        let second_media = second.as_ref().map(|second| second.media());
-        let ftl = F::mount(&family, &Mount { media: &media, second: second_media, seed, planted });
+        let slc_media = slc_array.as_ref().map(|slc_array| slc_array.media());
+        let ftl = F::mount(&family, &Mount { media: &media, slc_array: slc_media, seed, planted });
         let sectors = resolved.geometry.sectors;
         let buffer =
             resolved.buffer.map(|buffer| Buffer::new(buffer, sectors, resolved.host.queues.sets.len()).with(planted));
@@ -122,7 +128,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
         let mut device = Self {
             backend: Backend::new(media, &resolved.backend, observer),
-            second,
+            slc_array,
             family,
             ftl,
             link: Link::new(resolved.host.link.clone()),
@@ -140,7 +146,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             powered: true,
             powering_off: false,
             counts: Counts::default(),
-            past: S::PRESENT.then(|| Past::new(sectors, Vec::new())),
+            history: S::PRESENT.then(|| History::new(sectors, Vec::new())),
             now: Time::ZERO,
             events,
             hash: EventHash::default(),
@@ -152,17 +158,18 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 
     /// The same device, which notes what preconditioning writes: four bytes for each mapping unit. One with a payload
-    /// always does. `past` is what was noted of the flash that it was given.
+    /// always does. `history` is what was noted of the flash that it was given.
     #[must_use]
-    pub fn noting(mut self, past: Option<Past>) -> Self {
-        self.past = past.or(self.past).or_else(|| Some(Past::new(self.resolved.geometry.sectors, Vec::new())));
+    pub fn noting(mut self, history: Option<History>) -> Self {
+        self.history =
+            history.or(self.history).or_else(|| Some(History::new(self.resolved.geometry.sectors, Vec::new())));
         self
     }
 
     /// What preconditioning has written, if it is noted; what the host has written since then is not part of it.
     #[must_use]
-    pub const fn past(&self) -> Option<&Past> {
-        self.past.as_ref()
+    pub const fn history(&self) -> Option<&History> {
+        self.history.as_ref()
     }
 
     /// What the device is.
@@ -190,13 +197,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Its second array, if it has one.
     #[must_use]
-    pub fn second_media(&self) -> Option<&Media<S>> {
-        self.second.as_ref().map(|second| second.media())
+    pub fn slc_media(&self) -> Option<&Media<S>> {
+        self.slc_array.as_ref().map(|slc_array| slc_array.media())
     }
 
     /// Its second array, to plan faults.
-    pub fn second_media_mut(&mut self) -> Option<&mut Media<S>> {
-        self.second.as_mut().map(|second| second.media_mut())
+    pub fn slc_media_mut(&mut self) -> Option<&mut Media<S>> {
+        self.slc_array.as_mut().map(|slc_array| slc_array.media_mut())
     }
 
     /// Whoever watches its flash.
@@ -224,8 +231,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Program/erase cycles of every block of the second array; empty if there is none.
     #[must_use]
-    pub fn second_erase_counts(&self) -> Vec<u32> {
-        self.second_media().into_iter().flat_map(Media::all_erases).collect()
+    pub fn slc_erase_counts(&self) -> Vec<u32> {
+        self.slc_media().into_iter().flat_map(Media::all_erases).collect()
     }
 
     /// The energy that flash commands took: volts x amperes x array time, and so much for each byte on a
@@ -237,8 +244,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// The energy that the commands of a second array took.
     #[must_use]
-    pub fn second_energy(&self, account: &flash::backend::Account) -> Energy {
-        self.resolved.second.as_ref().map_or(Energy::default(), |second| energy(&second.part, 1, account))
+    pub fn slc_energy(&self, account: &flash::backend::Account) -> Energy {
+        self.resolved.slc_array.as_ref().map_or(Energy::default(), |slc_array| energy(&slc_array.part, 1, account))
     }
 
     /// Checks everything that must hold between two events. Slow: for tests.
@@ -246,22 +253,22 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// # Panics
     /// If something does not hold.
     pub fn check(&self) {
-        self.ftl.check(self.backend.media(), self.second_media());
+        self.ftl.check(self.backend.media(), self.slc_media());
     }
 
     /// Borrows what the FTL works on.
     pub(crate) fn flash<'a>(
         now: Time,
         backend: &'a mut Backend<S, O>,
-        second: &'a mut Option<Box<Backend<S>>>,
+        slc_array: &'a mut Option<Box<Backend<S>>>,
         events: &'a mut EventQueue<Event>,
     ) -> Flash<'a, S, O> {
-        Flash { now, backend, second: second.as_deref_mut(), events }
+        Flash { now, backend, slc_array: slc_array.as_deref_mut(), events }
     }
 
     /// Lets the FTL write what its recovery has to write.
     pub(crate) fn recover(&mut self) {
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         self.ftl.recover(&mut flash, &mut self.clients);
     }
 
@@ -272,13 +279,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         match event {
             Event::Flash(event) => {
                 self.backend.handle(self.now, event, &mut self.events, &mut self.hash);
-                return self.backend.has_news();
+                return self.backend.has_ready();
             }
-            Event::Host(HostEvent::CameIn(number)) => {
+            Event::Host(HostEvent::DataIn(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 2);
-                self.came_in(Handle::from_number(number));
+                self.data_in(Handle::from_number(number));
             }
-            Event::Host(HostEvent::WentOut(number)) => {
+            Event::Host(HostEvent::DataOut(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
                 self.complete(Handle::from_number(number));
             }
@@ -286,14 +293,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 self.scanned = true;
                 self.recover();
             }
-            Event::Turn => self.backend.end_in_turn(self.now, &mut self.hash),
-            Event::SecondTurn => {
-                let second = self.second.as_mut().expect("a device with a second array");
+            Event::SerialEnd => self.backend.end_serial(self.now, &mut self.hash),
+            Event::SlcSerialEnd => {
+                let slc_array = self.slc_array.as_mut().expect("a device with a second array");
                 if O::LISTENS {
                     let first = (self.backend.geometry().die_count(), self.resolved.spec.flash.channels);
-                    second.tell_turn(self.backend.observer_mut(), first);
+                    slc_array.notify_serial(self.backend.observer_mut(), first);
                 }
-                second.end_in_turn(self.now, &mut self.hash);
+                slc_array.end_serial(self.now, &mut self.hash);
             }
             Event::Ftl => {
                 self.hash.add(self.now, u64::MAX);
@@ -305,7 +312,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 }
 
 /// What the second array draws its faults from.
-pub(crate) const fn second_seed(seed: u64) -> u64 {
+pub(crate) const fn slc_seed(seed: u64) -> u64 {
     seed.rotate_left(17) ^ 0x534C_4320
 }
 
@@ -352,8 +359,8 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         self.now = now;
         self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
         self.queues.push(now, request);
-        self.tell_levels();
-        self.pump();
+        self.notify_levels();
+        self.run_ready();
     }
 
     #[inline]
@@ -370,7 +377,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
             if self.handle(event) {
-                self.pump();
+                self.run_ready();
             }
         }
         if self.completions.is_empty() {
@@ -398,14 +405,14 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
             flash: self.backend.account(self.now),
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),
-            unit_busy: self.backend.unit_busy(self.now).collect(),
+            controller_busy: self.backend.controller_busy(self.now).collect(),
             processor_busy: self.backend.processor_busy(self.now),
             link_busy: self.link.busy(self.now),
             map: ftl.map,
             merges: ftl.merges.map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),
             log_merges: ftl.log_merges,
-            second: self.second.as_ref().map(|second| Box::new(SecondCounters::of(second, self.now))),
-            hybrid: ftl.hybrid,
+            slc_array: self.slc_array.as_ref().map(|slc_array| Box::new(SlcArrayCounters::of(slc_array, self.now))),
+            slc_mlc: ftl.slc_mlc,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: self.hash.value(),

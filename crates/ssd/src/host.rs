@@ -4,7 +4,7 @@
 mod clients;
 mod drive;
 mod link;
-mod order;
+mod overlap;
 mod queues;
 mod request;
 mod serve;
@@ -12,6 +12,6 @@ mod serve;
 pub(crate) use clients::{Active, Before, Clients};
 pub use drive::Drive;
 pub(crate) use link::Link;
-pub(crate) use order::Filter;
+pub(crate) use overlap::Filter;
 pub(crate) use queues::Queues;
 pub use request::{Completion, QueueId, Request, Status, Tag};

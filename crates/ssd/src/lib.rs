@@ -11,9 +11,9 @@ mod buffer;
 mod compiled;
 mod counters;
 mod device;
+mod history;
 mod host;
 mod memory;
-mod past;
 mod power;
 mod precondition;
 mod snapshot;
@@ -22,16 +22,16 @@ mod spec;
 #[cfg(debug_assertions)]
 #[doc(hidden)]
 pub use compiled::{bare_life, stamped_life};
-pub use counters::{Counters, SecondCounters};
+pub use counters::{Counters, SlcArrayCounters};
 pub use device::Ssd;
-pub use flash::spec::{FlashSpec, ResolvedSecond, SlcSpec};
+pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
-    Digits, FtlKind, FtlSpec, GcSpec, HybridCounters, LogMerges, MapSpec, MergeCounters, PageTimes, ParseDigitsError,
-    PlacementSpec, Sabotage, VictimSpec, WearSpec, WriteCost, map_unit,
+    Digits, FtlKind, FtlSpec, GcSpec, LogMerges, MapSpec, MergeCounters, PageTimes, ParseDigitsError, PlacementSpec,
+    Sabotage, SlcMlcCounters, VictimSpec, WearSpec, WriteCost, map_unit,
 };
+pub use history::History;
 pub use host::{Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
-pub use past::Past;
 pub use power::Recovery;
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{

@@ -72,9 +72,9 @@ impl Resolved {
         let pages = self.family.images();
         memory.add("translation pages", Media::<S>::memory_of_images(pages.count, pages.entries));
         memory.add("dies and channels", Backend::<S>::memory(&self.geometry, &self.backend));
-        if let Some(second) = &self.second {
-            let [state, payload] = Media::<S>::memory(&second.geometry);
-            let backend = Backend::<S>::memory(&second.geometry, &second.backend);
+        if let Some(slc_array) = &self.slc_array {
+            let [state, payload] = Media::<S>::memory(&slc_array.geometry);
+            let backend = Backend::<S>::memory(&slc_array.geometry, &slc_array.backend);
             memory.add("flash in front", state + payload + backend);
         }
         let ftl = self.family.memory();

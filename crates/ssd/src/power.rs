@@ -30,12 +30,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
         let unseen = self.completions.iter().map(|completion| completion.tag);
         let lost = active.chain(waiting).chain(unseen).collect();
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         self.ftl.power_fails(&mut flash);
         self.backend.cut_power(self.now);
         let stays = self.resolved.planted.is(Sabotage::SecondStaysOn);
-        if let Some(second) = self.second.as_mut().filter(|_| !stays) {
-            second.cut_power(self.now);
+        if let Some(slc_array) = self.slc_array.as_mut().filter(|_| !stays) {
+            slc_array.cut_power(self.now);
         }
         self.lose_everything_volatile();
         lost
@@ -52,11 +52,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.submit(self.now, flush);
         self.drain(&mut Vec::new());
         self.ftl.power_off(self.now);
-        self.pump();
+        self.run_ready();
         self.drain(&mut Vec::new());
         self.backend.cut_power(self.now);
-        if let Some(second) = &mut self.second {
-            second.cut_power(self.now);
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.cut_power(self.now);
         }
         self.lose_everything_volatile();
         completions
@@ -94,7 +94,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         assert!(now >= self.now, "the power comes back before it went");
         self.now = now;
         let (seed, planted) = (self.seed, self.resolved.planted);
-        let from = Mount { media: self.backend.media(), second: self.second_media(), seed, planted };
+        let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
         self.ftl = F::mount(&self.family, &from);
         self.powered = true;
         let time = self.recovery_time();
@@ -110,7 +110,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// What recovery reads would take if the power went now.
     pub(crate) fn recovery_time(&self) -> Span {
-        F::scan_time(&self.family, self.backend.media(), self.second_media())
+        F::scan_time(&self.family, self.backend.media(), self.slc_media())
     }
 
     /// The buffer gets back what flushes had put into a log and no merge has taken since.

@@ -8,10 +8,10 @@ use base::units::{Bytes, Lpn, Sectors, Time};
 use flash::backend::{Observer, Op};
 use flash::nand::Sector;
 
-use crate::device::{Counts, second_seed};
+use crate::device::{Counts, slc_seed};
 use crate::host::Before;
 use crate::{Resolved, Ssd};
-use ftl::{Ftl, Rest, Unit, full_mask};
+use ftl::{Ftl, OldPlace, PageWrite, full_mask};
 
 pub use text::ParsePreconditionError;
 
@@ -117,22 +117,22 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             self.now = before;
             self.link.reset(before);
             self.backend.cut_power(before);
-            if let Some(second) = &mut self.second {
-                second.cut_power(before);
+            if let Some(slc_array) = &mut self.slc_array {
+                slc_array.cut_power(before);
             }
         }
         self.power_on(self.now);
         self.events.clear();
         self.set_timed(false);
         self.recover();
-        self.pump();
+        self.run_ready();
         self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
         let refused = self.clients.before.refused;
         // What fails from here on must not depend on how the drive got here.
         self.backend.media_mut().faults_mut().restart(self.seed);
-        if let Some(second) = &mut self.second {
-            second.media_mut().faults_mut().restart(second_seed(self.seed));
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.media_mut().faults_mut().restart(slc_seed(self.seed));
         }
         self.reset_counters();
         Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused }
@@ -140,8 +140,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     fn set_timed(&mut self, timed: bool) {
         self.backend.set_timed(timed);
-        if let Some(second) = &mut self.second {
-            second.set_timed(timed);
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.set_timed(timed);
         }
     }
 
@@ -213,22 +213,22 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             let version = self.ftl.next_version();
             self.ftl.begin_write(0);
             for lpn in &batch {
-                let unit = Unit { lpn: *lpn, owner: None, at: 0, mask, version, rest: Rest::Unasked };
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                let unit = PageWrite { lpn: *lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked };
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
             let before = *done >> 16;
             *done += batch.len() as u64;
-            self.pump();
+            self.run_ready();
             let Before { written, refused } = self.clients.before;
             assert!(written + refused == *done, "of {done} units {written} are written and {refused} are refused");
-            if let Some(past) = &mut self.past {
+            if let Some(history) = &mut self.history {
                 if refused == 0 {
-                    past.note(self.ftl.units(), &batch, version);
+                    history.note(self.ftl.units(), &batch, version);
                 } else {
-                    past.doubt(self.ftl.units(), &batch);
+                    history.doubt(self.ftl.units(), &batch);
                 }
             }
             if *done >> 16 > before {
@@ -240,8 +240,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Forgets everything counted.
     pub fn reset_counters(&mut self) {
         self.backend.reset_account();
-        if let Some(second) = &mut self.second {
-            second.reset_account();
+        if let Some(slc_array) = &mut self.slc_array {
+            slc_array.reset_account();
         }
         self.ftl.reset_counters();
         self.link.reset_count();

@@ -6,8 +6,8 @@ use flash::backend::Observer;
 use flash::nand::{Faults, Media, Sector, SnapshotError};
 use ftl::Ftl;
 
-use crate::device::second_seed;
-use crate::{Past, Resolved, Ssd};
+use crate::device::slc_seed;
+use crate::{History, Resolved, Ssd};
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Writes what the drive keeps without power. What is going to fail is not part of it.
@@ -15,7 +15,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// # Errors
     /// If `to` cannot be written.
     pub fn save(&self, to: &mut impl Write) -> io::Result<()> {
-        let versions = self.past.as_ref().map_or(&[][..], Past::versions);
+        let versions = self.history.as_ref().map_or(&[][..], History::versions);
         to.write_all(&(versions.len() as u32).to_le_bytes())?;
         let mut before = 0;
         for version in versions {
@@ -24,7 +24,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             before = *version;
         }
         self.media().save(to)?;
-        self.second_media().map_or(Ok(()), |second| second.save(to))
+        self.slc_media().map_or(Ok(()), |slc_array| slc_array.save(to))
     }
 }
 
@@ -48,12 +48,12 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let one_shot = resolved.backend.timing.one_shot;
         let media = Media::load(resolved.geometry.clone(), resolved.part.endurance, one_shot, faults(seed), from)?;
-        let second = resolved.second.as_ref().map(|part| {
-            let faults = faults(second_seed(seed));
+        let slc_array = resolved.slc_array.as_ref().map(|part| {
+            let faults = faults(slc_seed(seed));
             Media::load(part.geometry.clone(), part.part.endurance, 1, faults, from)
         });
-        let past = Past::new(resolved.geometry.sectors, versions);
-        Ok(Self::with_media(resolved, seed, media, second.transpose()?, observer).noting(Some(past)))
+        let history = History::new(resolved.geometry.sectors, versions);
+        Ok(Self::with_media(resolved, seed, media, slc_array.transpose()?, observer).noting(Some(history)))
     }
 }
 

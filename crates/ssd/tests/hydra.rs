@@ -120,8 +120,8 @@ fn what_was_logged_is_there_after_a_power_cut_and_merged_then() {
         let read = ask(&mut drive, IoKind::Read, start, 8, 0);
         assert_eq!(read.data, (0..8).map(|i| stamp(start, i, write)).collect::<Vec<_>>());
         let before = ask(&mut drive, IoKind::Read, start - 8, 8, 0);
-        let past = drive.past().expect("it is noted");
-        let filled: Vec<Stamp> = (start - 8..start).map(|at| past.content(Lba::new(at)).expect("known")).collect();
+        let history = drive.history().expect("it is noted");
+        let filled: Vec<Stamp> = (start - 8..start).map(|at| history.content(Lba::new(at)).expect("known")).collect();
         assert_eq!(before.data, filled, "the rest of the row is as it was");
     }
     assert_eq!(merges(&drive), 0);
@@ -192,7 +192,7 @@ fn an_uncontended_read_of_4_kib_takes_46_us() {
 }
 
 #[test]
-fn software_units_take_their_cycles_for_every_command() {
+fn software_controllers_take_their_cycles_for_every_command() {
     let busy = |keys: &str| {
         let mut drive = with(keys);
         flush(&mut drive, 1, 1);

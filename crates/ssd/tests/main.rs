@@ -1,9 +1,9 @@
 //! Drives from outside, by family and by subject: one program of all tests, because each would be linked anew.
 
 mod device;
-mod hybrid;
 mod hydra;
 mod map_unit;
 mod merges;
 mod queues;
+mod slc_mlc;
 mod worn;

@@ -13,7 +13,7 @@ fn drive(kind: &str, changes: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"small\"\n\
          [flash]\npart = \"K9XXG08\"\nlane-rate = \"81.92MB/s\"\nchannels = 4\nchips = 2\ndies = 1\nplanes = 1\n\
-         blocks = 8\nunits = \"per-channel\"\n\
+         blocks = 8\ncontrollers = \"per-channel\"\n\
          [ftl]\nkind = \"{kind}\"\nover-provisioning = \"60%\"\n{changes}"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -28,7 +28,7 @@ fn submit(drive: &mut Ssd<Stamp>, kind: IoKind, page: u64, pages: u64) {
     drive.submit(drive.now(), Request { tag: page, queue: QueueId::default(), io: Io { kind, start, sectors }, data });
 }
 
-fn rest(drive: &mut Ssd<Stamp>) {
+fn run_until_idle(drive: &mut Ssd<Stamp>) {
     drive.drain(&mut Vec::new());
     drive.check();
 }
@@ -37,7 +37,7 @@ fn rest(drive: &mut Ssd<Stamp>) {
 fn write(drive: &mut Ssd<Stamp>, pages: impl IntoIterator<Item = u64>) {
     for page in pages {
         submit(drive, IoKind::Write, page, 1);
-        rest(drive);
+        run_until_idle(drive);
     }
 }
 
@@ -147,7 +147,7 @@ fn a_log_block_in_order_is_so_after_a_power_cut_too() {
         write(&mut drive, 0..pages / 2 - 1);
         drive.cut_power();
         drive.power_on(drive.now());
-        rest(&mut drive);
+        run_until_idle(&mut drive);
         // The log block becomes the data block when the next one wants one.
         write(&mut drive, pages / 2 - 1..=pages);
         assert_eq!(merges(&drive), LogMerges { switch: 1, ..LogMerges::default() }, "{kind}");
@@ -190,13 +190,13 @@ fn what_was_discarded_is_not_copied_and_not_read() {
     write(&mut drive, 0..4);
     write(&mut drive, [pages, 1, 3]);
     submit(&mut drive, IoKind::Discard, 0, 3);
-    rest(&mut drive);
+    run_until_idle(&mut drive);
     write(&mut drive, [pages]);
     let merged = merges(&drive);
     assert_eq!(merged.full_pages + merged.partial_pages, 1, "{merged:?}: of four pages three were discarded");
     let unmapped = drive.counters().unmapped_slots;
     submit(&mut drive, IoKind::Read, 0, 4);
-    rest(&mut drive);
+    run_until_idle(&mut drive);
     assert_eq!(drive.counters().unmapped_slots - unmapped, 3);
 }
 
@@ -211,7 +211,7 @@ fn one_bus_keeps_one_controller_busy_and_four_buses_four() {
         for block in blocks {
             submit(&mut drive, IoKind::Read, block * pages, 1);
         }
-        rest(&mut drive);
+        run_until_idle(&mut drive);
         (drive.now() - before).as_us_f64()
     };
     near(busy([0, 1, 2, 3]), 75.0);
@@ -223,14 +223,15 @@ fn a_shared_unit_takes_no_chip_that_another_holds() {
     // PMCD: two reads of one chip follow each other though four controllers are free; of two chips they do not.
     let mut drive = drive("bast", "log = { blocks = 2 }\n");
     let mut spec = drive.resolved().spec.clone();
-    (spec.flash.units, spec.flash.transfer) = (flash::backend::Units::Shared(4), flash::backend::Transfer::Unit);
+    (spec.flash.controllers, spec.flash.transfer) =
+        (flash::backend::Controllers::Shared(4), flash::backend::Transfer::Controller);
     drive = Ssd::new(&spec.resolve().expect("sound"), 3);
     let pages = u64::from(drive.media().geometry().pages);
     write(&mut drive, (0..8).map(|block| block * pages).chain([1]));
     let mut time = |reads: [u64; 2]| {
         let before = drive.now();
         reads.into_iter().for_each(|page| submit(&mut drive, IoKind::Read, page, 1));
-        rest(&mut drive);
+        run_until_idle(&mut drive);
         (drive.now() - before).as_us_f64()
     };
     near(time([0, 1]), 150.0);
@@ -245,8 +246,8 @@ fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
         let log = format!("log = {{ blocks = 4, allocation = \"{allocation}\", erase = \"read\" }}\n");
         let mut spec = drive(kind, &log).resolved().spec.clone();
         if shared {
-            (spec.flash.units, spec.flash.transfer) =
-                (flash::backend::Units::Shared(4), flash::backend::Transfer::Unit);
+            (spec.flash.controllers, spec.flash.transfer) =
+                (flash::backend::Controllers::Shared(4), flash::backend::Transfer::Controller);
         }
         let mut drive = Ssd::<Stamp>::new(&spec.resolve().expect("sound"), 3);
         let pages = drive.capacity().get() / PAGE;
@@ -254,7 +255,7 @@ fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
         for _ in 0..600 {
             let (page, count) = (rng.below(pages - 4), 1 + rng.below(4));
             submit(&mut drive, IoKind::Write, page, count);
-            rest(&mut drive);
+            run_until_idle(&mut drive);
             (0..8).for_each(|_| submit(&mut drive, IoKind::Read, rng.below(pages), 1));
             drive.drain(&mut Vec::new());
         }

@@ -44,12 +44,12 @@ impl Tenant {
 fn run(drive: &mut Ssd<()>, tenants: &[Tenant], requests: usize) -> Vec<Completion<()>> {
     let mut rng = Rng::stream(1, "tenants");
     let (mut all, mut some, mut tag) = (Vec::new(), Vec::new(), 0);
-    let mut whose = Vec::new();
+    let mut submitters = Vec::new();
     let deepest = tenants.iter().map(|tenant| tenant.depth).max().unwrap_or(0);
     for turn in 0..deepest {
         for (i, tenant) in tenants.iter().enumerate().filter(|(_, tenant)| turn < tenant.depth) {
             drive.submit(drive.now(), tenant.next(tag, &mut rng));
-            whose.push(i);
+            submitters.push(i);
             tag += 1;
         }
     }
@@ -57,9 +57,9 @@ fn run(drive: &mut Ssd<()>, tenants: &[Tenant], requests: usize) -> Vec<Completi
         drive.advance(Time::MAX, &mut some);
         assert!(!some.is_empty(), "nothing completes any more");
         for done in some.drain(..) {
-            let i = whose[done.tag as usize];
+            let i = submitters[done.tag as usize];
             drive.submit(drive.now(), tenants[i].next(tag, &mut rng));
-            whose.push(i);
+            submitters.push(i);
             tag += 1;
             all.push(done);
         }

@@ -17,7 +17,7 @@ fn drive(ftl: &str, failures: &str, seed: u64) -> Ssd<Stamp> {
 
 /// Reads the whole drive and compares it with what preconditioning has written.
 fn audit(drive: &mut Ssd<Stamp>) {
-    let past = drive.past().expect("it is noted").clone();
+    let history = drive.history().expect("it is noted").clone();
     for start in (0..drive.capacity().get()).step_by(4) {
         let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
         drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
@@ -26,7 +26,7 @@ fn audit(drive: &mut Ssd<Stamp>) {
         let [read] = &completions[..] else { panic!("{} reads of {start} came back", completions.len()) };
         assert_eq!(read.status, Status::Done);
         for (sector, got) in (start..).map(Lba::new).zip(&read.data) {
-            let wanted = past.content::<Stamp>(sector);
+            let wanted = history.content::<Stamp>(sector);
             assert!(wanted.is_none_or(|wanted| wanted == *got), "{sector}: {got:?}, not {wanted:?}");
         }
     }

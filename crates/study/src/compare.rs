@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::catalogue::Device;
 use crate::config::{Document, Fault, Faults};
-use crate::lab::Outcome;
+use crate::execute::Outcome;
 use crate::metric::Metric;
 use crate::plan::{AxisSpec, Label, Plan, PointSpec, RunSpec, StudySpec};
 use crate::schema;
@@ -28,7 +28,7 @@ pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-ch
 pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-compare-1";
+const SCHEMA: &str = "flashloom-compare-2";
 
 /// The axis of a comparison.
 pub const AXIS: &str = "device";
@@ -229,7 +229,7 @@ pub const FLASH: [Column; 8] = [
         key: "flash_bytes",
         heading: "flash",
         of: |_, device| {
-            let second = device.resolved.second.as_ref().map_or(0, |second| second.capacity().get());
+            let second = device.resolved.slc_array.as_ref().map_or(0, |second| second.capacity().get());
             Some((device.resolved.raw_capacity().get() + second) as f64)
         },
         show: memory,
@@ -328,7 +328,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lab;
+    use crate::execute;
 
     fn compared(devices: &[&str], limit: u64) -> Comparison {
         compared_as(devices, RunSpec { limit: Some(limit), ..RunSpec::default() })
@@ -337,7 +337,7 @@ mod tests {
     fn compared_as(devices: &[&str], run: RunSpec) -> Comparison {
         let devices: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
         let plan = plan(Path::new("oltp"), &devices, &[1, 2], &run).unwrap_or_else(|faults| panic!("{faults}"));
-        let outcome = lab::run(plan, &lab::Program::default(), None, &|_, _| {}).expect("it runs");
+        let outcome = execute::run(plan, &execute::Program::default(), None, &|_, _| {}).expect("it runs");
         Comparison::new(&outcome)
     }
 
@@ -366,10 +366,10 @@ mod tests {
             assert_eq!(flash.channels * flash.chips * flash.gang, 16, "{name}");
             assert_eq!(flash.channels * flash.width / 8, 4, "{name}: buses");
             // Chang's SLC flash comes on top, 1/80 of the capacity, and costs 3.36 times as much for each byte.
-            let second = other.second.as_ref().map_or(0.0, |second| second.capacity().get() as f64);
+            let second = other.slc_array.as_ref().map_or(0.0, |second| second.capacity().get() as f64);
             let share = second / other.capacity().bytes().get() as f64;
-            let hybrid = ["compare-chang", "mix-slc-log-page"].contains(&name);
-            assert!(if hybrid { (share * 80.0 - 1.0).abs() < 1e-3 } else { share == 0.0 }, "{name}");
+            let slc_mlc = ["compare-chang", "mix-slc-log-page"].contains(&name);
+            assert!(if slc_mlc { (share * 80.0 - 1.0).abs() < 1e-3 } else { share == 0.0 }, "{name}");
             assert!((other.cost().total() - 8.0 - 3.36 * share * 6.0).abs() < 1e-9, "{name}: {:?}", other.cost());
         }
         PUBLISHED.into_iter().for_each(|name| drop(resolved(name)));

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::label::{Assignment, Label};
-use crate::metric::{Metric, Unit};
+use crate::metric::{Dimension, Metric};
 
 pub use judge::Judgement;
 pub use values::Values;
@@ -217,10 +217,10 @@ pub(crate) enum Condition<'a> {
 
 impl Bound {
     /// The number it stands for where `unit` is counted.
-    pub(crate) fn number(&self, unit: Unit) -> Option<f64> {
+    pub(crate) fn number(&self, unit: Dimension) -> Option<f64> {
         match self {
             // A bare number for something that has a unit could mean anything.
-            Self::Number(_) if matches!(unit, Unit::Time | Unit::Rate | Unit::PerSecond) => None,
+            Self::Number(_) if matches!(unit, Dimension::Time | Dimension::Rate | Dimension::PerSecond) => None,
             Self::Number(number) => Some(*number),
             Self::Text(text) => unit.parse(text),
         }
@@ -229,7 +229,7 @@ impl Bound {
 
 impl DifferenceOf {
     /// Its bounds where `unit` is counted.
-    pub(crate) fn bounds(&self, unit: Unit) -> Option<(f64, f64)> {
+    pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         let [low, high] = &self.between;
         Some((low.number(unit)?, high.number(unit)?)).filter(|(low, high)| low <= high)
     }
@@ -237,7 +237,7 @@ impl DifferenceOf {
 
 impl Within {
     /// Its bounds where `unit` is counted.
-    pub(crate) fn bounds(&self, unit: Unit) -> Option<(f64, f64)> {
+    pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         match (&self.between, &self.value, self.tolerance) {
             (Some([low, high]), None, None) => Some((low.number(unit)?, high.number(unit)?)),
             (None, Some(value), Some(tolerance)) => {
@@ -269,8 +269,8 @@ impl ExpectSpec {
     }
 
     /// What its numbers count.
-    pub(crate) const fn unit(&self) -> Unit {
-        if self.per.is_some() { Unit::Plain } else { self.metric.unit() }
+    pub(crate) const fn dimension(&self) -> Dimension {
+        if self.per.is_some() { Dimension::Plain } else { self.metric.dimension() }
     }
 
     /// All assignments of labels in it, each with its key.
@@ -327,7 +327,7 @@ impl ExpectSpec {
                 faults.push(Fault::new(key, message, "name one of its points"));
             }
         };
-        let unit = self.unit();
+        let unit = self.dimension();
         match self.condition() {
             None => {
                 let remedy =

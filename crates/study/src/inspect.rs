@@ -3,7 +3,7 @@
 use base::units::{Energy, Time};
 use flash::backend::{Account, Op};
 use flash::nand::Sector;
-use ssd::{Counters, Past, Ssd};
+use ssd::{Counters, History, Ssd};
 
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
@@ -12,7 +12,7 @@ use crate::watch::{Watch, Watcher};
 /// A disk that can be looked into.
 pub trait Inspect {
     /// What preconditioning has written, if that was noted.
-    fn past(&self) -> Option<&Past> {
+    fn history(&self) -> Option<&History> {
         None
     }
 
@@ -51,8 +51,8 @@ pub trait Inspect {
 }
 
 impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
-    fn past(&self) -> Option<&Past> {
-        self.past()
+    fn history(&self) -> Option<&History> {
+        self.history()
     }
 
     fn begin(&mut self, at: Time) {
@@ -90,8 +90,8 @@ impl<S: Sector, O: Watcher, F: ftl::Ftl> Inspect for Ssd<S, O, F> {
             alone
         };
         let first = Op::ALL.into_iter().map(|op| (op.name().to_owned(), self.energy(&alone(&counted.flash, op))));
-        let second = counted.second.iter().flat_map(|second| {
-            let of = move |op| self.second_energy(&alone(&second.flash, op));
+        let second = counted.slc_array.iter().flat_map(|second| {
+            let of = move |op| self.slc_energy(&alone(&second.flash, op));
             Op::ALL.into_iter().map(move |op| (format!("SLC {}", op.name()), of(op)))
         });
         first.chain(second).filter(|(_, energy)| energy.as_joules() > 0.0).collect()

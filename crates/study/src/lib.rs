@@ -9,10 +9,10 @@
 pub mod catalogue;
 pub mod compare;
 pub mod config;
+pub mod execute;
 pub mod expect;
 pub mod histogram;
 pub mod inspect;
-pub mod lab;
 pub mod label;
 pub mod memory;
 pub mod metric;

@@ -1,17 +1,18 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
 mod commands;
+mod dimension;
 mod log;
 mod map;
 mod merges;
 mod slc;
-mod unit;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::config::renamed;
 use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
 use log::LogStat;
@@ -19,8 +20,8 @@ use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
 
-pub use unit::Unit;
-pub(crate) use unit::digits;
+pub use dimension::Dimension;
+pub(crate) use dimension::digits;
 
 /// One number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,12 @@ pub struct ParseMetricError(String);
 
 impl fmt::Display for ParseMetricError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let meant = base::suggest::did_you_mean(&self.0, names().iter().map(String::as_str));
+        let names = names();
+        let names = || names.iter().map(String::as_str);
+        let meant = match renamed(&self.0, names()) {
+            Some(now) => format!("it is called `{now}` now; "),
+            None => base::suggest::did_you_mean(&self.0, names()),
+        };
         write!(f, "`{}` is not a metric: {meant}write one that `flashloom schema study` lists, e.g. read.mean", self.0)
     }
 }
@@ -77,7 +83,7 @@ pub const HELP: [&str; 20] = [
     "erases.mean, erases.min, erases.max, erases.deviation",
     "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
      spread (most less least erased superblock)",
-    "busy.link, busy.channels, busy.dies, busy.units (means over all of them), busy.processor, busy.ftl (the map unit: \
+    "busy.link, busy.channels, busy.dies, busy.controllers (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
@@ -132,7 +138,7 @@ enum Stat {
 
 const STATS: [&str; 8] = ["wait", "service", "flash-wait", "access", "requests", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
-const BUSY: [&str; 6] = ["link", "channels", "dies", "units", "processor", "ftl"];
+const BUSY: [&str; 6] = ["link", "channels", "dies", "controllers", "processor", "ftl"];
 const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
@@ -182,28 +188,28 @@ impl Name {
         }
     }
 
-    const fn unit(&self) -> Unit {
+    const fn dimension(&self) -> Dimension {
         match self {
             Self::Mean
             | Self::Accumulated
             | Self::Simulated
             | Self::Kind(_, Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::Access) => {
-                Unit::Time
+                Dimension::Time
             }
             Self::Verified
             | Self::Kind(_, Stat::Requests | Stat::Bytes)
             | Self::Erases(_)
             | Self::Merges(_)
             | Self::Commands(..)
-            | Self::Slots(..) => Unit::Count,
-            Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Unit::PerSecond,
-            Self::Rate | Self::Kind(_, Stat::Rate) => Unit::Rate,
-            Self::Amplification | Self::Cost => Unit::Plain,
-            Self::Energy | Self::EnergyPerSector => Unit::Energy,
-            Self::Busy(_) => Unit::Share,
-            Self::Map(stat) => stat.unit(),
-            Self::Log(stat) => stat.unit(),
-            Self::Slc(stat) => stat.unit(),
+            | Self::Slots(..) => Dimension::Count,
+            Self::RequestsPerSecond | Self::Kind(_, Stat::RequestsPerSecond) => Dimension::PerSecond,
+            Self::Rate | Self::Kind(_, Stat::Rate) => Dimension::Rate,
+            Self::Amplification | Self::Cost => Dimension::Plain,
+            Self::Energy | Self::EnergyPerSector => Dimension::Energy,
+            Self::Busy(_) => Dimension::Share,
+            Self::Map(stat) => stat.dimension(),
+            Self::Log(stat) => stat.dimension(),
+            Self::Slc(stat) => stat.dimension(),
         }
     }
 
@@ -241,12 +247,12 @@ impl Name {
                     "dies" => mean(&used.dies),
                     "ftl" => used.ftl,
                     "processor" => Some(used.processor),
-                    _ => mean(&used.units),
+                    _ => mean(&used.controllers),
                 }
             }
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
-            Self::Slc(stat) => stat.of(summary.hybrid.as_ref()?),
+            Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
@@ -286,8 +292,8 @@ impl Stat {
 impl Metric {
     /// Its unit.
     #[must_use]
-    pub const fn unit(&self) -> Unit {
-        if self.bottom.is_some() { Unit::Plain } else { self.top.unit() }
+    pub const fn dimension(&self) -> Dimension {
+        if self.bottom.is_some() { Dimension::Plain } else { self.top.dimension() }
     }
 
     /// Its value in a run; `None` where the run has no such number, a read latency without reads for

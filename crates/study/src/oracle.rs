@@ -11,12 +11,12 @@ use std::fmt;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
-use ssd::{Completion, Past, Status, Tag};
+use ssd::{Completion, History, Status, Tag};
 
 /// What a run puts into the sectors it writes, and what it makes of those it reads.
 pub trait Payload<S> {
     /// The run begins on a device that has been preconditioned: so much is known of it, if anything is.
-    fn begin(&mut self, _past: Option<&Past>) {}
+    fn begin(&mut self, _past: Option<&History>) {}
 
     /// The content of a request: one entry per sector for a write, empty otherwise.
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S>;
@@ -173,7 +173,7 @@ pub struct Oracle {
     /// them, because it ran out of blocks on the way. The first read decides.
     refused: HashMap<u64, Vec<u64>>,
     untouched: u64,
-    past: Option<Past>,
+    history: Option<History>,
     granularity: u64,
     verified: Verified,
 }
@@ -188,7 +188,7 @@ impl Oracle {
     pub fn blank(granularity: Sectors) -> Self {
         assert!(!granularity.is_zero(), "discards of multiples of nothing");
         let (granularity, verified) = (granularity.get(), Verified::default());
-        Self { chunks: HashMap::new(), refused: HashMap::new(), untouched: 0, past: None, granularity, verified }
+        Self { chunks: HashMap::new(), refused: HashMap::new(), untouched: 0, history: None, granularity, verified }
     }
 
     /// For a device with a past that nobody has noted: the first read of a sector that this
@@ -213,11 +213,11 @@ impl Oracle {
     }
 
     fn slot(&mut self, sector: u64) -> &mut u64 {
-        let Self { chunks, untouched, past, .. } = self;
+        let Self { chunks, untouched, history, .. } = self;
         let chunk = chunks.entry(sector / CHUNK).or_insert_with(|| {
-            let Some(past) = past else { return vec![*untouched; CHUNK as usize].into() };
+            let Some(history) = history else { return vec![*untouched; CHUNK as usize].into() };
             let first = sector / CHUNK * CHUNK;
-            let held = |sector| past.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp);
+            let held = |sector| history.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp);
             (first..first + CHUNK).map(held).collect()
         });
         &mut chunk[(sector % CHUNK) as usize]
@@ -285,8 +285,8 @@ impl Oracle {
 }
 
 impl<S: StampSector> Payload<S> for Oracle {
-    fn begin(&mut self, past: Option<&Past>) {
-        self.past = past.cloned();
+    fn begin(&mut self, history: Option<&History>) {
+        self.history = history.cloned();
     }
 
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S> {
@@ -428,7 +428,7 @@ mod tests {
     fn what_preconditioning_wrote_is_wanted_until_the_host_writes() {
         let stamp = |sector, version| <Stamp as flash::nand::Sector>::preconditioned(Lba::new(sector), version).0;
         let mut oracle = Oracle::blank(ONE);
-        Payload::<u64>::begin(&mut oracle, Some(&Past::new(2, vec![3, 0, 9])));
+        Payload::<u64>::begin(&mut oracle, Some(&History::new(2, vec![3, 0, 9])));
         oracle.completed(&done(0, IoKind::Read, 0, &[stamp(0, 3), stamp(1, 3), 0, 0, stamp(4, 9)])).expect("as noted");
         let stale = oracle.completed(&done(1, IoKind::Read, 4, &[stamp(4, 8)])).expect_err("an older write");
         let text = stale.to_string();

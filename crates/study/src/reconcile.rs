@@ -161,8 +161,8 @@ impl Book {
         let longest = |busy: &[Span]| busy.iter().map(|busy| busy.as_ps()).max().unwrap_or(0);
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
-        self.at_most("busiest unit and the span of the run, in ps", longest(&counted.unit_busy), span);
-        if let Some(second) = &counted.second {
+        self.at_most("busiest unit and the span of the run, in ps", longest(&counted.controller_busy), span);
+        if let Some(second) = &counted.slc_array {
             self.at_most("SLC flash and the span of the run, in ps", longest(&second.die_busy), span);
         }
         if let Some(map) = &counted.map {
@@ -188,7 +188,7 @@ impl Book {
             total(&counted.channel_busy),
             all.bus.as_ps(),
         );
-        if let Some(second) = &counted.second {
+        if let Some(second) = &counted.slc_array {
             let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
                 sum += second.flash.op(op);
                 sum
@@ -204,10 +204,10 @@ impl Book {
                 all.bus.as_ps(),
             );
         }
-        if let (Some(hybrid), Some(second)) = (&counted.hybrid, &counted.second) {
+        if let (Some(slc_mlc), Some(second)) = (&counted.slc_mlc, &counted.slc_array) {
             // Where a program fails, its sectors are programmed once more.
             let programmed = second.flash.of(Op::Program, Cause::Host).slots;
-            self.at_most("sectors taken by the SLC flash, and programmed there", hybrid.slc_sectors, programmed);
+            self.at_most("sectors taken by the SLC flash, and programmed there", slc_mlc.slc_sectors, programmed);
         }
         if let Some(map) = &counted.map {
             // Of a page that was never written there is nothing to be read.

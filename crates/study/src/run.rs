@@ -154,11 +154,11 @@ impl<'a> Runner<'a> {
         W: Source + ?Sized,
         P: Payload<S>,
     {
-        self.run_and_tell(drive, source, payload, |_, _| {})
+        self.run_observed(drive, source, payload, |_, _| {})
     }
 
     /// The same; `measure` hears when the warm-up is over, if there is one.
-    pub(crate) fn run_and_tell<S, D, W, P>(
+    pub(crate) fn run_observed<S, D, W, P>(
         self,
         drive: &mut D,
         source: &mut W,
@@ -194,11 +194,11 @@ impl<'a> Runner<'a> {
         D: Drive<S>,
         P: Payload<S>,
     {
-        self.run_flows_and_tell(drive, flows, payload, |_, _| {})
+        self.run_flows_observed(drive, flows, payload, |_, _| {})
     }
 
     /// The same; `measure` hears when the warm-up is over, if there is one.
-    pub(crate) fn run_flows_and_tell<S, D, P>(
+    pub(crate) fn run_flows_observed<S, D, P>(
         self,
         drive: &mut D,
         flows: Vec<Flow<'_>>,

@@ -387,7 +387,7 @@ impl<'a> Session<'a> {
         if let Some(name) = flow::of_several_stages(&first, &flows) {
             return Err(SessionError::SeveralStages { workload: name.to_owned() });
         }
-        payload.begin(drive.past());
+        payload.begin(drive.history());
         drive.begin(drive.counters().at);
         let several = first.parts.len() > 1;
         let mut measurements: Vec<Measurement> = Vec::new();
@@ -517,12 +517,12 @@ impl<'a> Session<'a> {
             if let Some(pacing) = load.pacing {
                 runner = runner.pacing(pacing);
             }
-            runner.queue(load.queue).run_and_tell(drive, &mut *part.source, payload, measure)
+            runner.queue(load.queue).run_observed(drive, &mut *part.source, payload, measure)
         } else {
             let (pacing, queue) = (load.pacing, load.queue);
             let mut flows = vec![run::Flow { name: about.workload.clone(), source: &mut *part.source, pacing, queue }];
             flows.extend(load.others.iter_mut().flat_map(Flow::running));
-            runner.run_flows_and_tell(drive, flows, payload, measure)
+            runner.run_flows_observed(drive, flows, payload, measure)
         };
         let workload = || about.workload.clone();
         let result = result.map_err(|error| SessionError::Run { error: Box::new(error), workload: workload() })?;

@@ -17,7 +17,7 @@ use ssd::{Resolved, Ssd};
 /// How every snapshot begins.
 pub(crate) const MAGIC: [u8; 16] = *b"flashloom state\n";
 /// Raised whenever the meaning of a byte changes. Files of version 1 and 2 had neither magic nor header.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// How every zstd file begins, and with it every snapshot of version 1 and 2.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 /// The fastest: most of what is compressed well is compressed well by any.

@@ -1,10 +1,10 @@
 //! The numbers of a run under stable keys, each with its unit in its name.
 
 mod commands;
-mod hybrid;
 mod log;
 mod map;
 mod merges;
+mod slc_mlc;
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
 pub use commands::FlashRow;
-pub use hybrid::HybridSummary;
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
+pub use slc_mlc::SlcMlcSummary;
 
 /// Where a result comes from; every result file says so.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,7 +87,7 @@ impl<'a> Report<'a> {
 }
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-pub const SCHEMA: &str = "flashloom-result-1";
+pub const SCHEMA: &str = "flashloom-result-2";
 
 /// A run in numbers. This is the JSON of `--json` and `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -148,7 +148,7 @@ pub struct Summary {
     pub log_merges: Option<LogSummary>,
     /// What went to SLC and what to MLC flash, on a hybrid disk.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub hybrid: Option<HybridSummary>,
+    pub slc_mlc: Option<SlcMlcSummary>,
     /// Shares of the run for which things were busy.
     pub utilisation: Utilisation,
     /// Where the time of the requests went, by kind and band of percentiles, if that was watched.
@@ -252,7 +252,7 @@ pub struct Utilisation {
     /// Each die.
     pub dies: Vec<f64>,
     /// Each unit.
-    pub units: Vec<f64>,
+    pub controllers: Vec<f64>,
     /// The FTL, as far as it takes time, which is its map unit: the mean over its cores, or the busier of CMT and CTP of
     /// an FMMU. None without a map unit, and where that has no processor.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -434,12 +434,12 @@ impl Summary {
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
-            hybrid: counted.hybrid.as_ref().map(|hybrid| HybridSummary::new(hybrid, &counted, about.cost)),
+            slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, about.cost)),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 channels: shares(&counted.channel_busy, span),
                 dies: shares(&counted.die_busy, span),
-                units: shares(&counted.unit_busy, span),
+                controllers: shares(&counted.controller_busy, span),
                 ftl: counted.map.as_ref().and_then(|map| map.busy_of_all()).map(|busy| share(busy, span)),
                 ftl_parts: counted.map.as_ref().map_or_else(Vec::new, |map| shares(&map.busy, span)),
                 processor: share(counted.processor_busy, span),

@@ -157,18 +157,18 @@ impl Observer for Watch {
         }
     }
 
-    fn unit(&mut self, at: Time, unit: u32, list: Option<(u32, Cause)>) {
+    fn controller(&mut self, at: Time, unit: u32, list: Option<(u32, Cause)>) {
         if let Some(timeline) = &mut self.timeline {
-            timeline.unit(at, unit, list);
+            timeline.controller(at, unit, list);
         }
         if let Some(journeys) = &mut self.journeys {
-            journeys.unit(at, unit, list);
+            journeys.controller(at, unit, list);
         }
     }
 
-    fn turn(&mut self, from: Time, until: Time, cause: Cause) {
+    fn serial(&mut self, from: Time, until: Time, cause: Cause) {
         if let Some(journeys) = &mut self.journeys {
-            journeys.turn(from, until, cause);
+            journeys.serial(from, until, cause);
         }
     }
 

@@ -227,15 +227,14 @@ const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\nin
 
 #[test]
 fn every_number_of_a_device_is_refused_or_runs() {
-    let small =
-        "part = 'dirik-2009'\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\nplanes = 1\nfaults = {}\norder = {}\n";
+    let small = "part = 'dirik-2009'\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\nplanes = 1\nfaults = {}\narbitration = {}\n";
     let page = |flash: &str, ftl: &str, rest: &str| {
         format!("name = 'x'\n{rest}\n[flash]\n{small}{flash}\n[ftl]\nover-provisioning = '45%'\n{ftl}\n")
     };
     let costs = "costs = { custom = { packet = '1ns', tag = '1ns', victim = '1ns', entry = '1ns', list = '1ns', issue = \
                  '1ns', scan = '1ns', command = '1ns' } }";
     let hydra = "name = 'x'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 32\npages = 16\nchips = 4\ngang = 2\nwidth = 16\n\
-                 units = { background = 2 }\n[ftl]\nkind = 'hydra'\nover-provisioning = '70%'\nhydra = { chips = 2, processor = \
+                 controllers = { background = 2 }\n[ftl]\nkind = 'hydra'\nover-provisioning = '70%'\nhydra = { chips = 2, processor = \
                  {} }\nwear = {}\n[buffer]\nsize = '256KiB'\npolicy = 'superblock'\n";
     let queues = "host = { arbitration = 'weighted', queue = [{ weight = 2, dies = [0] }, { channels = [0] }] }";
     let channels = "host = { arbitration = 'weighted', queue = [{ weight = 3, channels = [0] }, { dies = [0] }] }";
@@ -245,7 +244,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
         (
             "d",
             page(
-                "units = { shared = 2 }",
+                "controllers = { shared = 2 }",
                 "gc = { victim = { policy = 'd-choices', d = 2 } }\nwear = { threshold = 4 }",
                 "",
             ),

@@ -51,7 +51,7 @@ impl Host {
         let resolved = ssd.resolved();
         Self {
             oracle: Oracle::new(resolved.buffer.is_none(), u64::from(resolved.geometry.sectors))
-                .after(ssd.past().cloned()),
+                .after(ssd.history().cloned()),
             ssd,
             next_tag: 0,
             under_way: BTreeMap::new(),
@@ -162,7 +162,7 @@ impl Host {
     ///
     /// # Panics
     /// If it never does, or a request is left over.
-    pub fn rest(&mut self) {
+    pub fn run_until_idle(&mut self) {
         let mut steps = 0;
         while self.step() {
             steps += 1;
@@ -225,11 +225,11 @@ impl Host {
     pub fn crashed(&self, torn: u64) -> Self {
         let mut copy = self.clone();
         copy.ssd.media_mut().faults_mut().restart(torn);
-        if let Some(second) = copy.ssd.second_media_mut() {
+        if let Some(second) = copy.ssd.slc_media_mut() {
             second.faults_mut().restart(!torn);
         }
         copy.ssd.cut_power();
-        let second = copy.ssd.second_media().cloned();
+        let second = copy.ssd.slc_media().cloned();
         copy.ssd = Ssd::with_media(copy.ssd.resolved(), torn, copy.ssd.media().clone(), second, ());
         copy.forget();
         copy.recovered();
@@ -268,20 +268,20 @@ impl Host {
         let mut pieces = Vec::new();
         for start in (0..capacity).step_by(64) {
             let end = (start + 64).min(capacity);
-            if let Some(data) = self.look(start, end - start) {
+            if let Some(data) = self.read_sectors(start, end - start) {
                 pieces.push((start, data));
                 continue;
             }
             // What else is in the piece can be read.
             for start in (start..end).step_by(unit as usize) {
-                pieces.extend(self.look(start, unit.min(end - start)).map(|data| (start, data)));
+                pieces.extend(self.read_sectors(start, unit.min(end - start)).map(|data| (start, data)));
             }
         }
         pieces
     }
 
     /// Reads some sectors; `None` if one of them cannot be read.
-    fn look(&mut self, start: u64, sectors: u64) -> Option<Vec<Stamp>> {
+    fn read_sectors(&mut self, start: u64, sectors: u64) -> Option<Vec<Stamp>> {
         let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(sectors) };
         self.ssd.submit(self.ssd.now(), Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
         let mut completions = Vec::new();

@@ -1,7 +1,7 @@
 //! Takes out of a drawn description what would have no effect and is therefore refused.
 
-use flash::backend::{Arbitration, Transfer, Units};
-use ftl::{ChangSpec, ProcessorSpec};
+use flash::backend::{Arbitration, Controllers, Transfer};
+use ftl::{ProcessorSpec, SlcMlcSpec};
 use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 
 /// Leaves out every key that is refused because it would have no effect on this device.
@@ -23,8 +23,8 @@ fn leave_out(spec: &mut Spec, path: &str) {
         "flash.multi-plane" => spec.flash.multi_plane = None,
         "flash.cache-mode" => spec.flash.cache_mode = true,
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
-        "flash.order.bus" => spec.flash.order.bus = Arbitration::default().bus,
-        "flash.units" => spec.flash.units = Units::default(),
+        "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
+        "flash.controllers" => spec.flash.controllers = Controllers::default(),
         "ftl.gc" => spec.ftl.gc = GcSpec::default(),
         "ftl.gc.copy-back" => spec.ftl.gc.copy_back = false,
         "ftl.placement" => spec.ftl.placement = PlacementSpec::default(),
@@ -47,8 +47,8 @@ fn leave_out(spec: &mut Spec, path: &str) {
     }
 }
 
-fn leave_out_of_chang(chang: &mut ChangSpec, key: &str) {
-    let plain = ChangSpec::default();
+fn leave_out_of_chang(chang: &mut SlcMlcSpec, key: &str) {
+    let plain = SlcMlcSpec::default();
     match key {
         "threshold" => chang.threshold = plain.threshold,
         "recluster-every" => chang.recluster_every = plain.recluster_every,

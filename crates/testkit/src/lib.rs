@@ -9,9 +9,9 @@ mod host;
 mod idle;
 pub mod keys;
 mod list;
+pub mod model;
 pub mod oracle;
 pub mod requests;
-pub mod second;
 pub mod small;
 pub mod swarm;
 
@@ -20,6 +20,6 @@ pub use fixed::{Bug, FixedDrive};
 pub use host::Host;
 pub use idle::leave_out_idle;
 pub use list::List;
+pub use model::Model;
 pub use oracle::Oracle;
-pub use second::Second;
 pub use swarm::Swarm;

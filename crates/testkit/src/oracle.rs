@@ -10,7 +10,7 @@ use std::sync::Arc;
 use base::io::{Io, IoKind};
 use base::units::Lba;
 use flash::nand::Stamp;
-use ssd::Past;
+use ssd::History;
 
 /// A content that may be found after a power cut.
 #[derive(Clone, Copy, Debug)]
@@ -34,12 +34,12 @@ struct Sector {
     /// A discard is among what is possible.
     discarded: bool,
     /// Everything ever written here.
-    past: Vec<Stamp>,
+    history: Vec<Stamp>,
 }
 
 impl Sector {
     /// Everything before position `at` can no longer be found.
-    fn settle(&mut self, at: usize) {
+    fn confirm(&mut self, at: usize) {
         let discard = self.possible[at..].iter().any(|one| one.order == 0 && one.stamp == Stamp(0));
         self.possible.drain(..at);
         self.discarded &= discard;
@@ -68,7 +68,7 @@ pub struct Oracle {
     writes: u64,
     stamps: u64,
     /// What preconditioning wrote.
-    before: Option<Past>,
+    before: Option<History>,
 }
 
 impl Oracle {
@@ -80,14 +80,14 @@ impl Oracle {
 
     /// The same for a device that has been preconditioned.
     #[must_use]
-    pub fn after(mut self, past: Option<Past>) -> Self {
-        self.before = past;
+    pub fn after(mut self, history: Option<History>) -> Self {
+        self.before = history;
         self
     }
 
     /// What a sector holds that the host has not touched; `None` if that is not known.
     fn untouched(&self, sector: u64) -> Option<Stamp> {
-        self.before.as_ref().map_or(Some(Stamp(0)), |past| past.content(Lba::new(sector)))
+        self.before.as_ref().map_or(Some(Stamp(0)), |history| history.content(Lba::new(sector)))
     }
 
     /// What a sector may hold, from what it held before the host touched it.
@@ -99,7 +99,7 @@ impl Oracle {
         if self.sectors[at].is_none() {
             let now = self.untouched(sector).unwrap_or_default();
             let possible = vec![Possible { order: 0, stamp: now, done: true }];
-            self.sectors[at] = Some(Arc::new(Sector { possible, now, discarded: false, past: vec![now] }));
+            self.sectors[at] = Some(Arc::new(Sector { possible, now, discarded: false, history: vec![now] }));
         }
         self.touched(sector)
     }
@@ -119,7 +119,7 @@ impl Oracle {
                 let stamp = Stamp(self.stamps);
                 let entry = self.entry(sector);
                 entry.possible.push(Possible { order, stamp, done: false });
-                entry.past.push(stamp);
+                entry.history.push(stamp);
                 stamp
             })
             .collect()
@@ -140,7 +140,7 @@ impl Oracle {
             entry.now = *stamp;
             let at = entry.complete(|one| one.stamp == *stamp);
             if write_through {
-                entry.settle(at);
+                entry.confirm(at);
             }
         }
     }
@@ -150,7 +150,7 @@ impl Oracle {
         for entry in self.sectors.iter_mut().flatten() {
             let last = entry.possible.iter().rposition(|one| one.order > 0 && covered(one.order));
             if let Some(at) = last.filter(|at| *at > 0) {
-                Arc::make_mut(entry).settle(at);
+                Arc::make_mut(entry).confirm(at);
             }
         }
     }
@@ -211,7 +211,7 @@ impl Oracle {
             (Some((at, version)), Some((_, last))) => at.get() == sector && version < last,
             _ => false,
         };
-        let possible = known || (entry.discarded && (earlier || entry.past.contains(&got)));
+        let possible = known || (entry.discarded && (earlier || entry.history.contains(&got)));
         assert!(possible, "sector {sector} holds {got:?} after a power cut, which must be one of {:?}", entry.possible);
         let certain = entry.possible.len() == 1 && !entry.discarded && entry.now == got;
         if !certain {

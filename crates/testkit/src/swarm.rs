@@ -2,10 +2,10 @@
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Op, Order, Transfer, Units};
+use flash::backend::{Arbitration, BusOrder, Controllers, Op, Order, Transfer};
 use flash::nand::{Part, Stamp};
 use ftl::{
-    Allocation, ChangSpec, DensitySpec, EraseWhen, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec, Striping,
+    Allocation, DensitySpec, EraseWhen, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec, SlcMlcSpec, Striping,
     ThresholdBy,
 };
 use ssd::{
@@ -111,10 +111,10 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             dies: None,
             multi_plane: Some(rng.chance(0.6)),
             cache_mode: rng.chance(0.5),
-            units: or_later(pick(rng, &Units::EVERY[..4]), &mut later, &Units::EVERY),
+            controllers: or_later(pick(rng, &Controllers::EVERY[..4]), &mut later, &Controllers::EVERY),
             transfer: Transfer::default(),
-            software_units: later.chance(0.1).then(|| "50us".parse().expect("a time")),
-            order: Arbitration {
+            software_controllers: later.chance(0.1).then(|| "50us".parse().expect("a time")),
+            arbitration: Arbitration {
                 commands: pick(rng, &Order::EVERY),
                 bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
                 hold: later.chance(0.1),
@@ -195,7 +195,8 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     part.timing.one_shot = 1;
     spec.ftl.map_unit = Some(part.geometry.page);
     (spec.flash.multi_plane, spec.flash.gang) = (Some(false), 1);
-    if !matches!(spec.flash.units, Units::None | Units::Background(_)) && !spec.flash.order.hold {
+    if !matches!(spec.flash.controllers, Controllers::None | Controllers::Background(_)) && !spec.flash.arbitration.hold
+    {
         spec.flash.transfer = pick(rng, &Transfer::EVERY);
     }
     (spec.ftl.kind, spec.ftl.map) = (pick(rng, &[FtlKind::Bast, FtlKind::Fast]), MapSpec::default());
@@ -222,10 +223,11 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     small.geometry.page = Bytes::new(pick(rng, &[512, 1024, 2048]));
     small.endurance = part.endurance * pick(rng, &[1, 10]);
     let flash = &mut spec.flash;
-    (flash.multi_plane, flash.gang, flash.units, flash.software_units) = (Some(false), 1, Units::default(), None);
-    flash.order = Arbitration::default();
+    (flash.multi_plane, flash.gang, flash.controllers, flash.software_controllers) =
+        (Some(false), 1, Controllers::default(), None);
+    flash.arbitration = Arbitration::default();
     (spec.ftl.kind, spec.ftl.map) = (FtlKind::Chang, MapSpec::default());
-    spec.ftl.chang = Some(ChangSpec {
+    spec.ftl.chang = Some(SlcMlcSpec {
         mapping: MappingSpec::Chains,
         mapping_cache: 1 + rng.below(4) as u32,
         scan_data_blocks: rng.chance(0.3),
@@ -391,7 +393,7 @@ impl Swarm {
         }
         if !host.worn_out() {
             // Background work comes to rest once nobody asks for anything.
-            host.rest();
+            host.run_until_idle();
             host.ssd().check();
         }
         let counters = host.ssd().counters();

@@ -193,8 +193,8 @@ fn a_hybrid_disk_allocates_nothing() {
                 (counted.count_total, counted.bytes_total)
             });
             assert_eq!(stretches.min(), Some((0, 0)), "{mapping}, {slc}");
-            let hybrid = warm.drive.counters().hybrid.expect("a hybrid disk");
-            assert!(hybrid.folds > 0 && (slc.is_empty() || hybrid.cleaned > 0), "{mapping}, {slc}: {hybrid:?}");
+            let slc_mlc = warm.drive.counters().slc_mlc.expect("a hybrid disk");
+            assert!(slc_mlc.folds > 0 && (slc.is_empty() || slc_mlc.cleaned > 0), "{mapping}, {slc}: {slc_mlc:?}");
         }
     }
 }

@@ -11,4 +11,5 @@ mod sabotage;
 mod second_model;
 mod swarm;
 mod tidy;
+mod words;
 mod write_amplification;

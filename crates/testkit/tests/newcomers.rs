@@ -77,9 +77,9 @@ const KINDS: [Kind; 5] = [
             ("crates/flash/src/spec.rs", "dirik-2009", "an example in the schema"),
             ("crates/flash/src/spec.rs", "K9WAG08U1A", "an example in the schema"),
             ("crates/flash/src/spec.rs", "K9XXG08", "an example in the schema"),
-            ("crates/flash/src/spec/second.rs", "dirik-2009", "an example in the schema"),
-            ("crates/flash/src/spec/second.rs", "K9WAG08U1A", "an example in the schema and in a message"),
-            ("crates/flash/src/spec/second.rs", "K9XXG08", "an example in the schema"),
+            ("crates/flash/src/spec/slc_array.rs", "dirik-2009", "an example in the schema"),
+            ("crates/flash/src/spec/slc_array.rs", "K9WAG08U1A", "an example in the schema and in a message"),
+            ("crates/flash/src/spec/slc_array.rs", "K9XXG08", "an example in the schema"),
             ("crates/flash/src/spec/part.rs", "dirik-2009", "an example in a message"),
             ("crates/ftl/src/hydra/family.rs", "K9K8G08U0M", "an example in a message"),
         ],
@@ -97,7 +97,7 @@ const KINDS: [Kind; 5] = [
             ("crates/workload/src/trace/archive.rs", "Blktrace", "its CPUs are files of their own"),
             ("crates/workload/src/trace/pass.rs", "Blktrace", "its CPUs are files of their own"),
             ("crates/workload/src/trace.rs", "Csv", "its columns are named by the user"),
-            ("crates/report/src/lab/folder.rs", "Parquet", "results are written as it is"),
+            ("crates/report/src/study_report/folder.rs", "Parquet", "results are written as it is"),
             ("crates/report/src/run/rerun.rs", "Csv", "the key of its columns has its name"),
             ("crates/study/src/catalogue/workload.rs", "Csv", "the key of its columns has its name"),
             ("crates/study/src/plan.rs", "Csv", "the key of its columns has its name"),
@@ -212,7 +212,7 @@ fn families(registry: &str) -> Vec<Member> {
     let member = |(folder, rest): (&str, &str)| {
         let names = rest.split_once("};")?.0.split(',').map(str::trim);
         let named: Vec<_> = names.filter(|name| ["Ftl", "Config"].iter().any(|end| name.ends_with(end))).collect();
-        // `ChangFtl` is of the kind `Chang`; the log-block family has two kinds.
+        // `SlcMlcFtl` is of the kind `Chang`; the log-block family has two kinds.
         let ftl = named.iter().find(|name| name.ends_with("Ftl"))?.trim_end_matches("Ftl");
         let kinds = if folder == "log_block" { vec!["Bast", "Fast"] } else { vec![ftl] };
         let keys = [format!("{ftl}Spec"), format!("{ftl}Family"), format!("{folder}::")];

@@ -57,8 +57,8 @@ impl Bank {
         let blocks = 16 + 2 * (OLD + written * u64::from(gang)) / u64::from(pages * gang);
         let text = format!(
             "name = \"bank\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\ngang = {gang}\nblocks = {blocks}\n\
-             pages = {pages}\nlane-rate = \"{mbps}MB/s\"\ncache-mode = {cache}\nunits = \"per-die\"\n\
-             order = {{ commands = \"{order}\" }}\n[host]\nqueue-depth = 32768\nlink = \"none\"\n\
+             pages = {pages}\nlane-rate = \"{mbps}MB/s\"\ncache-mode = {cache}\ncontrollers = \"per-die\"\n\
+             arbitration = {{ commands = \"{order}\" }}\n[host]\nqueue-depth = 32768\nlink = \"none\"\n\
              [ftl]\ncapacity = \"{}KiB\"\n",
             2 * (OLD + written)
         );

@@ -174,7 +174,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::TailCopyBelieved => {
             vec![at(&["Chang, a large table"], "program failures")]
         }
-        Sabotage::RefugeUnpromised => {
+        Sabotage::HelperUnreserved => {
             vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
         // Found beside the code: the suite has no tenants that are confined to some of the dies.

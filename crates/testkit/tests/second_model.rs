@@ -1,4 +1,4 @@
-//! The engine against the second model (`testkit::second`), over Dirik and Jacob's organisations and more.
+//! The engine against the second model (`testkit::model`), over Dirik and Jacob's organisations and more.
 //!
 //! Both get the same requests: a sequential fill, overwritten in part, and then streams of reads, writes and both, in
 //! closed loops and in bursts. Mean latencies of reads and of writes, and throughput, agree within 1 %. Writes of a
@@ -14,7 +14,7 @@ use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Rate, Sectors, Span, Time};
 use flash::nand::Part;
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
-use testkit::second::{Pace, Second, Served, Shape};
+use testkit::model::{Model, Pace, Served, Shape};
 
 /// Pages that are written before, and read.
 const OLD: u64 = 1024;
@@ -112,7 +112,7 @@ impl Organisation {
         let blocks = 12 + 4 * written / u64::from(64 * channels * banks * gang);
         let text = format!(
             "name = \"second\"\n[flash]\nchannels = {channels}\nchips = {banks}\ngang = {gang}\nblocks = {blocks}\n\
-             lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\nunits = \"per-die\"\n\
+             lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\ncontrollers = \"per-die\"\n\
              [host]\nqueue-depth = {}\nlink = {}\n\
              [ftl]\ncapacity = \"{}KiB\"\nplacement = {{ policy = \"request-round-robin\" }}\n",
             self.cache,
@@ -145,8 +145,8 @@ impl Organisation {
         }
     }
 
-    fn second(&self) -> Second {
-        Second::new(self.shape(), Self::pages() as usize)
+    fn second(&self) -> Model {
+        Model::new(self.shape(), Self::pages() as usize)
     }
 
     fn pages() -> u64 {
@@ -345,7 +345,7 @@ fn a_second_model_of_another_device_does_not_agree() {
         places: 1024,
     };
     let off = |shape: Shape| {
-        let (mut engine, mut second) = (right.engine(), Second::new(shape, Organisation::pages() as usize));
+        let (mut engine, mut second) = (right.engine(), Model::new(shape, Organisation::pages() as usize));
         let before = preload();
         serve(&mut engine, &before, Pace::Closed(1));
         second.run(&before, Pace::Closed(1));

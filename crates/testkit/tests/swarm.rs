@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use base::engine::Rng;
-use flash::backend::{BusOrder, Order, Units};
+use flash::backend::{BusOrder, Controllers, Order};
 use ssd::{BufferPolicy, Digits, FtlKind, MapSpec, PlacementSpec, QueueArbitration, VictimSpec};
 use testkit::{Swarm, swarm};
 
@@ -67,14 +67,14 @@ fn everything_registered_is_drawn() {
             format!("{:?}", ftl.map),
             format!("{:?}", ftl.gc.victim),
             format!("{:?}", ftl.placement),
-            format!("{:?}", flash.units),
-            format!("{:?}", flash.order.commands),
-            format!("{:?}", flash.order.bus),
+            format!("{:?}", flash.controllers),
+            format!("{:?}", flash.arbitration.commands),
+            format!("{:?}", flash.arbitration.bus),
             format!("buffer: {}", spec.buffer.is_some()),
             format!("static wear levelling: {}", ftl.wear.threshold.is_some()),
             format!("copy-back: {}", ftl.gc.copy_back),
-            format!("held channels: {}", flash.order.hold),
-            format!("software units: {}", flash.software_units.is_some()),
+            format!("held channels: {}", flash.arbitration.hold),
+            format!("software units: {}", flash.software_controllers.is_some()),
             format!("{:?}", spec.buffer.as_ref().map(|buffer| buffer.policy)),
             format!("{:?}, {:?}", ftl.kind, spec.buffer.as_ref().map(|buffer| buffer.policy)),
             format!("replicated map: {}", ftl.hydra.as_ref().is_some_and(|hydra| hydra.replicate)),
@@ -84,7 +84,7 @@ fn everything_registered_is_drawn() {
     let maps = MapSpec::EVERY.map(|map| format!("{map:?}")).into_iter();
     let victims = VictimSpec::EVERY.into_iter().map(|victim| format!("{victim:?}"));
     let placements = PlacementSpec::every(Digits::default()).into_iter().map(|placement| format!("{placement:?}"));
-    let units = Units::EVERY.into_iter().map(|units| format!("{units:?}"));
+    let units = Controllers::EVERY.into_iter().map(|units| format!("{units:?}"));
     let orders = Order::EVERY.into_iter().map(|order| format!("{order:?}"));
     let buses = BusOrder::EVERY.into_iter().map(|bus| format!("{bus:?}"));
     let arbitrations = QueueArbitration::EVERY.into_iter().map(|arbitration| format!("{arbitration:?}"));

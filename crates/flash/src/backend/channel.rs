@@ -35,7 +35,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let command = &self.commands[handle];
         match self.transfer {
             Transfer::Bus => self.dies[command.die.index()].channel,
-            Transfer::Unit => self.lists[command.list].unit.expect("a command under way has a unit"),
+            Transfer::Controller => self.lists[command.list].controller.expect("a command under way has a unit"),
         }
     }
 

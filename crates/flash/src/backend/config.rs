@@ -13,7 +13,7 @@ use super::ModeTimes;
 /// The high-level units: controllers that execute one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Units {
+pub enum Controllers {
     /// None: every command goes to its die as soon as its dependencies allow.
     None,
     /// One for each die: a bank accepts one request at a time (Dirik & Jacob, Sec. 3).
@@ -28,7 +28,7 @@ pub enum Units {
     Background(u32),
 }
 
-impl Units {
+impl Controllers {
     /// One of every kind: what the conformance suite and the swarm are applied to.
     pub const EVERY: [Self; 5] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2), Self::Background(2)];
 }
@@ -42,12 +42,12 @@ pub enum Transfer {
     Bus,
     /// The link of the unit that executes the command: commands of different units never wait for each other, and
     /// a shared unit takes only lists for chips that no other unit works with (Sung, Sec. 4.1, PMCD).
-    Unit,
+    Controller,
 }
 
 impl Transfer {
     /// All of them.
-    pub const EVERY: [Self; 2] = [Self::Bus, Self::Unit];
+    pub const EVERY: [Self; 2] = [Self::Bus, Self::Controller];
 }
 
 impl Order {
@@ -223,7 +223,7 @@ pub struct Config {
     /// How long things take.
     pub timing: Timing,
     /// The high-level units.
-    pub units: Units,
+    pub controllers: Controllers,
     /// What moves data; by unit only where there are units.
     pub transfer: Transfer,
     /// What goes first.
@@ -240,12 +240,12 @@ mod tests {
     /// A new variant does not compile here until it has a place, and fails until it has it in the registry.
     #[test]
     fn everything_is_registered() {
-        let units = |units: &Units| match units {
-            Units::None => 0,
-            Units::PerDie => 1,
-            Units::PerChannel => 2,
-            Units::Shared(_) => 3,
-            Units::Background(_) => 4,
+        let controllers = |controllers: &Controllers| match controllers {
+            Controllers::None => 0,
+            Controllers::PerDie => 1,
+            Controllers::PerChannel => 2,
+            Controllers::Shared(_) => 3,
+            Controllers::Background(_) => 4,
         };
         let order = |order: &Order| match order {
             Order::Fifo => 0,
@@ -257,7 +257,7 @@ mod tests {
             BusOrder::DataFirst => 2,
             BusOrder::ReadFirst => 3,
         };
-        assert!(Units::EVERY.iter().map(units).eq(0..5));
+        assert!(Controllers::EVERY.iter().map(controllers).eq(0..5));
         assert!(Order::EVERY.iter().map(order).eq(0..2));
         assert!(BusOrder::EVERY.iter().map(bus).eq(0..4));
     }

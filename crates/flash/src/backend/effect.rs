@@ -59,7 +59,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             // version along.
             let only_read = slot.expected && slot.forward.is_none() && !copy_back;
             if !S::PRESENT && only_read && !slot.lpn.get().is_multiple_of(16) {
-                slot.lost = !self.media.glance(slot.psn);
+                slot.lost = !self.media.is_readable_at(slot.psn);
                 continue;
             }
             let read = self.media.read(slot.psn, &mut self.payload[place * sectors..(place + 1) * sectors]);

@@ -6,7 +6,8 @@ use base::units::{Span, Time};
 
 use super::queue::CLASSES;
 use super::{
-    Backend, Class, Command, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop, Transfer, Units,
+    Backend, Class, Command, Controllers, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop,
+    Transfer,
 };
 
 /// The unit of host reads, where there is one.
@@ -42,37 +43,37 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let mut next = Some(first);
         while let Some(command) = next {
             self.dies[self.commands[command].die.index()].unfinished += 1;
-            self.tell(now, command, Stop::Submitted);
+            self.notify(now, command, Stop::Submitted);
             next = self.commands[command].sibling;
         }
         let class = self.lists[list].class.under(self.arbitration.commands);
-        let unit = match self.units_kind {
-            Units::None => return self.dispatch(now, list, events),
-            Units::PerDie => self.commands[first].die.get(),
-            Units::PerChannel => self.dies[self.commands[first].die.index()].channel,
-            Units::Shared(_) if self.transfer == Transfer::Unit => {
+        let controller = match self.controllers_kind {
+            Controllers::None => return self.dispatch(now, list, events),
+            Controllers::PerDie => self.commands[first].die.get(),
+            Controllers::PerChannel => self.dies[self.commands[first].die.index()].channel,
+            Controllers::Shared(_) if self.transfer == Transfer::Controller => {
                 self.shared.push(&mut self.lists, class, list);
                 return self.assign(now, events);
             }
-            Units::Background(_) if self.lists[list].class == Class::HostRead => FOREGROUND,
-            Units::Shared(_) | Units::Background(_) => {
-                let all = self.units.iter().enumerate().skip(self.first_shared());
-                match all.clone().find(|(_, unit)| unit.list.is_none()) {
+            Controllers::Background(_) if self.lists[list].class == Class::HostRead => FOREGROUND,
+            Controllers::Shared(_) | Controllers::Background(_) => {
+                let all = self.controllers.iter().enumerate().skip(self.first_shared());
+                match all.clone().find(|(_, controller)| controller.list.is_none()) {
                     Some((free, _)) => free as u32,
                     None => return self.shared.push(&mut self.lists, class, list),
                 }
             }
         };
-        if self.units[unit as usize].list.is_none() {
-            self.occupy(now, unit, list, events);
+        if self.controllers[controller as usize].list.is_none() {
+            self.occupy(now, controller, list, events);
         } else {
-            self.units[unit as usize].queue.push(&mut self.lists, class, list);
+            self.controllers[controller as usize].queue.push(&mut self.lists, class, list);
         }
     }
 
     /// The first of the units that take any list: behind the foreground unit, if there is one.
     const fn first_shared(&self) -> usize {
-        matches!(self.units_kind, Units::Background(_)) as usize
+        matches!(self.controllers_kind, Controllers::Background(_)) as usize
     }
 
     /// Everything at once, in the order of the list as far as the dependencies allow.
@@ -104,20 +105,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     pub(super) fn occupy<E: From<Event> + Copy>(
         &mut self,
         now: Time,
-        unit: u32,
+        controller: u32,
         list: Handle<List>,
         events: &mut EventQueue<E>,
     ) {
-        let taker = &mut self.units[unit as usize];
+        let taker = &mut self.controllers[controller as usize];
         taker.list = Some(list);
         taker.since = now;
         if O::LISTENS {
             let cause = self.lists[list].first.map(|first| self.commands[first].cause);
             let cause = cause.expect("a list of at least one command");
-            self.observer.unit(now, unit, Some((list.number().get(), cause)));
+            self.observer.controller(now, controller, Some((list.number().get(), cause)));
         }
         let waiting = &mut self.lists[list];
-        waiting.unit = Some(unit);
+        waiting.controller = Some(controller);
         if now > waiting.submitted {
             waiting.wait = now - waiting.submitted;
             if let Some(cause) = taker.last {
@@ -155,7 +156,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let class = command.class.under(self.arbitration.commands);
         let die = command.die.index();
         self.dies[die].queue.push(&mut self.commands, class, handle);
-        self.tell(now, handle, Stop::Ready);
+        self.notify(now, handle, Stop::Ready);
     }
 
     /// Lets an idle die begin what waits for it.
@@ -201,7 +202,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             die.register = Some(handle);
             self.request_bus(now, handle, Stage::DataIn, events);
         } else if self.timing.command.is_zero() && !self.arbitration.hold {
-            self.work(now, handle, events);
+            self.execute_array(now, handle, events);
         } else {
             die.array = Some(handle);
             self.request_bus(now, handle, Stage::Command, events);
@@ -210,13 +211,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The array starts, and the flash is changed.
     #[inline]
-    fn work<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        self.work_delayed(now, handle, Span::ZERO, events);
+    fn execute_array<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+        self.execute_array_after(now, handle, Span::ZERO, events);
     }
 
     /// The same after the time that a page takes from the cache register.
     #[inline]
-    fn work_delayed<E: From<Event> + Copy>(
+    fn execute_array_after<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
@@ -389,7 +390,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.array = None;
                 if let Some(loaded) = die.register.take_if(|_| die.loaded) {
                     die.loaded = false;
-                    self.work_loaded(now, loaded, events);
+                    self.execute_array_loaded(now, loaded, events);
                 }
                 self.finish(now, handle, events);
                 self.next_command(now, number, events);
@@ -427,12 +428,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// A page goes from the register into the array; in cache mode the register takes the next.
-    fn work_loaded<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
-        let Some(copy) = self.timing.cache_program else { return self.work(now, handle, events) };
+    fn execute_array_loaded<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
+        let Some(copy) = self.timing.cache_program else { return self.execute_array(now, handle, events) };
         // The copy costs time only where it makes room for a page that follows.
         let die = &self.dies[self.commands[handle].die.index()];
         let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
-        self.work_delayed(now, handle, if follower { copy } else { Span::ZERO }, events);
+        self.execute_array_after(now, handle, if follower { copy } else { Span::ZERO }, events);
         self.pipeline(now, handle, events);
     }
 
@@ -445,11 +451,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die_number = command.die.get();
         let die = &mut self.dies[die_number as usize];
         match command.stage {
-            Stage::Command => self.work(now, handle, events),
+            Stage::Command => self.execute_array(now, handle, events),
             Stage::DataIn if die.array.is_some() => die.loaded = true,
             Stage::DataIn => {
                 die.register = None;
-                self.work_loaded(now, handle, events);
+                self.execute_array_loaded(now, handle, events);
             }
             Stage::Patch => {
                 die.register = None;
@@ -472,7 +478,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     fn finish<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         self.count(handle);
-        self.tell(now, handle, Stop::Finished);
+        self.notify(now, handle, Stop::Finished);
         let command = &mut self.commands[handle];
         command.done = true;
         let (list, wait, then) = (command.list, command.wait, command.then);
@@ -497,31 +503,37 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         entry.wait = entry.wait.max(wait);
         if entry.remaining == 0 {
             self.finished.push_back(list);
-            if let Some(unit) = entry.unit {
-                self.vacate(now, unit, self.commands[handle].cause, events);
+            if let Some(controller) = entry.controller {
+                self.vacate(now, controller, self.commands[handle].cause, events);
             }
         }
     }
 
     /// A unit has done its list and takes the next.
-    fn vacate<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, cause: super::Cause, events: &mut EventQueue<E>) {
-        let leaver = &mut self.units[unit as usize];
+    fn vacate<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        controller: u32,
+        cause: super::Cause,
+        events: &mut EventQueue<E>,
+    ) {
+        let leaver = &mut self.controllers[controller as usize];
         let left = leaver.list.take();
         leaver.last = Some(cause);
         leaver.busy += now - leaver.since;
-        self.observer.unit(now, unit, None);
-        if self.transfer == Transfer::Unit && matches!(self.units_kind, Units::Shared(_)) {
+        self.observer.controller(now, controller, None);
+        if self.transfer == Transfer::Controller && matches!(self.controllers_kind, Controllers::Shared(_)) {
             self.hold(left.expect("a unit that leaves has a list"), false);
             return self.assign(now, events);
         }
-        let shared = match self.units_kind {
-            Units::Shared(_) => true,
-            Units::Background(_) => unit != FOREGROUND,
-            Units::None | Units::PerDie | Units::PerChannel => false,
+        let shared = match self.controllers_kind {
+            Controllers::Shared(_) => true,
+            Controllers::Background(_) => controller != FOREGROUND,
+            Controllers::None | Controllers::PerDie | Controllers::PerChannel => false,
         };
         let queue = if shared { &mut self.shared } else { &mut leaver.queue };
         if let Some(next) = queue.pop(&self.lists) {
-            self.occupy(now, unit, next, events);
+            self.occupy(now, controller, next, events);
         }
     }
 }

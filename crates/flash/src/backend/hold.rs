@@ -23,10 +23,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Free units take what they can work on.
     pub(super) fn assign<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
-        while let Some(unit) = self.units.iter().position(|unit| unit.list.is_none()) {
+        while let Some(controller) = self.controllers.iter().position(|controller| controller.list.is_none()) {
             let Some(list) = self.take_shared() else { return };
             self.hold(list, true);
-            self.occupy(now, unit as u32, list, events);
+            self.occupy(now, controller as u32, list, events);
         }
     }
 

@@ -142,10 +142,10 @@ pub trait Observer {
     fn command(&mut self, _moment: Moment<'_>) {}
 
     /// A unit takes a list (its number, and the cause of its first command), or has done it.
-    fn unit(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
+    fn controller(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
 
     /// A list that is carried out in turn did this and nothing else: everything else that is to be done had to wait.
-    fn turn(&mut self, _from: Time, _until: Time, _cause: Cause) {}
+    fn serial(&mut self, _from: Time, _until: Time, _cause: Cause) {}
 
     /// Something becomes of the request whose data has this owner.
     fn request(&mut self, _at: Time, _owner: NonZeroU32, _step: RequestStep) {}

@@ -72,12 +72,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             channel.queue.clear();
             channel.last = None;
         }
-        for unit in &mut self.units {
-            if unit.list.take().is_some() {
-                unit.busy += now - unit.since;
+        for controller in &mut self.controllers {
+            if controller.list.take().is_some() {
+                controller.busy += now - controller.since;
             }
-            unit.queue.clear();
-            unit.last = None;
+            controller.queue.clear();
+            controller.last = None;
         }
         self.processor.cut(now);
         self.shared.clear();

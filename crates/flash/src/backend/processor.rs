@@ -17,7 +17,7 @@ use super::{Backend, Class, Command, Event, Observer};
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Command(Handle<Command>),
-    Thought { token: u32, span: Span },
+    Ftl { token: u32, span: Span },
 }
 
 /// The processor and what waits for it.
@@ -27,7 +27,7 @@ pub(super) struct Processor {
     pub(super) cost: Option<Span>,
     current: Option<Job>,
     queue: VecDeque<Job>,
-    thoughts: VecDeque<u32>,
+    cpu_done: VecDeque<u32>,
     meter: Meter,
 }
 
@@ -36,15 +36,15 @@ impl Processor {
         Self { cost, ..Self::default() }
     }
 
-    /// True if it has nothing to do and no thought waits to be taken.
+    /// True if it has nothing to do and no finished FTL job waits to be taken.
     pub(super) fn is_idle(&self) -> bool {
-        self.current.is_none() && self.thoughts.is_empty()
+        self.current.is_none() && self.cpu_done.is_empty()
     }
 
-    /// True if a thought waits to be taken.
+    /// True if a finished FTL job waits to be taken.
     #[inline]
-    pub(super) fn has_thoughts(&self) -> bool {
-        !self.thoughts.is_empty()
+    pub(super) fn has_cpu_done(&self) -> bool {
+        !self.cpu_done.is_empty()
     }
 
     pub(super) fn reset(&mut self) {
@@ -55,7 +55,7 @@ impl Processor {
         self.meter.end(now);
         self.current = None;
         self.queue.clear();
-        self.thoughts.clear();
+        self.cpu_done.clear();
     }
 
     /// True if the end of the phase with this number is still to come.
@@ -69,7 +69,7 @@ impl Processor {
         }
         let span = match job {
             Job::Command(_) => self.cost.expect("only software units ask for a command"),
-            Job::Thought { span, .. } => span,
+            Job::Ftl { span, .. } => span,
         };
         self.current = Some(job);
         let generation = self.meter.begin(now, now + span);
@@ -78,19 +78,19 @@ impl Processor {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Occupies the processor for `span`, behind what it has to do already; then [`Backend::take_thought`] gives
+    /// Occupies the processor for `span`, behind what it has to do already; then [`Backend::take_cpu_done`] gives
     /// `token` back. With time off that is at once.
-    pub fn think<E: From<Event> + Copy>(&mut self, now: Time, span: Span, token: u32, events: &mut EventQueue<E>) {
+    pub fn use_cpu<E: From<Event> + Copy>(&mut self, now: Time, span: Span, token: u32, events: &mut EventQueue<E>) {
         if self.timed {
-            self.processor.take_on(now, Job::Thought { token, span }, events);
+            self.processor.take_on(now, Job::Ftl { token, span }, events);
         } else {
-            self.processor.thoughts.push_back(token);
+            self.processor.cpu_done.push_back(token);
         }
     }
 
     /// The next thought that is done, in the order in which they were.
-    pub fn take_thought(&mut self) -> Option<u32> {
-        self.processor.thoughts.pop_front()
+    pub fn take_cpu_done(&mut self) -> Option<u32> {
+        self.processor.cpu_done.pop_front()
     }
 
     /// Time the processor worked until `now`.
@@ -128,7 +128,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.processor.take_on(now, next, events);
         }
         match job {
-            Job::Thought { token, .. } => self.processor.thoughts.push_back(token),
+            Job::Ftl { token, .. } => self.processor.cpu_done.push_back(token),
             Job::Command(handle) => {
                 self.commands[handle].preparation = Preparation::Done;
                 self.next_command(now, self.commands[handle].die.get(), events);

@@ -18,7 +18,7 @@ use super::{Backend, Command, List, Observer, Op};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
     /// Lists with failed programs that the FTL has been given back.
-    told: u32,
+    reported: u32,
     /// The superblocks in which a program failed, each with the number of the list that told the FTL of it.
     blocks: BTreeMap<SuperblockId, Option<u32>>,
 }
@@ -26,8 +26,8 @@ pub(super) struct Failures {
 impl Failures {
     /// How much the FTL has heard; a list keeps it from when it was opened.
     #[inline]
-    pub(super) const fn told(&self) -> u32 {
-        self.told
+    pub(super) const fn reported(&self) -> u32 {
+        self.reported
     }
 
     #[cold]
@@ -49,8 +49,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             return false;
         }
         // Of one from before the power was lost the FTL knows as much as the media say.
-        let told = self.failures.blocks.get(&command.target.superblock).copied();
-        told.is_some_and(|told| told.is_none_or(|told| self.lists[command.list].known < told))
+        let reported = self.failures.blocks.get(&command.target.superblock).copied();
+        reported.is_some_and(|reported| reported.is_none_or(|reported| self.lists[command.list].known < reported))
     }
 
     /// A program has failed: its list will tell the FTL.
@@ -61,15 +61,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// The FTL is given a list back, and hears with it of what failed.
     #[inline]
-    pub(super) fn hear_of(&mut self, list: Handle<List>) {
+    pub(super) fn report_failures(&mut self, list: Handle<List>) {
         if !self.failures.blocks.is_empty() {
-            self.hear_of_failures(list);
+            self.report_noted_failures(list);
         }
     }
 
     #[cold]
-    fn hear_of_failures(&mut self, list: Handle<List>) {
-        let told = self.failures.told + 1;
+    fn report_noted_failures(&mut self, list: Handle<List>) {
+        let reported = self.failures.reported + 1;
         let mut next = self.lists[list].first;
         while let Some(handle) = next {
             let command = &self.commands[handle];
@@ -78,8 +78,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 && !command.refused
                 && let Some(unheard) = self.failures.blocks.get_mut(&command.target.superblock)
             {
-                *unheard = Some(told);
-                self.failures.told = told;
+                *unheard = Some(reported);
+                self.failures.reported = reported;
             }
         }
     }

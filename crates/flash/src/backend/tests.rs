@@ -9,10 +9,10 @@ mod charges;
 mod copy_back;
 mod diagrams;
 mod hydra;
-mod in_turn;
 mod lanes;
 mod memory;
 mod refuse;
+mod serial;
 mod software;
 
 /// A bench: a backend with its event queue and clock.
@@ -30,7 +30,7 @@ struct Shape {
     rate: Rate,
     cache: bool,
     command: Span,
-    units: Units,
+    controllers: Controllers,
     arbitration: Arbitration,
 }
 
@@ -43,7 +43,7 @@ impl Default for Shape {
             rate: Rate::new(25_000_000),
             cache: true,
             command: Span::ZERO,
-            units: Units::PerDie,
+            controllers: Controllers::PerDie,
             arbitration: Arbitration::default(),
         }
     }
@@ -58,7 +58,7 @@ impl Shape {
         let timing = Timing::new(&part, &geometry, self.rate, self.cache).expect("a valid part");
         let config = Config {
             timing,
-            units: self.units,
+            controllers: self.controllers,
             transfer: Transfer::Bus,
             arbitration: self.arbitration,
             software: None,
@@ -251,9 +251,9 @@ fn wait_and_cause_are_kept() {
 }
 
 /// A write that is under way, then a write and a read that wait: the order of their ends.
-fn order(units: Units, commands: Order) -> Vec<u32> {
+fn order(controllers: Controllers, commands: Order) -> Vec<u32> {
     let mut bench = Shape {
-        units,
+        controllers,
         arbitration: Arbitration { commands, ..Arbitration::default() },
         cache: false,
         ..Shape::default()
@@ -269,12 +269,12 @@ fn order(units: Units, commands: Order) -> Vec<u32> {
 
 #[test]
 fn reads_go_first_where_they_may() {
-    for units in [Units::PerDie, Units::PerChannel, Units::Shared(1)] {
-        assert_eq!(order(units, Order::Fifo), [1, 2, 0]);
-        assert_eq!(order(units, Order::ReadFirst), [1, 0, 2], "the list under way is not interrupted");
+    for controllers in [Controllers::PerDie, Controllers::PerChannel, Controllers::Shared(1)] {
+        assert_eq!(order(controllers, Order::Fifo), [1, 2, 0]);
+        assert_eq!(order(controllers, Order::ReadFirst), [1, 0, 2], "the list under way is not interrupted");
     }
-    assert_eq!(order(Units::None, Order::Fifo), [1, 2, 0]);
-    assert_eq!(order(Units::None, Order::ReadFirst), [0, 1, 2], "without units the read goes between pages");
+    assert_eq!(order(Controllers::None, Order::Fifo), [1, 2, 0]);
+    assert_eq!(order(Controllers::None, Order::ReadFirst), [0, 1, 2], "without units the read goes between pages");
 }
 
 #[test]

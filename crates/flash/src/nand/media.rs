@@ -253,7 +253,7 @@ impl<S: Sector> Media<S> {
     /// # Panics
     /// If it does not.
     #[inline]
-    pub(crate) fn glance(&self, psn: Psn) -> bool {
+    pub(crate) fn is_readable_at(&self, psn: Psn) -> bool {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
         let next_page = self.blocks[self.geometry.block(superblock, plane).index()].next_page;

@@ -12,7 +12,7 @@ use super::chains::{Block, Chain};
 use super::dies::Die;
 use super::{BlockSpec, Lbn};
 use crate::family::Config;
-use crate::port::Unit;
+use crate::port::PageWrite;
 use crate::toolkit::{DieLists, ENTRY, FreeList, Holes, WearSpec};
 
 /// A block-mapped FTL on an array.
@@ -52,7 +52,7 @@ impl Config for BlockConfig {
             + FreeList::memory(blocks)
             + dies * size_of::<Die>() as u64
             + 2 * DieLists::<Handle<List>>::memory(dies)
-            + u64::from(pages) * size_of::<Option<Unit>>() as u64
+            + u64::from(pages) * size_of::<Option<PageWrite>>() as u64
     }
 
     /// Every programmed block with its age, and the versions in a chain.

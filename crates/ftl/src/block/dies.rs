@@ -8,14 +8,14 @@ use flash::nand::Sector;
 
 use super::chains::State;
 use super::{BlockFtl, Kind, Lbn, RESERVE};
-use crate::port::{Flash, Owners, Unit};
+use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::FreeList;
 
 /// Writes of a logical block that wait: for its merge, or for a free block.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) lbn: Lbn,
-    pub(super) units: VecDeque<Unit>,
+    pub(super) units: VecDeque<PageWrite>,
 }
 
 /// The merge of a logical block.
@@ -33,7 +33,7 @@ pub(super) struct Die {
     /// One entry for each logical block, in the order in which they began to wait.
     pub(super) waiting: VecDeque<Waiting>,
     /// Queues of entries that have gone, to be used again.
-    pub(super) over: Vec<VecDeque<Unit>>,
+    pub(super) over: Vec<VecDeque<PageWrite>>,
     pub(super) merge: Option<Merge>,
     /// Logical blocks with replacement blocks, in the order in which they got the first.
     pub(super) replaced: VecDeque<Lbn>,
@@ -62,7 +62,7 @@ impl Die {
     }
 
     /// A unit waits behind those of its logical block, or before them.
-    pub(super) fn wait(&mut self, lbn: Lbn, unit: Unit, first: bool) {
+    pub(super) fn wait(&mut self, lbn: Lbn, unit: PageWrite, first: bool) {
         match (self.waiting_for(lbn), first) {
             (Some(waiting), true) => waiting.units.push_front(unit),
             (Some(waiting), false) => waiting.units.push_back(unit),
@@ -77,7 +77,7 @@ impl Die {
 
 impl BlockFtl {
     /// Lets what waits at a die go on. Units are refused only when nothing is under way there that could make room.
-    pub(super) fn go_on<S: Sector, O: Observer>(
+    pub(super) fn start_next<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,

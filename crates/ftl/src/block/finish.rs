@@ -7,7 +7,7 @@ use flash::nand::Sector;
 
 use super::chains::State;
 use super::{BlockFtl, Kind};
-use crate::port::{Flash, Owners, Service, Unit};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
@@ -26,7 +26,7 @@ impl BlockFtl {
             Kind::Merge => self.merge_finished(flash, owners, die, list),
             Kind::Erase => self.erase_finished(flash, die, list),
         }
-        self.go_on(flash, owners, die);
+        self.start_next(flash, owners, die);
     }
 
     fn read_finished<S: Sector, O: Observer>(
@@ -70,7 +70,7 @@ impl BlockFtl {
             }
             if torn {
                 // The data is still with its owner: it is written again, elsewhere.
-                self.dies[die].wait(lbn, Unit::again(&slot), false);
+                self.dies[die].wait(lbn, PageWrite::again(&slot), false);
                 continue;
             }
             self.holes.remove(lbn, offset);

@@ -13,7 +13,7 @@ use flash::nand::{Sector, Target};
 use super::chains::{Chain, State};
 use super::dies::{Merge, Waiting};
 use super::{BlockFtl, Kind, Lbn};
-use crate::port::{Flash, Owners, Service, Unit};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, add_copy};
 
 /// The commands of a merge, one after another: a page goes through the buffer of one page.
@@ -114,7 +114,7 @@ impl BlockFtl {
         owners: &mut impl Owners<S>,
         copies: &mut Copies,
         target: Target,
-        unit: &Unit,
+        unit: &PageWrite,
     ) {
         let (program, _) = self.add_program(flash, owners, copies.list, target, unit);
         if let Some(last) = copies.last.replace(program) {
@@ -167,7 +167,7 @@ impl BlockFtl {
         // The chain is what it was. What was taken along is still with its owners, and waits again.
         self.dies[die].merge = None;
         for slot in taken.drain(..).rev() {
-            self.dies[die].wait(lbn, Unit::again(&slot), true);
+            self.dies[die].wait(lbn, PageWrite::again(&slot), true);
         }
         self.taken = taken;
         match destination {

@@ -56,7 +56,7 @@ impl BlockFtl {
                 }
                 Found::Programmed(birth) => {
                     *self.block(superblock) = Block { state: State::Used, ..Block::default() };
-                    let lbn = self.look_at(media, superblock);
+                    let lbn = self.scan_superblock(media, superblock);
                     if media.is_failing(superblock) {
                         self.fail(superblock);
                     }
@@ -92,7 +92,7 @@ impl BlockFtl {
     }
 
     /// The logical block whose pages a block has, if there are any.
-    fn look_at<S: Sector>(&mut self, media: &Media<S>, superblock: SuperblockId) -> Option<Lbn> {
+    fn scan_superblock<S: Sector>(&mut self, media: &Media<S>, superblock: SuperblockId) -> Option<Lbn> {
         let mut found = None;
         for offset in 0..self.pages.get() {
             let spare = media.spare(self.geometry.slot(superblock, offset));

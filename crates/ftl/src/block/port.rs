@@ -6,7 +6,7 @@ use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
 use super::{BlockConfig, BlockFtl};
-use crate::port::{Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
 
 impl Ftl for BlockFtl {
     type Config = BlockConfig;
@@ -44,7 +44,7 @@ impl Ftl for BlockFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         self.read(flash, owners, wanted, lpn)
@@ -56,7 +56,12 @@ impl Ftl for BlockFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: PageWrite,
+    ) {
         self.write(flash, owners, unit);
     }
 

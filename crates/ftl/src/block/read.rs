@@ -5,7 +5,7 @@ use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
 use super::{BlockFtl, Kind};
-use crate::port::{Flash, Owners, Wanted};
+use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::add_read;
 
 impl BlockFtl {
@@ -14,7 +14,7 @@ impl BlockFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         let (lbn, offset) = self.split(lpn);

@@ -19,7 +19,7 @@ fn rig(replacements: u32, more: &str) -> Rig {
 fn write(rig: &mut Rig, pages: impl IntoIterator<Item = u32>, round: u64) {
     for page in pages {
         rig.write(&[page], Some(Stamp(round * 100 + u64::from(page))));
-        rig.rest();
+        rig.run_until_idle();
     }
 }
 
@@ -58,7 +58,7 @@ fn without_replacement_blocks_each_overwrite_is_a_merge() {
     assert_eq!(done(&rig), [19, 9, 3]);
     // Those of one request go with one merge, and nothing is left to copy.
     rig.write(&[4, 5, 6, 7], Some(Stamp(400)));
-    rig.rest();
+    rig.run_until_idle();
     assert_eq!(done(&rig), [23, 9, 4]);
     assert_eq!(rounds(&mut rig, 0..9), [1, 1, 1, 1, 4, 4, 4, 4, 1]);
 }
@@ -120,7 +120,7 @@ fn what_was_discarded_is_not_copied() {
     write(&mut rig, [1], 3);
     assert_eq!(done(&rig), [19, 1, 2]);
     assert_eq!(rounds(&mut rig, 0..4), [0, 3, 1, 0]);
-    rig.rest();
+    rig.run_until_idle();
 }
 
 #[test]

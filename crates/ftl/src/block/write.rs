@@ -5,7 +5,7 @@ use flash::backend::{Cause, Class, Command, List, Observer};
 use flash::nand::{Sector, Stream, Target};
 
 use super::{BlockFtl, Kind};
-use crate::port::{Flash, Owners, Unit};
+use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
@@ -14,7 +14,7 @@ impl BlockFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        unit: Unit,
+        unit: PageWrite,
     ) {
         let (lbn, _) = self.split(unit.lpn);
         let die = self.home(lbn);
@@ -36,7 +36,7 @@ impl BlockFtl {
     ) {
         self.send(flash);
         while let Some(die) = self.stalled.pop() {
-            self.go_on(flash, owners, die);
+            self.start_next(flash, owners, die);
         }
     }
 
@@ -59,7 +59,7 @@ impl BlockFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        unit: &Unit,
+        unit: &PageWrite,
     ) -> bool {
         let (lbn, offset) = self.split(unit.lpn);
         if self.dies[self.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
@@ -92,7 +92,7 @@ impl BlockFtl {
         owners: &mut impl Owners<S>,
         list: Handle<List>,
         target: Target,
-        unit: &Unit,
+        unit: &PageWrite,
     ) -> (Handle<Command>, bool) {
         let (lbn, offset) = self.split(unit.lpn);
         let partly = !unit.is_whole(self.geometry.sectors);

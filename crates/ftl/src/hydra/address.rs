@@ -76,7 +76,7 @@ impl Layout {
 
     /// Sectors that a transfer of these sectors of a row counts for: the fullest bus has so many on all of them.
     #[inline]
-    pub(crate) fn crossing(&self, mask: u64) -> u32 {
+    pub(crate) fn bus_sectors(&self, mask: u64) -> u32 {
         // The sectors of one bus are every so many-th.
         let bus = (0..self.sectors).step_by(self.buses as usize).fold(0, |bus, sector| bus | 1_u64 << sector);
         let most = (0..self.buses).map(|number| (mask & bus << number).count_ones()).max();
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn the_fullest_bus_counts() {
-        assert_eq!(PROTOTYPE.crossing(0xFFFF), 16);
-        assert_eq!(PROTOTYPE.crossing(0b1), 4, "one sector occupies its bus for one, and the others wait");
-        assert_eq!(PROTOTYPE.crossing(0b1_0001), 8, "both on the first bus");
-        assert_eq!(PROTOTYPE.crossing(0b1111), 4);
-        assert_eq!(PROTOTYPE.crossing(0b1111_1111 << 3), 8);
+        assert_eq!(PROTOTYPE.bus_sectors(0xFFFF), 16);
+        assert_eq!(PROTOTYPE.bus_sectors(0b1), 4, "one sector occupies its bus for one, and the others wait");
+        assert_eq!(PROTOTYPE.bus_sectors(0b1_0001), 8, "both on the first bus");
+        assert_eq!(PROTOTYPE.bus_sectors(0b1111), 4);
+        assert_eq!(PROTOTYPE.bus_sectors(0b1111_1111 << 3), 8);
     }
 }

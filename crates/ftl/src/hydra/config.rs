@@ -20,7 +20,7 @@ pub struct HydraConfig {
     /// Merges that the units work on at once.
     pub(crate) at_once: u32,
     /// Processor time of a read request, and of a merge.
-    pub(crate) think: [Span; 2],
+    pub(crate) cpu_time: [Span; 2],
     /// Rows the host can address.
     pub(crate) units: u32,
     pub(crate) wear: WearSpec,

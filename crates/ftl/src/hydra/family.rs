@@ -2,7 +2,7 @@
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR, Span};
-use flash::backend::Units;
+use flash::backend::Controllers;
 use flash::nand::Geometry;
 
 use super::{Areas, HydraConfig, HydraSpec, Layout, ProcessorSpec};
@@ -66,8 +66,12 @@ impl Family for HydraFamily {
             if cycles == 0 {
                 faults.add(path, "is zero", "leave it out: the units are then hardware, which takes no time");
             }
-            if site.flash.software_units.is_some() {
-                faults.add(path, "stands beside flash.software-units, which says the same", "leave one of them out");
+            if site.flash.software_controllers.is_some() {
+                faults.add(
+                    path,
+                    "stands beside flash.software-controllers, which says the same",
+                    "leave one of them out",
+                );
             }
         }
         if site.confines {
@@ -168,19 +172,19 @@ impl HydraFamily {
         layout.logical = units.div_ceil(layout.rows());
         let hydra = spec(site);
         let processor = hydra.processor.filter(|processor| processor.mhz > 0);
-        let think = processor.map_or([Span::ZERO; 2], |processor| {
+        let cpu_time = processor.map_or([Span::ZERO; 2], |processor| {
             let read = if processor.synthesizer { Span::ZERO } else { processor.time(processor.read_cycles) };
             [read, processor.time(processor.merge_cycles)]
         });
-        let at_once = match site.flash.units {
-            Units::Shared(count) | Units::Background(count) => count,
+        let at_once = match site.flash.controllers {
+            Controllers::Shared(count) | Controllers::Background(count) => count,
             _ => layout.superchips,
         };
         HydraConfig {
             areas: areas.of(&layout),
             layout,
             at_once,
-            think,
+            cpu_time,
             units,
             wear: site.ftl.wear.clone(),
             timing: array.backend.timing,
@@ -258,15 +262,15 @@ mod tests {
 
     #[test]
     fn the_processor_takes_its_cycles() {
-        let think = |more: &str| {
+        let cpu_time = |more: &str| {
             let text = format!(
                 "[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 64\nchips = 8\ngang = 4\nwidth = 32\n\
                  [ftl]\nkind = 'hydra'\nover-provisioning = '40%'\n\
                  [ftl.hydra.processor]\nmhz = 40\nmerge-cycles = 4000\n{more}"
             );
-            crate::rig::describe(&text).0.hydra().expect("its FTL").think
+            crate::rig::describe(&text).0.hydra().expect("its FTL").cpu_time
         };
-        assert_eq!(think(""), [Span::ZERO, Span::from_us(100)]);
-        assert_eq!(think("synthesizer = false\nread-cycles = 100"), [Span::from_ns(2500), Span::from_us(100)]);
+        assert_eq!(cpu_time(""), [Span::ZERO, Span::from_us(100)]);
+        assert_eq!(cpu_time("synthesizer = false\nread-cycles = 100"), [Span::from_ns(2500), Span::from_us(100)]);
     }
 }

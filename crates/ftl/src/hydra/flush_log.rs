@@ -15,7 +15,7 @@ use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::address::Layout;
 use super::journal::Areas;
-use crate::port::{Flash, Owners, Saved, Unit};
+use crate::port::{Flash, Owners, PageWrite, Saved};
 use crate::toolkit::Commands;
 
 /// Words that a page says of a row: which, which of its sectors (two), and the version.
@@ -65,7 +65,7 @@ pub(super) struct FlushLog {
     /// The strip whose turn it is.
     turn: usize,
     /// The rows that are being put together, each with the page it goes to, and the sectors in the last page.
-    packing: Vec<(Unit, u32)>,
+    packing: Vec<(PageWrite, u32)>,
     used: u32,
     /// The rows under way, the version of their pages, and how many lists have yet to end.
     writing: Vec<Live>,
@@ -226,7 +226,7 @@ impl FlushLog {
     }
 
     /// Takes a row for the pages that are written next. False if there is no room in them.
-    pub(super) fn take(&mut self, unit: Unit) -> bool {
+    pub(super) fn take(&mut self, unit: PageWrite) -> bool {
         let sectors = unit.mask.count_ones();
         let last = self.packing.last().map(|(_, page)| *page);
         let page = match last {
@@ -268,7 +268,7 @@ impl FlushLog {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &impl Owners<S>,
-        rows: &[(Unit, u32)],
+        rows: &[(PageWrite, u32)],
     ) {
         let strips = self.strips.len();
         let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.pages);

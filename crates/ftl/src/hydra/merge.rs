@@ -16,7 +16,7 @@ use flash::nand::{Sector, Stream, Target};
 use super::journal::Record;
 use super::superblocks::State;
 use super::{HydraFtl, Kind};
-use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::Commands;
 
 /// How far a merge has come.
@@ -44,7 +44,7 @@ pub(super) struct Merge {
     /// Why: a host's write, or wear levelling.
     cause: Cause,
     /// What is written, in the order of the rows.
-    pub(super) units: Vec<Unit>,
+    pub(super) units: Vec<PageWrite>,
     /// The dies that still have to be done, one bit each.
     chips: u64,
     /// Blocks in which a program failed: what they hold is copied from there to the spare.
@@ -65,7 +65,7 @@ enum Way {
 
 impl HydraFtl {
     /// Queues a merge of these units, all of one logical superblock.
-    pub(super) fn queue(&mut self, logical: u32, cause: Cause, units: impl Iterator<Item = Unit>) {
+    pub(super) fn queue(&mut self, logical: u32, cause: Cause, units: impl Iterator<Item = PageWrite>) {
         let number = self.new_merge(logical, cause);
         self.merges[number as usize].units.extend(units);
         self.waiting.push_back(number);
@@ -176,7 +176,7 @@ impl HydraFtl {
         let target = self.merges[number as usize].target;
         if !std::mem::replace(&mut self.merges[number as usize].erased, true) {
             self.superblocks.erased(target);
-            self.wore(self.superblocks.split(target).0);
+            self.note_erase(self.superblocks.split(target).0);
         }
         let failed = failed_chips(flash, list, self.layout.chips);
         flash.backend.release(list);
@@ -236,7 +236,7 @@ impl HydraFtl {
         flash: &Flash<'_, S, O>,
         merge: &Merge,
         row: u32,
-        unit: Option<&Unit>,
+        unit: Option<&PageWrite>,
     ) -> Way {
         let (chip, page) = self.layout.chip_and_page(row);
         let failing = merge.failing.iter().find(|(failing, _)| *failing == chip);
@@ -294,7 +294,7 @@ impl HydraFtl {
                         (command, flash.backend.push_slot(command, slot))
                     };
                     if !unit.is_whole(self.layout.sectors) {
-                        flash.backend.set_sectors(command, self.layout.crossing(unit.mask));
+                        flash.backend.set_sectors(command, self.layout.bus_sectors(unit.mask));
                     }
                     owners.give(unit, flash.backend.payload_of(slot));
                     owners.charge(unit.owner);
@@ -311,7 +311,7 @@ impl HydraFtl {
             flash.backend.release(list);
             return self.copied(flash, owners, number);
         }
-        self.think(flash, list, super::MERGE);
+        self.use_cpu(flash, list, super::MERGE);
     }
 
     pub(super) fn copy_finished<S: Sector, O: Observer>(

@@ -6,7 +6,7 @@ use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
 use super::{HydraConfig, HydraFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Saved, Unit, Wanted};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, Saved};
 
 impl Ftl for HydraFtl {
     type Config = HydraConfig;
@@ -44,7 +44,7 @@ impl Ftl for HydraFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         self.read(flash, owners, wanted, lpn)
@@ -56,7 +56,7 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: PageWrite) {
         self.write(unit);
     }
 
@@ -100,7 +100,7 @@ impl Ftl for HydraFtl {
         self.log_is_ready(flash)
     }
 
-    fn log(&mut self, unit: Unit) -> bool {
+    fn log(&mut self, unit: PageWrite) -> bool {
         self.log(unit)
     }
 
@@ -113,12 +113,12 @@ impl Ftl for HydraFtl {
     }
 
     #[inline]
-    fn rest<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
-        self.rest(flash, owners)
+    fn on_idle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) -> bool {
+        self.on_idle(flash, owners)
     }
 
-    fn thought<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
-        Self::thought(flash, token);
+    fn on_cpu_done<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, token: u32) {
+        Self::on_cpu_done(flash, token);
     }
 
     fn counters(&self, _: Time) -> Counters {

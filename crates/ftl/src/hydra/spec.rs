@@ -43,7 +43,7 @@ pub struct ProcessorSpec {
     /// Cycles to prepare a merge: choice of the superblock and the list of descriptors. Assumed.
     pub merge_cycles: u32,
     /// Cycles that a command of a background unit takes if the units are software (Fig. 17); hardware units if
-    /// missing. `flash.software-units` says the same as a time.
+    /// missing. `flash.software-controllers` says the same as a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit_cycles: Option<u32>,
 }

@@ -13,7 +13,7 @@ use crate::port::{Flash, Owners};
 
 /// What wear levelling knows of a superchip.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Look {
+pub(super) struct WearCheck {
     /// Erases since the last look.
     erases: u32,
     /// The last look found a difference that is too large.
@@ -22,12 +22,12 @@ pub(super) struct Look {
 
 impl HydraFtl {
     /// A superblock of a superchip has been erased.
-    pub(super) fn wore(&mut self, superchip: u32) {
-        self.looks[superchip as usize].erases += 1;
+    pub(super) fn note_erase(&mut self, superchip: u32) {
+        self.wear_checks[superchip as usize].erases += 1;
     }
 
     /// Nobody wants anything. True if it begins to move something.
-    pub(crate) fn rest<S: Sector, O: Observer>(
+    pub(crate) fn on_idle<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
@@ -38,13 +38,13 @@ impl HydraFtl {
         }
         let mut begun = false;
         for superchip in 0..self.layout.superchips {
-            let look = &mut self.looks[superchip as usize];
-            if self.working >= self.at_once || (!look.levelling && look.erases < self.wear.check_every) {
+            let check = &mut self.wear_checks[superchip as usize];
+            if self.working >= self.at_once || (!check.levelling && check.erases < self.wear.check_every) {
                 continue;
             }
-            look.erases = 0;
+            check.erases = 0;
             let pair = self.worn_apart(superchip, threshold);
-            self.looks[superchip as usize].levelling = pair.is_some();
+            self.wear_checks[superchip as usize].levelling = pair.is_some();
             if let Some((logical, target)) = pair {
                 self.superblocks.take_this(target);
                 let number = self.new_merge(logical, Cause::Wear);

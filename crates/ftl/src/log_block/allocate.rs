@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use base::units::{DieId, SuperblockId};
-use flash::backend::Units;
+use flash::backend::Controllers;
 use flash::nand::Geometry;
 
 use super::spec::Allocation;
@@ -43,8 +43,8 @@ impl Allocator {
         FreeList::memory(blocks) + u64::from(geometry.die_count()) * (size_of::<FreeList>() as u64 + 1)
     }
 
-    pub(super) fn new(allocation: Allocation, dynamic: bool, units: Units, geometry: &Geometry) -> Self {
-        let dies_per_area = if units == Units::PerChannel { geometry.chips * geometry.dies } else { 1 };
+    pub(super) fn new(allocation: Allocation, dynamic: bool, units: Controllers, geometry: &Geometry) -> Self {
+        let dies_per_area = if units == Controllers::PerChannel { geometry.chips * geometry.dies } else { 1 };
         let dies = geometry.die_count();
         let areas = dies / dies_per_area;
         Self {
@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     /// Four buses with two chips each, and four blocks in each chip.
-    fn allocator(allocation: Allocation, units: Units) -> (Allocator, Geometry) {
+    fn allocator(allocation: Allocation, units: Controllers) -> (Allocator, Geometry) {
         let geometry = Geometry::new(4, 2, 1, 1, 1, 4, 4, 1, 8).expect("small");
         let mut allocator = Allocator::new(allocation, true, units, &geometry);
         for block in (0..32).map(SuperblockId::new) {
@@ -176,23 +176,23 @@ mod tests {
 
     #[test]
     fn data_blocks_take_turns_and_log_blocks_keep_off() {
-        let (mut tmcd, geometry) = allocator(Allocation::Apart, Units::PerChannel);
+        let (mut tmcd, geometry) = allocator(Allocation::Apart, Controllers::PerChannel);
         // Bus 0 is avoided; the others in turn, the emptier chip of each.
         assert_eq!(dies(&mut tmcd, &geometry, Use::Log, 0, 6), [2, 4, 6, 3, 5, 7]);
-        let (mut pmcd, geometry) = allocator(Allocation::Apart, Units::Shared(4));
+        let (mut pmcd, geometry) = allocator(Allocation::Apart, Controllers::Shared(4));
         assert_eq!(dies(&mut pmcd, &geometry, Use::Log, 0, 8), [1, 2, 3, 4, 5, 6, 7, 1]);
     }
 
     #[test]
     fn the_worst_case_is_beside_its_data_block() {
-        let (mut same, geometry) = allocator(Allocation::Same, Units::PerChannel);
+        let (mut same, geometry) = allocator(Allocation::Same, Controllers::PerChannel);
         assert_eq!(dies(&mut same, &geometry, Use::Log, 2, 5), [2, 2, 2, 2, 3], "then the other chip of the bus");
         assert!(dies(&mut same, &geometry, Use::Merge, 2, 4).iter().all(|die| die / 2 != 1), "Fig. 12a");
     }
 
     #[test]
     fn no_other_place_is_better_than_none() {
-        let (mut apart, geometry) = allocator(Allocation::Apart, Units::PerChannel);
+        let (mut apart, geometry) = allocator(Allocation::Apart, Controllers::PerChannel);
         let taken = dies(&mut apart, &geometry, Use::Log, 0, 32);
         assert!(taken[..24].iter().all(|die| *die > 1) && taken[24..].iter().all(|die| *die < 2), "{taken:?}");
         assert_eq!(apart.take(Use::Log, None, |_| 0), None);
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn the_idlest_of_those_allowed() {
-        let (mut idle, geometry) = allocator(Allocation::Idle, Units::PerChannel);
+        let (mut idle, geometry) = allocator(Allocation::Idle, Controllers::PerChannel);
         idle.begin();
         idle.avoid(DieId::new(5), true);
         let block = idle.take(Use::Merge, None, |die| [3, 3, 3, 2, 0, 0, 3, 3][die.index()]).expect("a free block");

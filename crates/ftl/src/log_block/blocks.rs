@@ -5,7 +5,7 @@ use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
 use super::logs::LogId;
-use super::{HybridFtl, Kind};
+use super::{Kind, LogBlockFtl};
 use crate::port::Flash;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,13 +45,13 @@ impl Block {
     }
 }
 
-impl HybridFtl {
+impl LogBlockFtl {
     pub(super) fn block(&mut self, superblock: SuperblockId) -> &mut Block {
         &mut self.blocks[superblock.index()]
     }
 
     /// Gives a block up: it is erased, or retired, as soon as nobody reads it. True if that takes time.
-    pub(super) fn doom<S: Sector, O: Observer>(
+    pub(super) fn mark_for_erase<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         superblock: SuperblockId,
@@ -75,7 +75,7 @@ impl HybridFtl {
     pub(super) fn unpin<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
         let block = self.block(superblock);
         block.pins = block.pins.checked_sub(1).expect("a pin for every unpin");
-        if block.pins == 0 && block.state == State::Doomed && !self.doom(flash, superblock, Cause::Merge) {
+        if block.pins == 0 && block.state == State::Doomed && !self.mark_for_erase(flash, superblock, Cause::Merge) {
             self.gone(superblock);
         }
     }
@@ -104,7 +104,7 @@ impl HybridFtl {
 
     /// A block that was given up is free or retired: whoever waits for that goes on.
     fn gone(&mut self, superblock: SuperblockId) {
-        self.stirred = true;
+        self.changed_pools = true;
         self.jobs.iter_mut().for_each(|job| job.erasing.retain(|block| *block != superblock));
     }
 }

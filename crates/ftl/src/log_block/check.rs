@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Sector, Spare};
 
-use super::HybridFtl;
+use super::LogBlockFtl;
 use super::blocks::State;
 
-impl HybridFtl {
+impl LogBlockFtl {
     /// Checks the books: every page is where the maps lead to, and every block is of one use. Slow: for tests.
     ///
     /// # Panics

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use base::engine::Handle;
 use base::memory::growing;
 use base::units::{Psn, Span, SuperblockId};
-use flash::backend::{List, Timing, Units};
+use flash::backend::{Controllers, List, Timing};
 use flash::nand::Geometry;
 
 use super::address::Address;
@@ -22,7 +22,7 @@ pub struct LogBlockConfig {
     pub(crate) policy: Policy,
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
-    pub(crate) controllers: Units,
+    pub(crate) controllers: Controllers,
     pub(crate) spare_transfer: Span,
     pub(crate) units: u32,
     pub(crate) spec: LogSpec,

@@ -94,7 +94,7 @@ impl LogBlockFamily {
             policy: self.0,
             geometry,
             timing: backend.timing,
-            controllers: backend.units,
+            controllers: backend.controllers,
             spare_transfer,
             units: setup.units,
             spec: site.ftl.log.clone(),

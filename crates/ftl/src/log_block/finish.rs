@@ -4,11 +4,11 @@ use base::engine::Handle;
 use flash::backend::{List, Observer, Op};
 use flash::nand::Sector;
 
-use super::{HybridFtl, Kind};
-use crate::port::{Flash, Owners, Service, Unit};
+use super::{Kind, LogBlockFtl};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
-impl HybridFtl {
+impl LogBlockFtl {
     /// A list is done.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
@@ -19,12 +19,12 @@ impl HybridFtl {
         self.under_way -= 1;
         let (kind, log) = Kind::of(flash.backend.list(list));
         match kind {
-            Kind::Read | Kind::Rest => self.read_finished(flash, owners, list, kind == Kind::Read),
+            Kind::Read | Kind::OldPlace => self.read_finished(flash, owners, list, kind == Kind::Read),
             Kind::Write => self.write_finished(flash, owners, list),
             Kind::Merge => self.merge_finished(flash, log, list),
             Kind::Erase => self.erase_finished(flash, list),
         }
-        self.go_on(flash, owners);
+        self.advance_merges(flash, owners);
     }
 
     fn read_finished<S: Sector, O: Observer>(
@@ -68,8 +68,8 @@ impl HybridFtl {
             }
             if torn {
                 // The data is still with its owner: it is written again, elsewhere.
-                self.waiting.push_back(Unit::again(&slot));
-                self.stirred = true;
+                self.waiting.push_back(PageWrite::again(&slot));
+                self.changed_pools = true;
                 continue;
             }
             self.with_orphans(lbn, |ftl| match log {

@@ -11,7 +11,7 @@ use flash::nand::{Sector, Stream, Target};
 
 use super::blocks::State;
 use super::merge::{Job, Phase};
-use super::{EraseWhen, HybridFtl, Kind, Use};
+use super::{EraseWhen, Kind, LogBlockFtl, Use};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
 
@@ -21,7 +21,7 @@ pub(super) struct Lists {
     lists: Vec<(u32, Handle<List>, Option<Handle<Command>>)>,
 }
 
-impl HybridFtl {
+impl LogBlockFtl {
     /// The list of the controller for a die.
     fn list_for<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, tag: u32, die: DieId) -> usize {
         let area = self.allocator.area(die);
@@ -281,7 +281,7 @@ impl HybridFtl {
                     self.fail(superblock);
                 } else {
                     self.block(superblock).failing = true;
-                    self.doom(flash, superblock, Cause::Merge);
+                    self.mark_for_erase(flash, superblock, Cause::Merge);
                 }
             }
         }
@@ -334,7 +334,7 @@ impl HybridFtl {
         }
         let old = old.filter(|_| !fold.erased_early);
         for superblock in old.into_iter().chain(fold.broken.drain(..)) {
-            if self.doom(flash, superblock, Cause::Merge) {
+            if self.mark_for_erase(flash, superblock, Cause::Merge) {
                 self.jobs[i].erasing.push(superblock);
             }
         }
@@ -342,7 +342,7 @@ impl HybridFtl {
         if !fold.converts && !self.jobs[i].emptied && self.logs.log(id).valid == 0 {
             self.jobs[i].dying = true;
             let superblock = self.logs.log(id).superblock;
-            if self.doom(flash, superblock, Cause::Merge) {
+            if self.mark_for_erase(flash, superblock, Cause::Merge) {
                 self.jobs[i].erasing.push(superblock);
             }
         }

@@ -11,7 +11,7 @@ use flash::nand::Sector;
 
 use super::address::Lbn;
 use super::logs::{LogId, Place};
-use super::{EraseWhen, HybridFtl};
+use super::{EraseWhen, LogBlockFtl};
 use crate::port::{Flash, Owners};
 use crate::toolkit::Commands;
 
@@ -87,7 +87,7 @@ pub(super) struct Job {
     pub(super) erasing: Vec<SuperblockId>,
 }
 
-impl HybridFtl {
+impl LogBlockFtl {
     /// True if a logical block is getting a new data block.
     #[inline]
     pub(super) fn is_folding(&self, lbn: Lbn) -> bool {
@@ -123,19 +123,23 @@ impl HybridFtl {
 
     /// Does whatever can be done now: merges, and then what waited for them. Units are refused only when nothing is
     /// under way any more that could make room.
-    pub(super) fn go_on<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    pub(super) fn advance_merges<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
         for superblock in std::mem::take(&mut self.useless) {
-            self.doom(flash, superblock, Cause::Recovery);
+            self.mark_for_erase(flash, superblock, Cause::Recovery);
         }
         if self.jobs.is_empty() && self.waiting.is_empty() {
             return;
         }
         loop {
             while self.merge(flash) {
-                self.stirred = true;
+                self.changed_pools = true;
             }
             self.release_reads(flash, owners);
-            if !std::mem::take(&mut self.stirred) {
+            if !std::mem::take(&mut self.changed_pools) {
                 break;
             }
             self.resume(flash, owners);
@@ -187,7 +191,7 @@ impl HybridFtl {
         }
         if !job.dying && !job.emptied {
             job.dying = true;
-            if self.doom(flash, log.superblock, Cause::Merge) {
+            if self.mark_for_erase(flash, log.superblock, Cause::Merge) {
                 self.jobs[i].erasing.push(log.superblock);
                 return true;
             }
@@ -250,7 +254,7 @@ impl HybridFtl {
         if !fold.lists.is_empty() {
             return;
         }
-        self.stirred = true;
+        self.changed_pools = true;
         if fold.failed {
             fold.phase = Phase::Failed;
         } else {

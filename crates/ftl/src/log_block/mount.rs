@@ -9,7 +9,7 @@
 use base::units::SuperblockId;
 use flash::nand::{Media, Sector, Spare};
 
-use super::HybridFtl;
+use super::LogBlockFtl;
 use super::address::Lbn;
 use super::blocks::State;
 use super::logs::Role;
@@ -33,7 +33,7 @@ struct Content {
     next: u32,
 }
 
-impl HybridFtl {
+impl LogBlockFtl {
     pub(super) fn recover_state<S: Sector>(&mut self, media: &Media<S>) {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, self.planted) {
@@ -53,7 +53,7 @@ impl HybridFtl {
         let superblocks = programmed.iter().map(|(_, superblock)| *superblock);
         recovery::find_newest(media, superblocks.clone(), &mut newest, &mut self.versions, self.planted);
         self.found = newest.iter().count() as u32;
-        let found: Vec<Content> = superblocks.map(|block| self.look_at(media, block, &newest)).collect();
+        let found: Vec<Content> = superblocks.map(|block| self.scan_superblock(media, block, &newest)).collect();
         let data = self.choose_data_blocks(&found);
         let mut logs = Vec::new();
         for block in found {
@@ -71,7 +71,7 @@ impl HybridFtl {
         self.orphans = orphans.filter(|lbn| !self.logs.is_empty(*lbn)).count() as u32;
     }
 
-    fn look_at<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, newest: &Map) -> Content {
+    fn scan_superblock<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, newest: &Map) -> Content {
         let mut found = Content { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
         let mut blocks = 0;
         let mut pages = 0;

@@ -5,10 +5,10 @@ use base::units::{Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
-use super::{HybridFtl, LogBlockConfig};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+use super::{LogBlockConfig, LogBlockFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
 
-impl Ftl for HybridFtl {
+impl Ftl for LogBlockFtl {
     type Config = LogBlockConfig;
 
     fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
@@ -44,7 +44,7 @@ impl Ftl for HybridFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         self.read(flash, owners, wanted, lpn)
@@ -61,7 +61,12 @@ impl Ftl for HybridFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: PageWrite,
+    ) {
         self.write(flash, owners, unit);
     }
 

@@ -4,17 +4,17 @@ use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
-use super::{EraseWhen, Held, HybridFtl, Kind};
-use crate::port::{Flash, Owners, Wanted};
+use super::{EraseWhen, Held, Kind, LogBlockFtl};
+use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::add_read;
 
-impl HybridFtl {
+impl LogBlockFtl {
     /// Reads sectors of a unit. False if it is nowhere, and reads as zeros without flash.
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         if self.is_in_buffer(self.address.split(lpn).0) {
@@ -35,7 +35,7 @@ impl HybridFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
         psn: Psn,
     ) {

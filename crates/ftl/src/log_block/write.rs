@@ -7,11 +7,11 @@ use flash::nand::{Sector, Stream, Target};
 use super::address::Lbn;
 use super::logs::{LogId, Role};
 use super::policy::Choice;
-use super::{HybridFtl, Kind, Use};
-use crate::port::{Flash, Owners, Unit};
+use super::{Kind, LogBlockFtl, Use};
+use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
 
-impl HybridFtl {
+impl LogBlockFtl {
     pub(crate) fn begin_write(&mut self) {
         self.request_dies.clear();
     }
@@ -21,7 +21,7 @@ impl HybridFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        unit: Unit,
+        unit: PageWrite,
     ) {
         // Pages of one logical block stay in order: a sequence must not be torn because its head waits.
         let (lbn, _) = self.address.split(unit.lpn);
@@ -38,7 +38,7 @@ impl HybridFtl {
         owners: &mut impl Owners<S>,
     ) {
         self.send(flash);
-        self.go_on(flash, owners);
+        self.advance_merges(flash, owners);
     }
 
     /// Sends the lists of programs, one for each die.
@@ -70,7 +70,7 @@ impl HybridFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        unit: &Unit,
+        unit: &PageWrite,
     ) -> bool {
         let (lbn, offset) = self.address.split(unit.lpn);
         let partly = !unit.is_whole(self.geometry.sectors);
@@ -93,7 +93,7 @@ impl HybridFtl {
             // The rest is read by the controller of the die it is on, which need not be the one that programs.
             let (superblock, _) = self.geometry.locate(psn);
             self.block(superblock).pins += 1;
-            let list = flash.backend.open_list(Class::Other, Kind::Rest.tag(0));
+            let list = flash.backend.open_list(Class::Other, Kind::OldPlace.tag(0));
             read_rest(flash, owners, list, (unit, psn), (command, to));
             self.gates.set(target.superblock, command);
             self.submit(flash, list);

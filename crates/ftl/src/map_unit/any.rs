@@ -138,7 +138,7 @@ impl AnyMapUnit {
             buffers: spec.write_buffers,
             responses: spec.responses,
             queue: spec.queue,
-            aside: spec.aside,
+            set_wait_queue: spec.set_wait_queue,
         }
     }
 

@@ -29,11 +29,11 @@ pub(super) struct Cache {
 
 /// Which blocks may be a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Among {
+pub(super) enum VictimFilter {
     /// Those whose data can be dropped.
     Clean,
     /// All whose data are there.
-    Settled,
+    Loaded,
 }
 
 impl Cache {
@@ -113,7 +113,7 @@ impl Cache {
 
     /// A block of the set of `key` to be given up, and how many were looked at. The hand passes over those that
     /// must stay, and once over those that were used since it last came by.
-    pub(super) fn victim(&mut self, key: u32, among: Among) -> (Option<usize>, u64) {
+    pub(super) fn victim(&mut self, key: u32, among: VictimFilter) -> (Option<usize>, u64) {
         let set = self.set(key);
         let number = self.set_number(key);
         let hand = &mut self.hands[number as usize];
@@ -121,7 +121,7 @@ impl Cache {
             let block = set.start + *hand as usize;
             *hand = (*hand + 1) % self.ways;
             let state = &mut self.blocks[block];
-            if state.transient || (state.dirty && among == Among::Clean) {
+            if state.transient || (state.dirty && among == VictimFilter::Clean) {
                 continue;
             }
             if state.key.is_some() && std::mem::take(&mut state.referenced) {
@@ -140,7 +140,7 @@ impl Cache {
     }
 
     /// The data of a block are there.
-    pub(super) fn settle(&mut self, block: usize) {
+    pub(super) fn finish_load(&mut self, block: usize) {
         let state = &mut self.blocks[block];
         assert!(state.transient, "data arrive where they are expected");
         state.transient = false;
@@ -164,11 +164,11 @@ mod tests {
     use super::*;
 
     fn fill(cache: &mut Cache, key: u32) -> (Option<u32>, u64) {
-        let (victim, steps) = cache.victim(key, Among::Clean);
+        let (victim, steps) = cache.victim(key, VictimFilter::Clean);
         let block = victim.expect("a victim");
         let old = cache.block(block).key;
         cache.allocate(block, key);
-        cache.settle(block);
+        cache.finish_load(block);
         (old, steps)
     }
 
@@ -200,10 +200,10 @@ mod tests {
         fill(&mut cache, 2);
         assert!(cache.make_dirty(0) && !cache.make_dirty(0));
         assert_eq!(fill(&mut cache, 4).0, Some(2));
-        let (victim, _) = cache.victim(6, Among::Clean);
+        let (victim, _) = cache.victim(6, VictimFilter::Clean);
         cache.allocate(victim.expect("one is clean"), 6);
-        assert_eq!(cache.victim(8, Among::Clean).0, None, "one is dirty, one on its way");
-        assert_eq!(cache.victim(8, Among::Settled).0, Some(0));
+        assert_eq!(cache.victim(8, VictimFilter::Clean).0, None, "one is dirty, one on its way");
+        assert_eq!(cache.victim(8, VictimFilter::Loaded).0, Some(0));
         assert_eq!(cache.set(9), 2..4, "the other set is not concerned");
         cache.make_clean(0);
         assert_eq!(cache.dirty(), 0);

@@ -7,7 +7,7 @@
 use base::units::Span;
 
 use super::backing::{Access, Backing, Outcome, Step};
-use super::cache::{Among, Cache};
+use super::cache::{Cache, VictimFilter};
 use super::costs::Costs;
 use super::write_buffers::WriteBuffers;
 
@@ -51,7 +51,7 @@ impl SecondLevel {
         if let (Some(block), Some(page)) = (found, access.loaded) {
             assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
             self.ctp.data_mut(block).copy_from_slice(page);
-            self.ctp.settle(block);
+            self.ctp.finish_load(block);
             // The controller brought the page, and the tags were compared before.
             return (Found::Here(block), Span::ZERO, None);
         }
@@ -65,7 +65,7 @@ impl SecondLevel {
             }
             None => {}
         }
-        let (victim, looked) = self.ctp.victim(key, Among::Settled);
+        let (victim, looked) = self.ctp.victim(key, VictimFilter::Loaded);
         let Some(block) = victim else { return wait };
         cost += costs.victim * looked;
         let mut store = None;
@@ -81,7 +81,7 @@ impl SecondLevel {
         if let Some(page) = self.buffers.get(tvpn) {
             // It is being stored, and nothing newer exists.
             self.ctp.data_mut(block).copy_from_slice(page);
-            self.ctp.settle(block);
+            self.ctp.finish_load(block);
             return (Found::Here(block), cost, store);
         }
         (Found::Not(Outcome::Load), cost + costs.issue, store)

@@ -56,7 +56,7 @@ impl Counters {
     }
 
     /// A machine begins a step.
-    pub(super) fn work(&mut self, machine: usize, cost: Span, writes_back: bool) {
+    pub(super) fn count_work(&mut self, machine: usize, cost: Span, writes_back: bool) {
         self.busy[machine] += cost;
         *(if writes_back { &mut self.flush_time } else { &mut self.question_time }) += cost;
     }

@@ -1,10 +1,10 @@
 //! FMMU: two levels of cache as two state machines that work at the same time and never wait for a miss (Woo and Min,
 //! Sec. 4.2 to 4.6, Figs. 5 to 9).
 
-mod aside;
 mod cmt;
 mod ctp;
 mod packet;
+mod set_wait_queue;
 mod sizes;
 
 use base::units::{Lpn, Psn, Time};

@@ -164,7 +164,7 @@ pub struct FmmuSpec {
     /// Whether a request that finds no block in its set waits aside, so that those behind it in the queue go on. The
     /// paper says only that it waits (Sec. 4.4). Assumed, because its 1,165 K random reads in a second (Sec. 5.3) are
     /// out of reach if 512 of them wait in line for sets of four ways.
-    pub aside: bool,
+    pub set_wait_queue: bool,
     /// What the steps cost.
     pub costs: CostSpec,
 }
@@ -184,7 +184,7 @@ impl FmmuSpec {
         write_buffers: 128,
         responses: 4,
         queue: 256,
-        aside: true,
+        set_wait_queue: true,
         costs: CostSpec::Published,
     };
 }

@@ -53,7 +53,7 @@ impl Table {
     fn begin(&mut self, now: Time) {
         self.until = (!self.waiting.is_empty()).then(|| now + self.service);
         if self.until.is_some() {
-            self.counters.work(0, self.service, false);
+            self.counters.count_work(0, self.service, false);
         }
     }
 }

@@ -124,7 +124,7 @@ impl MapUnit for Uncached {
         }
         page.phase = Phase::Working(ticket, ask);
         self.loading -= 1;
-        self.counters.work(0, self.service, false);
+        self.counters.count_work(0, self.service, false);
         self.free = self.free.max(now) + self.service;
         self.due.push(Reverse((self.free, tvpn)));
     }

@@ -5,10 +5,10 @@ use flash::backend::Observer;
 use flash::nand::Sector;
 
 use super::PageFtl;
-use super::asking::Question;
+use super::map_client::Question;
 use super::mapping::Mapping;
 use crate::map_unit::{Answer, Job, Ticket};
-use crate::port::{Flash, Owners, Rest, Unit, Wanted};
+use crate::port::{Flash, OldPlace, Owners, PageRead, PageWrite};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
@@ -19,15 +19,15 @@ impl PageFtl {
         owners: &mut impl Owners<S>,
     ) {
         let timed = flash.backend.is_timed();
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let awaited = asking.changes > 0;
-        let mut out = asking.advance(flash.now, timed);
-        let nothing_waits = self.touched.is_empty() && self.stirred.is_empty() && self.waited == 0;
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let awaited = map_client.changes > 0;
+        let mut out = map_client.advance(flash.now, timed);
+        let nothing_waits = self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0;
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
             // Most steps of a map unit concern nobody else.
-            asking.out = out;
+            map_client.out = out;
             if timed {
-                asking.schedule(flash.now, flash.events);
+                map_client.schedule(flash.now, flash.events);
             }
             return;
         }
@@ -41,23 +41,23 @@ impl PageFtl {
                 Job::Store(page) => self.store_page(flash, owners, page),
             }
         }
-        if let Mapping::Unit(asking) = &mut self.mapping {
-            asking.out = out;
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            map_client.out = out;
             if timed {
-                asking.schedule(flash.now, flash.events);
+                map_client.schedule(flash.now, flash.events);
             }
         }
         if awaited && !self.awaits_answers() {
             // Those who waited for any of them hear that there are no more.
             (0..self.groups).filter(|pool| !self.pools[*pool as usize].waiting.is_empty()).for_each(|pool| {
-                if !self.stirred.contains(&pool) {
-                    self.stirred.push(pool);
+                if !self.changed_pools.contains(&pool) {
+                    self.changed_pools.push(pool);
                 }
             });
         }
-        self.settle_stirred(flash, owners);
+        self.collect_changed(flash, owners);
         if awaited && !self.awaits_answers() {
-            self.house(flash, owners);
+            self.place_unplaced(flash, owners);
         }
         self.end_write(flash, owners);
     }
@@ -69,14 +69,14 @@ impl PageFtl {
         ticket: Ticket,
         answer: Answer,
     ) {
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        match (asking.close(ticket), answer) {
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
                 let sectors = self.geometry.sectors as i32;
                 let asked = places.into_iter().zip(look_up.masks).take(look_up.count as usize);
                 for (i, (place, mask)) in (0..).zip(asked) {
                     let lpn = Lpn::new(look_up.first.get() + i as u32);
-                    let wanted = Wanted { owner: look_up.owner, at: look_up.at + i * sectors, mask };
+                    let wanted = PageRead { owner: look_up.owner, at: look_up.at + i * sectors, mask };
                     match place {
                         Some(psn) => self.read_at(flash, owners, wanted, lpn, psn),
                         None => owners.read_nothing(look_up.owner),
@@ -84,12 +84,12 @@ impl PageFtl {
                 }
                 self.end_read(flash);
             }
-            (Question::Rest(unit), Answer::Places([psn, ..])) => {
-                let rest = psn.map_or(Rest::Nowhere, |psn| {
+            (Question::OldPlace(unit), Answer::Places([psn, ..])) => {
+                let old_place = psn.map_or(OldPlace::Nowhere, |psn| {
                     let erases = flash.backend.media().erases(self.geometry.locate(psn).0);
-                    Rest::At { psn, erases }
+                    OldPlace::At { psn, erases }
                 });
-                self.write(flash, owners, Unit { rest, ..unit });
+                self.write(flash, owners, PageWrite { old_place, ..unit });
             }
             (Question::Write { owner, service, to }, Answer::Updated(old)) => {
                 if self.planted.is(Sabotage::PlaceUnmarked) {
@@ -126,42 +126,42 @@ impl PageFtl {
         self.pools[pool as usize].gc.asked -= 1;
         self.give_up_place(garbage.filter(|psn| !early || *psn == to));
         self.answered_for(to);
-        self.stir(pool);
+        self.note_change(pool);
         if !early && self.blocks.unpin(source) {
-            self.settle(flash, source);
+            self.erase_if_empty(flash, source);
         }
     }
 
     fn give_up_place(&mut self, place: Option<Psn>) {
         let Some(psn) = place else { return };
         self.invalidate(psn);
-        self.stir(self.pool_at(psn));
+        self.note_change(self.pool_at(psn));
     }
 
     /// The map unit has answered for a unit that was programmed.
     fn answered_for(&mut self, to: Psn) {
         let (superblock, _) = self.geometry.locate(to);
         self.release(superblock);
-        self.stir(self.pool_of(superblock));
+        self.note_change(self.pool_of(superblock));
     }
 
-    fn stir(&mut self, pool: u32) {
-        if !self.stirred.contains(&pool) {
-            self.stirred.push(pool);
+    fn note_change(&mut self, pool: u32) {
+        if !self.changed_pools.contains(&pool) {
+            self.changed_pools.push(pool);
         }
     }
 
     /// Where answers have made room, or have let a victim go, what waits for that goes on.
-    fn settle_stirred<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        if self.stirred.is_empty() {
+    fn collect_changed<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+        if self.changed_pools.is_empty() {
             return;
         }
-        let mut stirred = std::mem::take(&mut self.stirred);
-        for pool in stirred.drain(..) {
+        let mut changed_pools = std::mem::take(&mut self.changed_pools);
+        for pool in changed_pools.drain(..) {
             self.resume(flash, owners, pool);
-            self.kick(flash, owners, pool);
+            self.start_gc(flash, owners, pool);
         }
-        self.stirred = stirred;
-        self.house(flash, owners);
+        self.changed_pools = changed_pools;
+        self.place_unplaced(flash, owners);
     }
 }

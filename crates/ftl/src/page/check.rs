@@ -4,8 +4,8 @@ use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{Media, Sector, Spare};
 
 use super::PageFtl;
-use super::asking::Settled;
 use super::blocks::State;
+use super::map_client::SettledMap;
 use super::mapping::Mapping;
 use crate::port::Ftl;
 
@@ -16,14 +16,14 @@ impl PageFtl {
     /// # Panics
     /// If something does not hold.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
-        let Settled { mut places, passing } = match &self.mapping {
+        let SettledMap { mut places, passing } = match &self.mapping {
             Mapping::Ram(map) => {
-                Settled { places: (0..map.len()).map(|lpn| map.get(Lpn::new(lpn))).collect(), passing: Vec::new() }
+                SettledMap { places: (0..map.len()).map(|lpn| map.get(Lpn::new(lpn))).collect(), passing: Vec::new() }
             }
-            Mapping::Unit(asking) => asking.settled(media),
+            Mapping::MapUnit(map_client) => map_client.settled(media),
         };
-        if let Mapping::Unit(asking) = &self.mapping {
-            places.extend((0..asking.directory.len()).map(|page| asking.directory.get(Lpn::new(page))));
+        if let Mapping::MapUnit(map_client) = &self.mapping {
+            places.extend((0..map_client.directory.len()).map(|page| map_client.directory.get(Lpn::new(page))));
         }
         let mut valid = vec![0u32; self.geometry.superblock_count() as usize];
         let mut expected = vec![false; self.geometry.slot_count() as usize];

@@ -20,7 +20,7 @@ use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     /// Starts collecting in a pool if its free superblocks are few, or goes on.
-    pub(super) fn kick<S: Sector, O: Observer>(
+    pub(super) fn start_gc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
@@ -65,7 +65,7 @@ impl PageFtl {
         let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
         // Answers that are still to come may leave garbage here. Translation pages must not wait for them.
         let last = last && (self.kind_in(pool) == Holds::Pages || !self.awaits_answers());
-        if last && self.kind_in(pool) == Holds::Pages && self.endow(pool - self.groups, 0) {
+        if last && self.kind_in(pool) == Holds::Pages && self.lend_block(pool - self.groups, 0) {
             self.resume(flash, owners, pool);
             return self.collect(flash, owners, pool);
         }
@@ -89,7 +89,7 @@ impl PageFtl {
         // A victim may have lost its last unit to a newer write, with nobody there to notice.
         let mut i = 0;
         while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
-            self.settle(flash, victim.superblock);
+            self.erase_if_empty(flash, victim.superblock);
             // Settling takes a victim that is done out of the list.
             let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
             i += usize::from(here == Some(victim.superblock));
@@ -144,7 +144,7 @@ impl PageFtl {
                 self.blocks.pin(superblock);
             } else {
                 gc.victims[i].cursor = end;
-                self.settle(flash, superblock);
+                self.erase_if_empty(flash, superblock);
             }
         }
     }
@@ -203,10 +203,10 @@ impl PageFtl {
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
         // The more there is to copy, the more turns the collector needs (Woo and Min, Sec. 4.6); of several victims at
         // once the latest speaks for all. Copies of translation pages ask nothing.
-        if let Mapping::Unit(asking) = &mut self.mapping
+        if let Mapping::MapUnit(map_client) = &mut self.mapping
             && pool < self.groups
         {
-            asking.unit.set_collector_weight(self.blocks.valid(superblock), self.geometry.superblock_slots());
+            map_client.unit.set_collector_weight(self.blocks.valid(superblock), self.geometry.superblock_slots());
         }
     }
 
@@ -327,7 +327,11 @@ impl PageFtl {
 
     /// A victim whose slots have all been looked at and that nobody needs is erased, or looked at again if
     /// a copy failed.
-    pub(super) fn settle<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
+    pub(super) fn erase_if_empty<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        superblock: SuperblockId,
+    ) {
         let pool = self.pool_of(superblock);
         let end = self.geometry.superblock_slots();
         let gc = &mut self.pools[pool as usize].gc;
@@ -377,7 +381,7 @@ impl PageFtl {
             pools = Some((here, source));
             self.pools[source as usize].gc.copies -= 1;
             if source != here {
-                self.end_refuge(here, count);
+                self.end_move_to_helper(here, count);
             }
             if failed {
                 self.fail(here, target.superblock);
@@ -395,7 +399,7 @@ impl PageFtl {
             for psn in moved.drain(..) {
                 let (source, _) = self.geometry.locate(psn);
                 if self.blocks.unpin(source) {
-                    self.settle(flash, source);
+                    self.erase_if_empty(flash, source);
                 }
             }
             self.moved = moved;
@@ -403,12 +407,12 @@ impl PageFtl {
         flash.backend.release(list);
         if let Some((pool, source)) = pools {
             self.resume(flash, owners, pool);
-            self.kick(flash, owners, pool);
+            self.start_gc(flash, owners, pool);
             if source != pool {
                 self.resume(flash, owners, source);
-                self.kick(flash, owners, source);
+                self.start_gc(flash, owners, source);
             }
-            self.house(flash, owners);
+            self.place_unplaced(flash, owners);
         }
     }
 
@@ -443,17 +447,17 @@ impl PageFtl {
             self.pools[pool as usize].stuck = false;
             self.level_wear(flash, group);
         }
-        self.endow(group, 1);
+        self.lend_block(group, 1);
         self.resume(flash, owners, pool);
-        self.kick(flash, owners, pool);
+        self.start_gc(flash, owners, pool);
         if pool == group && self.pools.len() > self.groups as usize {
             self.resume(flash, owners, self.groups + group);
-            self.kick(flash, owners, self.groups + group);
+            self.start_gc(flash, owners, self.groups + group);
         }
-        self.revive(flash, owners, None);
+        self.retry_stuck(flash, owners, None);
         // Nothing else would tell those that wait for room.
         if self.forgotten() {
-            self.house(flash, owners);
+            self.place_unplaced(flash, owners);
         }
     }
 }
@@ -475,7 +479,7 @@ mod tests {
             rig.backend.set_timed(false);
             (0..units).for_each(|lpn| rig.write(&[lpn], None));
             (0..units / 2).for_each(|i| rig.write(&[i * 7919 % units], None));
-            rig.rest();
+            rig.run_until_idle();
             let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page-mapped drive") };
             let slots = ftl.geometry.superblock_slots();
             let mut closed: Vec<SuperblockId> = (0..ftl.geometry.superblock_count()).map(SuperblockId::new).collect();
@@ -486,13 +490,13 @@ mod tests {
             let (emptiest, fullest) = (closed[0], closed[closed.len() - 1]);
             assert!(ftl.blocks.valid(fullest) - ftl.blocks.valid(emptiest) >= slots / 4, "two that differ");
             for victim in [fullest, emptiest] {
-                let Mapping::Unit(asking) = &ftl.mapping else { panic!("it has a map unit") };
-                let before = format!("{:?}", asking.unit);
-                let mut told = asking.unit.clone();
+                let Mapping::MapUnit(map_client) = &ftl.mapping else { panic!("it has a map unit") };
+                let before = format!("{:?}", map_client.unit);
+                let mut told = map_client.unit.clone();
                 told.set_collector_weight(ftl.blocks.valid(victim), slots);
                 ftl.take_victim(ftl.pool_of(victim), victim, Cause::Gc);
-                let Mapping::Unit(asking) = &ftl.mapping else { panic!("it has a map unit") };
-                let after = format!("{:?}", asking.unit);
+                let Mapping::MapUnit(map_client) = &ftl.mapping else { panic!("it has a map unit") };
+                let after = format!("{:?}", map_client.unit);
                 assert!(after == format!("{told:?}") && after != before, "{map} was not told of {victim}");
             }
         }

@@ -7,7 +7,7 @@ use flash::nand::Sector;
 
 use super::blocks::State;
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, Service, Unit};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
@@ -73,7 +73,7 @@ impl PageFtl {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
                     // The data is still with its owner: write it again, elsewhere.
-                    self.pools[here as usize].waiting.push_back(Unit::again(&slot));
+                    self.pools[here as usize].waiting.push_back(PageWrite::again(&slot));
                     continue;
                 }
                 self.pools[here as usize].in_flight -= 1;
@@ -89,8 +89,8 @@ impl PageFtl {
         flash.backend.release(list);
         if let Some(pool) = pool {
             self.resume(flash, owners, pool);
-            self.kick(flash, owners, pool);
-            self.house(flash, owners);
+            self.start_gc(flash, owners, pool);
+            self.place_unplaced(flash, owners);
             if self.ends_store(pool) {
                 self.end_write(flash, owners);
             }
@@ -146,7 +146,7 @@ impl PageFtl {
         superblock: SuperblockId,
     ) {
         if self.blocks.unpin(superblock) && self.blocks.state(superblock) == State::Victim {
-            self.settle(flash, superblock);
+            self.erase_if_empty(flash, superblock);
             self.collect(flash, owners, self.pool_of(superblock));
         }
     }

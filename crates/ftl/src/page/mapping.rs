@@ -1,6 +1,6 @@
 //! The map of the FTL, as the rest of it sees it.
 //!
-//! [`Mapping::Ram`] answers at once. [`Mapping::Unit`] is asked and answers later, so what was begun is kept with the
+//! [`Mapping::Ram`] answers at once. [`Mapping::MapUnit`] is asked and answers later, so what was begun is kept with the
 //! question and goes on in [`super::answer`]. Translation pages themselves are in a table in RAM in either case: the
 //! global translation directory.
 
@@ -8,11 +8,11 @@ use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::{Observer, Slot};
 use flash::nand::{Sector, Spare};
 
-use super::asking::{Asking, Question};
 use super::blocks::State;
+use super::map_client::{MapClient, Question};
 use super::{PageConfig, PageFtl};
 use crate::map_unit::{self, Ask, Asker, Counters};
-use crate::port::{Flash, Owner, Rest, Service, Unit};
+use crate::port::{Flash, OldPlace, Owner, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 
@@ -22,7 +22,7 @@ pub(super) enum Mapping {
     /// A table in RAM that answers at once.
     Ram(Map),
     /// A map unit.
-    Unit(Box<Asking>),
+    MapUnit(Box<MapClient>),
 }
 
 /// Bytes of the map of a device. While a map unit is started there are the entries as they were found as well, and those of
@@ -69,8 +69,8 @@ impl PageFtl {
                 }
                 false
             }
-            Mapping::Unit(asking) => {
-                asking.ask(now, Asker::Host, Question::Discard { owner }, Ask::Update { lpn, to: None });
+            Mapping::MapUnit(map_client) => {
+                map_client.ask(now, Asker::Host, Question::Discard { owner }, Ask::Update { lpn, to: None });
                 true
             }
         }
@@ -104,15 +104,15 @@ impl PageFtl {
                 }
                 return true;
             }
-            Mapping::Unit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
-            Mapping::Unit(asking) => {
+            Mapping::MapUnit(_) if slot.lpn.get() >= self.units => self.page_stored(flash, slot, psn),
+            Mapping::MapUnit(map_client) => {
                 if !self.planted.is(Sabotage::PlaceUnmarked) {
                     self.blocks.mark_valid(psn);
                 }
                 let (superblock, _) = self.geometry.locate(psn);
                 self.blocks.begin_program(superblock);
                 let question = Question::Write { owner: slot.owner, service, to: psn };
-                asking.ask(flash.now, Asker::Host, question, Ask::Update { lpn: slot.lpn, to: Some(psn) });
+                map_client.ask(flash.now, Asker::Host, question, Ask::Update { lpn: slot.lpn, to: Some(psn) });
             }
         }
         false
@@ -125,8 +125,10 @@ impl PageFtl {
         let units = self.units;
         let (map, lpn) = match &mut self.mapping {
             Mapping::Ram(map) => (map, lpn),
-            Mapping::Unit(asking) if lpn.get() >= units => (&mut asking.directory, Lpn::new(lpn.get() - units)),
-            Mapping::Unit(asking) => {
+            Mapping::MapUnit(map_client) if lpn.get() >= units => {
+                (&mut map_client.directory, Lpn::new(lpn.get() - units))
+            }
+            Mapping::MapUnit(map_client) => {
                 self.pools[pool as usize].live += 1;
                 self.pools[source as usize].gc.asked += 1;
                 self.blocks.mark_valid(to);
@@ -136,7 +138,7 @@ impl PageFtl {
                     true => Ask::Update { lpn, to: Some(to) },
                     false => Ask::CondUpdate { lpn, from, to },
                 };
-                asking.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
+                map_client.ask(now, Asker::Collector, Question::Copy { from, to }, ask);
                 if self.planted.is(Sabotage::ErasedUnanswered) && self.blocks.is_valid(from) {
                     self.invalidate(from);
                     return true;
@@ -178,39 +180,44 @@ impl PageFtl {
     }
 
     /// Where the sectors are that a unit does not bring itself. The caller has seen to it that the map unit has said.
-    pub(super) fn rest_of(&self, unit: &Unit) -> Option<Psn> {
-        match (&self.mapping, unit.rest) {
+    pub(super) fn rest_of(&self, unit: &PageWrite) -> Option<Psn> {
+        match (&self.mapping, unit.old_place) {
             (Mapping::Ram(map), _) => map.get(unit.lpn),
-            (Mapping::Unit(_), Rest::At { psn, .. }) => Some(psn),
-            (Mapping::Unit(_), _) => None,
+            (Mapping::MapUnit(_), OldPlace::At { psn, .. }) => Some(psn),
+            (Mapping::MapUnit(_), _) => None,
         }
     }
 
     /// Asks the map unit where the rest of a unit is that is written in part, unless that is known and still so. True
     /// if it asks: the unit comes back with the answer.
     #[inline]
-    pub(super) fn asks_rest<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &Unit) -> bool {
-        let Mapping::Unit(asking) = &mut self.mapping else { return false };
+    pub(super) fn asks_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &PageWrite) -> bool {
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
         if unit.is_whole(self.geometry.sectors) {
             return false;
         }
-        let known = match unit.rest {
-            Rest::Unasked => false,
-            Rest::Nowhere => true,
+        let known = match unit.old_place {
+            OldPlace::Unasked => false,
+            OldPlace::Nowhere => true,
             // While it waited for room it may have been moved, and the slot may even have been used again.
-            Rest::At { psn, erases } => {
+            OldPlace::At { psn, erases } => {
                 self.blocks.is_valid(psn) && flash.backend.media().erases(self.geometry.locate(psn).0) == erases
             }
         };
         if !known {
-            asking.ask(flash.now, Asker::Host, Question::Rest(*unit), Ask::Lookup { first: unit.lpn, count: 1 });
+            map_client.ask(
+                flash.now,
+                Asker::Host,
+                Question::OldPlace(*unit),
+                Ask::Lookup { first: unit.lpn, count: 1 },
+            );
         }
         !known
     }
 
     /// True if the map unit has yet to answer for something that makes room or takes it.
     pub(super) fn awaits_answers(&self) -> bool {
-        matches!(&self.mapping, Mapping::Unit(asking) if asking.changes > 0)
+        matches!(&self.mapping, Mapping::MapUnit(map_client) if map_client.changes > 0)
     }
 
     /// A program of a superblock has ended, or the map unit has answered for a unit in it.
@@ -225,14 +232,14 @@ impl PageFtl {
     pub(crate) fn map_is_due(&self, timed: bool) -> bool {
         match &self.mapping {
             Mapping::Ram(_) => false,
-            Mapping::Unit(asking) => asking.is_due(timed),
+            Mapping::MapUnit(map_client) => map_client.is_due(timed),
         }
     }
 
     /// The time has come that the map unit has asked for.
     pub(crate) fn wake(&mut self, now: Time) {
-        if let Mapping::Unit(asking) = &mut self.mapping {
-            asking.wake(now);
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            map_client.wake(now);
         }
     }
 
@@ -240,14 +247,14 @@ impl PageFtl {
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
         match &self.mapping {
             Mapping::Ram(_) => None,
-            Mapping::Unit(asking) => Some(asking.counters(now)),
+            Mapping::MapUnit(map_client) => Some(map_client.counters(now)),
         }
     }
 
     /// The power goes in order: what the map unit has in RAM only is to be stored.
     pub(crate) fn flush_map(&mut self, now: Time) {
-        if let Mapping::Unit(asking) = &mut self.mapping {
-            asking.flush(now);
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            map_client.flush(now);
         }
     }
 }

@@ -10,8 +10,8 @@
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
 
-use super::asking::Asking;
 use super::blocks::State;
+use super::map_client::MapClient;
 use super::mapping::Mapping;
 use super::{PageConfig, PageFtl};
 use crate::map_unit::{AnyMapUnit, decode};
@@ -112,27 +112,28 @@ impl PageFtl {
                 None => None,
             };
         }
-        let mut asking = Asking::new(unit, self.units, directory, pages.entries);
+        let mut map_client = MapClient::new(unit, self.units, directory, pages.entries);
         for page in 0..pages.count {
-            let truth = recovered.entries(asking.range(page));
-            let image = asking.directory.get(Lpn::new(page)).and_then(|psn| {
+            let truth = recovered.entries(map_client.range(page));
+            let image = map_client.directory.get(Lpn::new(page)).and_then(|psn| {
                 let version = recovery::version_of(media, psn)?;
-                asking.pages[page as usize].durable = Some(version);
+                map_client.pages[page as usize].durable = Some(version);
                 media.image(page, version)
             });
             let current = match image {
                 Some(image) => image == truth,
                 // A version without an image is a stranger's.
                 None => {
-                    asking.pages[page as usize].durable.is_none() && truth.iter().all(|entry| decode(*entry).is_none())
+                    map_client.pages[page as usize].durable.is_none()
+                        && truth.iter().all(|entry| decode(*entry).is_none())
                 }
             };
             if !current && !self.planted.is(Sabotage::StaleTrusted) {
-                asking.stale.insert(page);
+                map_client.stale.insert(page);
             }
         }
-        asking.recovered = (!asking.stale.is_empty()).then_some(recovered);
-        Mapping::Unit(Box::new(asking))
+        map_client.recovered = (!map_client.stale.is_empty()).then_some(recovered);
+        Mapping::MapUnit(Box::new(map_client))
     }
 }
 
@@ -160,7 +161,7 @@ mod tests {
         rig.cut_power();
         rig.ftl.check(rig.backend.media());
         rig.write(&[3], None);
-        rig.rest();
+        rig.run_until_idle();
         assert!(rig.backend.media().is_bad(failing));
         assert_eq!((rig.backend.media().bad_blocks(), rig.ftl.blocks.state(failing)), (1, State::Bad));
     }

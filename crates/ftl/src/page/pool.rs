@@ -8,7 +8,7 @@ use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::{Command, List};
 use flash::nand::{Geometry, Stream};
 
-use crate::port::Unit;
+use crate::port::PageWrite;
 use crate::toolkit::FreeList;
 
 /// The superblock that a stream writes to.
@@ -145,7 +145,7 @@ pub(super) struct Pool {
     pub(super) in_flight: u32,
     pub(super) gc: Collection,
     /// Host units that wait for a free superblock.
-    pub(super) waiting: VecDeque<Unit>,
+    pub(super) waiting: VecDeque<PageWrite>,
     /// Nothing here can be freed any more.
     pub(super) stuck: bool,
     /// The NVM set of whom the latest unit came from.

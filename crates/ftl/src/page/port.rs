@@ -6,7 +6,7 @@ use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
 use super::{PageConfig, PageFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
 
 impl Ftl for PageFtl {
     type Config = PageConfig;
@@ -44,7 +44,7 @@ impl Ftl for PageFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         self.read(flash, owners, wanted, lpn)
@@ -61,7 +61,12 @@ impl Ftl for PageFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+        unit: PageWrite,
+    ) {
         self.write(flash, owners, unit);
     }
 
@@ -98,7 +103,7 @@ impl Ftl for PageFtl {
         self.map_is_due(timed)
     }
 
-    fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         self.advance_map(flash, owners);
     }
 

@@ -6,7 +6,7 @@ use flash::nand::Sector;
 
 use super::mapping::Mapping;
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, Wanted};
+use crate::port::{Flash, Owners, PageRead};
 
 impl PageFtl {
     /// Reads sectors of one unit; it is reported by [`ReadSink::read_done`](crate::ReadSink::read_done). False if the unit is not
@@ -16,13 +16,13 @@ impl PageFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         let psn = match &mut self.mapping {
             Mapping::Ram(map) => map.get(lpn),
-            Mapping::Unit(asking) => {
-                asking.look_up(flash.now, wanted, lpn);
+            Mapping::MapUnit(map_client) => {
+                map_client.look_up(flash.now, wanted, lpn);
                 return true;
             }
         };
@@ -37,7 +37,7 @@ impl PageFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
         psn: Psn,
     ) {
@@ -76,8 +76,8 @@ impl PageFtl {
     /// The request is complete: its lists are sent, one for each die.
     #[inline]
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
-        if let Mapping::Unit(asking) = &mut self.mapping {
-            asking.end_look_up(flash.now);
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            map_client.end_look_up(flash.now);
         }
         while let Some((list, _)) = self.reading.pop_first() {
             flash.submit(list);

@@ -23,10 +23,10 @@ impl PageFtl {
         let kind = self.kind_in(pool);
         while let Some(empty) = self.victims[kind].cheapest(pool).filter(|victim| self.blocks.valid(*victim) == 0) {
             self.take_victim(pool, empty, Cause::Gc);
-            self.settle(flash, empty);
+            self.erase_if_empty(flash, empty);
         }
         let dry = self.pools[pool as usize].free.is_empty() && self.pools[pool as usize].open[Stream::Copies].is_none();
-        self.is_collecting(pool) || (dry && self.take_refuge(flash, pool, last))
+        self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last))
     }
 
     /// True if a copy or an erase of the pool is under way, or an erase only waits for somebody who reads.
@@ -38,7 +38,7 @@ impl PageFtl {
     /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at all of
     /// an NVM set before a write that is confined to it is refused. What they hold may have become garbage since, or
     /// another pool may have become a refuge. True if any pool of the set, or of them all, is collecting.
-    pub(super) fn revive<S: Sector, O: Observer>(
+    pub(super) fn retry_stuck<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
@@ -48,7 +48,7 @@ impl PageFtl {
         for i in 0..count {
             let pool = self.nth_of(last, i);
             if last.is_some() || self.pools[pool as usize].stuck {
-                self.kick(flash, owners, pool);
+                self.start_gc(flash, owners, pool);
                 if !self.is_collecting(pool) {
                     self.rescue(flash, pool, last.is_some());
                 }
@@ -63,32 +63,33 @@ impl PageFtl {
     }
 
     /// Copies a program's worth of units to another pool.
-    fn take_refuge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
-        let Some(refuge) = self.refuge(pool, last) else { return false };
+    fn move_to_helper<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
+        let Some(helper_pool) = self.helper_pool(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
             let Some(victim) = self.victims[self.kind_in(pool)].cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
         }
-        if self.pools[refuge as usize].open(Stream::Copies).is_none() {
-            self.open_superblock(refuge, Stream::Copies, false);
+        if self.pools[helper_pool as usize].open(Stream::Copies).is_none() {
+            self.open_superblock(helper_pool, Stream::Copies, false);
         }
-        let room = self.copy_room(refuge);
+        let room = self.copy_room(helper_pool);
         self.gather(flash, pool, room);
         let units = room.min(self.pools[pool as usize].gc.gathered.len() as u32);
         if units == 0 {
             return false;
         }
         // Promised, so that nobody else is promised the same room.
-        self.pools[refuge as usize].live += units;
-        self.pools[refuge as usize].in_flight += if self.planted.is(Sabotage::RefugeUnpromised) { 0 } else { units };
-        self.copy_to(flash, pool, refuge);
+        self.pools[helper_pool as usize].live += units;
+        self.pools[helper_pool as usize].in_flight +=
+            if self.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
+        self.copy_to(flash, pool, helper_pool);
         true
     }
 
     /// The pool with the most room, if one can take a program's worth of units and still help itself. At the `last`
     /// it may go above its limit, and use its last free superblock if a victim of its own gives it another: otherwise
     /// writes would be refused, and the pool in need gives back more than that.
-    fn refuge(&self, pool: u32, last: bool) -> Option<u32> {
+    fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
         let room = |pool: &u32| {
             let pool = &self.pools[*pool as usize];
@@ -114,9 +115,9 @@ impl PageFtl {
     }
 
     /// A program of another pool's units has ended here: what has found its place is counted when it is entered.
-    pub(super) fn end_refuge(&mut self, refuge: u32, units: u32) {
-        self.pools[refuge as usize].live -= units;
-        self.pools[refuge as usize].in_flight -= units;
+    pub(super) fn end_move_to_helper(&mut self, helper_pool: u32, units: u32) {
+        self.pools[helper_pool as usize].live -= units;
+        self.pools[helper_pool as usize].in_flight -= units;
     }
 }
 
@@ -147,7 +148,7 @@ mod tests {
         change(ftl);
         let slots = ftl.geometry.superblock_slots();
         full.iter().for_each(|pool| ftl.pools[*pool].live = ftl.pools[*pool].limit(slots));
-        (0..4).map(|pool| ftl.refuge(pool, false)).collect()
+        (0..4).map(|pool| ftl.helper_pool(pool, false)).collect()
     }
 
     #[test]
@@ -167,11 +168,11 @@ mod tests {
         let units = rig.units();
         (0..units).chain((0..units).step_by(3)).for_each(|lpn| {
             rig.write(&[lpn], None);
-            rig.rest();
+            rig.run_until_idle();
         });
         change(&mut rig.ftl);
-        assert!(rig.with_ftl(|ftl, flash, _| ftl.take_refuge(flash, 0, false)), "there is a victim, and a refuge");
-        rig.rest();
+        assert!(rig.with_ftl(|ftl, flash, _| ftl.move_to_helper(flash, 0, false)), "there is a victim, and a refuge");
+        rig.run_until_idle();
     }
 
     #[test]
@@ -179,7 +180,7 @@ mod tests {
         rescued(|_| {});
         #[cfg(feature = "sabotage")]
         {
-            let bug = crate::Planted::bug(Sabotage::RefugeUnpromised);
+            let bug = crate::Planted::bug(Sabotage::HelperUnreserved);
             std::panic::catch_unwind(|| rescued(|ftl| ftl.planted = bug)).expect_err("the promise is counted off");
         }
     }

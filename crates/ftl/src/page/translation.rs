@@ -15,7 +15,7 @@ use flash::nand::Sector;
 use super::mapping::Mapping;
 use super::{Kind, PageFtl, RESERVED};
 use crate::map_unit::MapUnit;
-use crate::port::{Flash, Owners, Rest, Unit, full_mask};
+use crate::port::{Flash, OldPlace, Owners, PageWrite, full_mask};
 
 impl PageFtl {
     /// The pool of a translation page.
@@ -25,18 +25,20 @@ impl PageFtl {
 
     /// The map unit wants a translation page.
     pub(super) fn load_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let state = &mut asking.pages[page as usize];
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
             // What is on flash until then is older than what the map unit has let go of.
             state.wanted = true;
             return;
         }
-        if let Some(kept) = asking.kept.get(&page).cloned() {
-            return asking.loaded(flash.now, page, Some(&kept));
+        if let Some(kept) = map_client.kept.get(&page).cloned() {
+            return map_client.loaded(flash.now, page, Some(&kept));
         }
-        let Some(psn) = asking.directory.get(Lpn::new(page)) else { return asking.loaded(flash.now, page, None) };
-        asking.pages[page as usize].loading = true;
+        let Some(psn) = map_client.directory.get(Lpn::new(page)) else {
+            return map_client.loaded(flash.now, page, None);
+        };
+        map_client.pages[page as usize].loading = true;
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
         // A host may wait for it, and it is a read.
@@ -57,13 +59,13 @@ impl PageFtl {
         let (_, slot) = flash.backend.slot(command, 0);
         flash.backend.release(list);
         let page = slot.lpn.get() - self.units;
-        if let Mapping::Unit(asking) = &mut self.mapping {
-            let state = &mut asking.pages[page as usize];
+        if let Mapping::MapUnit(map_client) = &mut self.mapping {
+            let state = &mut map_client.pages[page as usize];
             state.loading = false;
             let version = state.durable.expect("what is loaded is durable");
             let image = flash.backend.media().image(page, version);
             assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
-            asking.loaded(flash.now, page, image);
+            map_client.loaded(flash.now, page, image);
         }
         self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
     }
@@ -76,12 +78,12 @@ impl PageFtl {
         page: u32,
     ) {
         let version = self.versions.next();
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let state = &mut asking.pages[page as usize];
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let state = &mut map_client.pages[page as usize];
         assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
         state.storing = Some(version);
         let durable = state.durable;
-        flash.backend.media_mut().stage_image(page, durable, version, asking.unit.image(page));
+        flash.backend.media_mut().stage_image(page, durable, version, map_client.unit.image(page));
         self.write_page(flash, owners, page, version);
     }
 
@@ -93,17 +95,17 @@ impl PageFtl {
         version: u32,
     ) {
         let (lpn, mask) = (Lpn::new(self.units + page), full_mask(self.geometry.sectors));
-        self.write(flash, owners, Unit { lpn, owner: None, at: 0, mask, version, rest: Rest::Unasked });
+        self.write(flash, owners, PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked });
     }
 
     /// A translation page has been programmed: the directory leads to it, and the map unit hears of it.
     pub(super) fn page_stored<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, slot: &Slot, psn: Psn) {
         let page = slot.lpn.get() - self.units;
         self.blocks.mark_valid(psn);
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let old = asking.directory.set(Lpn::new(page), Some(psn));
-        asking.pages[page as usize].durable = Some(slot.version);
-        asking.kept.remove(&page);
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let old = map_client.directory.set(Lpn::new(page), Some(psn));
+        map_client.pages[page as usize].durable = Some(slot.version);
+        map_client.kept.remove(&page);
         flash.backend.media_mut().keep_image(page, slot.version);
         if let Some(old) = old {
             self.invalidate(old);
@@ -114,31 +116,31 @@ impl PageFtl {
     /// There is no room for a translation page, and there will be none: it stays in RAM. From now on the drive takes
     /// no more writes, so that nothing that it has acknowledged is lost.
     pub(super) fn keep_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let image = match &asking.recovered {
-            Some(recovered) if asking.stale.contains(&page) => recovered.entries(asking.range(page)),
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let image = match &map_client.recovered {
+            Some(recovered) if map_client.stale.contains(&page) => recovered.entries(map_client.range(page)),
             _ => {
-                let version = asking.pages[page as usize].storing.expect("it is being stored");
+                let version = map_client.pages[page as usize].storing.expect("it is being stored");
                 flash.backend.media().image(page, version).expect("it has been staged")
             }
         };
         let image = image.to_vec();
-        asking.kept.insert(page, image);
+        map_client.kept.insert(page, image);
         self.end_store(flash, page);
     }
 
     /// A store has come to its end.
     fn end_store<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
-        let Mapping::Unit(asking) = &mut self.mapping else { return };
-        let state = &mut asking.pages[page as usize];
+        let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+        let state = &mut map_client.pages[page as usize];
         state.storing = None;
         let wanted = std::mem::take(&mut state.wanted);
-        if asking.stale.remove(&page) {
-            if asking.stale.is_empty() {
-                asking.recovered = None;
+        if map_client.stale.remove(&page) {
+            if map_client.stale.is_empty() {
+                map_client.recovered = None;
             }
         } else {
-            asking.stored(flash.now, page);
+            map_client.stored(flash.now, page);
         }
         if wanted {
             self.load_page(flash, page);
@@ -147,7 +149,7 @@ impl PageFtl {
 
     /// True if there is a translation page that has no place on flash any more.
     pub(super) fn is_out_of_pages(&self) -> bool {
-        matches!(&self.mapping, Mapping::Unit(asking) if !asking.kept.is_empty())
+        matches!(&self.mapping, Mapping::MapUnit(map_client) if !map_client.kept.is_empty())
     }
 
     /// True while translation pages are out of date: the map unit does not work before they have been written.
@@ -159,21 +161,21 @@ impl PageFtl {
     pub(crate) fn stale_pages(&self) -> u32 {
         match &self.mapping {
             Mapping::Ram(_) => 0,
-            Mapping::Unit(asking) => asking.stale.len() as u32,
+            Mapping::MapUnit(map_client) => map_client.stale.len() as u32,
         }
     }
 
     /// Writes the translation pages that recovery found to be out of date.
     pub(crate) fn rewrite<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        let Mapping::Unit(asking) = &self.mapping else { return };
-        for page in asking.stale.clone() {
+        let Mapping::MapUnit(map_client) = &self.mapping else { return };
+        for page in map_client.stale.clone() {
             let version = self.versions.next();
-            let Mapping::Unit(asking) = &mut self.mapping else { return };
-            let range = asking.range(page);
-            let state = &mut asking.pages[page as usize];
+            let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
+            let range = map_client.range(page);
+            let state = &mut map_client.pages[page as usize];
             state.storing = Some(version);
             let durable = state.durable;
-            let recovered = asking.recovered.as_ref().expect("it is kept while pages are out of date");
+            let recovered = map_client.recovered.as_ref().expect("it is kept while pages are out of date");
             flash.backend.media_mut().stage_image(page, durable, version, recovered.entries(range));
             self.write_page(flash, owners, page, version);
         }
@@ -184,7 +186,7 @@ impl PageFtl {
     /// from data, and be it the one that data would be collected into. True if there is more room now.
     pub(super) fn make_room_for_pages(&mut self, lpn: Lpn) -> bool {
         let home = self.home_of(lpn.get() - self.units) - self.groups;
-        [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.endow((home + i) % self.groups, keep)))
+        [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.lend_block((home + i) % self.groups, keep)))
             || self.found_pool_of_pages()
     }
 
@@ -202,7 +204,7 @@ impl PageFtl {
 
     /// A pool of translation pages takes a free superblock from that of data beside it if it has too few and there are
     /// more than are to be kept. True if it does.
-    pub(super) fn endow(&mut self, group: u32, keep: u32) -> bool {
+    pub(super) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
         let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
         let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
         if lacks {

@@ -31,7 +31,8 @@ impl PageFtl {
         let pages = with_pages.and_then(coldest);
         let data = coldest(pool);
         // Translation pages that are never stored again wear nothing: their superblocks go round like the others.
-        if with_pages.is_some_and(|pages| self.rouse(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
+        if with_pages
+            .is_some_and(|pages| self.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
         {
             return;
         }
@@ -57,7 +58,7 @@ impl PageFtl {
     /// Where the map unit stores little, the free and the open superblocks that `pages` keeps for translation pages rest
     /// as well: a free one that lags changes places with the most worn of the data beside it, and an open one is closed
     /// early. True if there was one.
-    fn rouse<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
+    fn rotate_idle<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
         let open = [Stream::Host, Stream::Copies].into_iter().find(|stream| {
             let open = self.pools[pages as usize].open[*stream];
             open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))

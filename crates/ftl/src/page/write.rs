@@ -10,7 +10,7 @@ use flash::nand::{Sector, Stream, Target};
 use super::blocks::State;
 use super::pool::{Assembly, Holds, Open};
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, Service, Unit};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{push_unit, read_rest};
 
@@ -25,7 +25,7 @@ impl PageFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        unit: Unit,
+        unit: PageWrite,
     ) {
         let set = self.set_of(owners, &unit);
         if set != self.set_of_pages() && self.is_out_of_pages() {
@@ -35,30 +35,30 @@ impl PageFtl {
         if drops && !flash.backend.is_timed() {
             return owners.write_done(unit.owner, Service::NONE);
         }
-        if self.asks_rest(flash, &unit) {
+        if self.asks_place(flash, &unit) {
             return;
         }
-        let homeless = &mut self.homeless[set as usize];
-        if !homeless.is_empty() {
-            return homeless.push_back(unit);
+        let unplaced = &mut self.unplaced[set as usize];
+        if !unplaced.is_empty() {
+            return unplaced.push_back(unit);
         }
         match self.place(flash, set, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
-            None if self.makes_room(set) => self.homeless[set as usize].push_back(unit),
+            None if self.makes_room(set) => self.unplaced[set as usize].push_back(unit),
             None => {
-                self.homeless[set as usize].push_back(unit);
-                self.house(flash, owners);
+                self.unplaced[set as usize].push_back(unit);
+                self.place_unplaced(flash, owners);
             }
         }
     }
 
     /// The set of the pools that hold translation pages.
     const fn set_of_pages(&self) -> u32 {
-        self.homeless.len() as u32 - 1
+        self.unplaced.len() as u32 - 1
     }
 
     /// The set that a unit belongs to.
-    fn set_of<S>(&self, owners: &impl Owners<S>, unit: &Unit) -> u32 {
+    fn set_of<S>(&self, owners: &impl Owners<S>, unit: &PageWrite) -> u32 {
         if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
@@ -73,8 +73,8 @@ impl PageFtl {
 
     /// True if units of a set wait for room while nothing is on its way that would tell them.
     pub(super) fn forgotten(&self) -> bool {
-        let waits = |set: &u32| !self.homeless[*set as usize].is_empty() && !self.makes_room(*set);
-        (0..self.homeless.len() as u32).any(|set| waits(&set))
+        let waits = |set: &u32| !self.unplaced[*set as usize].is_empty() && !self.makes_room(*set);
+        (0..self.unplaced.len() as u32).any(|set| waits(&set))
     }
 
     fn accept<S: Sector, O: Observer>(
@@ -82,7 +82,7 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         pool: u32,
-        unit: Unit,
+        unit: PageWrite,
     ) {
         let set = owners.set(unit.owner);
         let chosen = &mut self.pools[pool as usize];
@@ -92,7 +92,7 @@ impl PageFtl {
             self.pools[pool as usize].waiting.push_back(unit);
             if self.kind_in(pool) == Holds::Pages {
                 self.end_gathering(pool);
-                return self.kick(flash, owners, pool);
+                return self.start_gc(flash, owners, pool);
             }
             // What waits is as good as programmed: the next unit goes where it would have gone then, and not
             // into the same queue, where everything would meet.
@@ -102,45 +102,49 @@ impl PageFtl {
                 self.placer.program_filled(set, false);
             }
             self.waited_set = set;
-            self.kick(flash, owners, pool);
+            self.start_gc(flash, owners, pool);
         }
     }
 
     /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
     /// when nothing is under way any more that could make room.
-    pub(super) fn house<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
-        if self.homeless.iter().all(VecDeque::is_empty) {
+    pub(super) fn place_unplaced<S: Sector, O: Observer>(
+        &mut self,
+        flash: &mut Flash<'_, S, O>,
+        owners: &mut impl Owners<S>,
+    ) {
+        if self.unplaced.iter().all(VecDeque::is_empty) {
             return;
         }
         // Translation pages first: data may wait for them.
-        for set in (0..self.homeless.len() as u32).rev() {
-            self.house_set(flash, owners, set);
+        for set in (0..self.unplaced.len() as u32).rev() {
+            self.place_unplaced_of_set(flash, owners, set);
         }
         self.end_write(flash, owners);
     }
 
-    fn house_set<S: Sector, O: Observer>(
+    fn place_unplaced_of_set<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         set: u32,
     ) {
         let pages = set == self.set_of_pages();
-        while let Some(unit) = self.homeless[set as usize].front().copied() {
-            if self.asks_rest(flash, &unit) {
-                self.homeless[set as usize].pop_front();
+        while let Some(unit) = self.unplaced[set as usize].front().copied() {
+            if self.asks_place(flash, &unit) {
+                self.unplaced[set as usize].pop_front();
                 continue;
             }
             match self.place(flash, set, &unit) {
                 Some(pool) => {
-                    self.homeless[set as usize].pop_front();
+                    self.unplaced[set as usize].pop_front();
                     self.accept(flash, owners, pool, unit);
                 }
                 None if self.makes_room(set) => break,
-                None if !pages && self.revive(flash, owners, Some(set)) => break,
+                None if !pages && self.retry_stuck(flash, owners, Some(set)) => break,
                 None if pages && self.make_room_for_pages(unit.lpn) => {}
                 None => {
-                    self.homeless[set as usize].pop_front();
+                    self.unplaced[set as usize].pop_front();
                     if pages {
                         self.keep_page(flash, unit.lpn.get() - self.units);
                     } else {
@@ -165,7 +169,7 @@ impl PageFtl {
             let held = self.is_held(*pool);
             if !held {
                 self.send(flash, *pool);
-                self.kick(flash, owners, *pool);
+                self.start_gc(flash, owners, *pool);
             }
             held
         });
@@ -184,7 +188,7 @@ impl PageFtl {
     }
 
     /// The pool for a unit: the placement's choice, or the emptiest of the set if that one holds all it may.
-    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &Unit) -> Option<u32> {
+    fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &PageWrite) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
         let stripe = unit.lpn.get() / self.program_slots();
         let home =
@@ -213,7 +217,7 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         pool: u32,
-        unit: &Unit,
+        unit: &PageWrite,
     ) -> bool {
         let assembly = match self.pools[pool as usize].program {
             Some(assembly) => assembly,
@@ -242,7 +246,7 @@ impl PageFtl {
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         pool: u32,
-        unit: &Unit,
+        unit: &PageWrite,
         program: (Handle<Command>, SlotRef),
     ) {
         let Some(psn) = self.rest_of(unit) else { return };
@@ -371,7 +375,7 @@ impl PageFtl {
             return;
         }
         while let Some(unit) = self.pools[pool as usize].waiting.front().copied() {
-            if self.asks_rest(flash, &unit) {
+            if self.asks_place(flash, &unit) {
                 let chosen = &mut self.pools[pool as usize];
                 chosen.waiting.pop_front();
                 chosen.live -= 1;
@@ -403,7 +407,7 @@ impl PageFtl {
             self.write(flash, owners, unit);
         }
         self.end_write(flash, owners);
-        self.house(flash, owners);
+        self.place_unplaced(flash, owners);
     }
 }
 
@@ -412,7 +416,7 @@ mod tests {
     use base::units::Lpn;
 
     use crate::AnyFtl;
-    use crate::port::{Rest, Unit};
+    use crate::port::{OldPlace, PageWrite};
     use crate::rig::Rig;
 
     #[test]
@@ -423,8 +427,9 @@ mod tests {
         );
         let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
         assert!(!ftl.forgotten(), "none waits");
-        let unit = Unit { lpn: Lpn::new(0), owner: None, at: 0, mask: 1, version: 1, rest: Rest::Unasked };
-        ftl.homeless[0].push_back(unit);
+        let unit =
+            PageWrite { lpn: Lpn::new(0), owner: None, at: 0, mask: 1, version: 1, old_place: OldPlace::Unasked };
+        ftl.unplaced[0].push_back(unit);
         assert!(ftl.forgotten());
         ftl.pools[1].in_flight = 1;
         assert!(!ftl.forgotten(), "a program will tell it");

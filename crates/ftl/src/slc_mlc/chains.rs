@@ -21,7 +21,7 @@ struct Chain {
     /// L2P.
     data: Option<NonMaxU32>,
     /// The second data block of one in SLC mode.
-    second: Option<NonMaxU32>,
+    second_data: Option<NonMaxU32>,
     /// The end of the chain.
     last: Option<NonMaxU32>,
 }
@@ -29,7 +29,7 @@ struct Chain {
 impl Chain {
     /// The last block that is no log block.
     fn last_data(&self) -> Option<NonMaxU32> {
-        self.second.or(self.data)
+        self.second_data.or(self.data)
     }
 }
 
@@ -93,14 +93,14 @@ impl Chains {
     /// Whether a logical block whose chain has no log block yet lacks the data block of one of its halves: that from
     /// page `base` on.
     pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
-        let Chain { data: Some(data), second: None, .. } = self.chains[lba as usize] else { return false };
+        let Chain { data: Some(data), second_data: None, .. } = self.chains[lba as usize] else { return false };
         let Block { mode, base: its, .. } = self.blocks[data.get()];
         mode == Mode::Slc && its != base && !self.has_log(lba)
     }
 
     /// The log blocks of a chain.
     pub(super) fn logs(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
-        self.chain(lba).skip(1 + usize::from(self.chains[lba as usize].second.is_some()))
+        self.chain(lba).skip(1 + usize::from(self.chains[lba as usize].second_data.is_some()))
     }
 
     /// The blocks of a chain, the data block first.
@@ -123,11 +123,11 @@ impl Chains {
     }
 
     /// Chains the data block of the other half to that of the first.
-    pub(super) fn append_second(&mut self, lba: u32, block: u32) {
+    pub(super) fn append_slc(&mut self, lba: u32, block: u32) {
         debug_assert!(self.lacks_half(lba, self.blocks[block].base));
         let (chain, this) = (&mut self.chains[lba as usize], Some(NonMaxU32::new(block)));
         self.blocks[chain.data.expect("the first half").get()].next = this;
-        (chain.second, chain.last) = (this, this);
+        (chain.second_data, chain.last) = (this, this);
         self.blocks[block].lba = Some(NonMaxU32::new(lba));
     }
 
@@ -149,8 +149,8 @@ impl Chains {
     /// behind it has been programmed there, or the next of the log block. A spare block is taken if there are more than
     /// `reserve`.
     pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
-        let Chain { data, second, last } = self.chains[lba as usize];
-        for data in [data, second].into_iter().flatten().map(NonMaxU32::get) {
+        let Chain { data, second_data, last } = self.chains[lba as usize];
+        for data in [data, second_data].into_iter().flatten().map(NonMaxU32::get) {
             let room = self.room(data);
             let block = &mut self.blocks[data];
             let Some(page) = offset.checked_sub(block.base) else { continue };
@@ -308,7 +308,7 @@ mod tests {
                 chains.append(0, block);
             } else {
                 assert!(chains.lacks_half(0, 2) && !chains.lacks_half(0, 0));
-                chains.append_second(0, block);
+                chains.append_slc(0, block);
             }
         }
         for (offset, expected) in [(3, (1, 1)), (0, (0, 0)), (1, (0, 1))] {

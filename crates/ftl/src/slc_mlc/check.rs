@@ -3,26 +3,26 @@
 use base::units::{Psn, SuperblockId};
 use flash::nand::{Media, Mode, Sector, Spare};
 
-use super::ChangFtl;
+use super::SlcMlcFtl;
 use super::chains::Chains;
 use super::disk::Disk;
 use super::mapping::Mapping;
 use super::page_map::{PageMap, Role};
 use super::slc::SectorAt;
 
-impl ChangFtl {
+impl SlcMlcFtl {
     /// Checks everything that must hold between two events.
     ///
     /// # Panics
     /// If something does not hold.
-    pub(crate) fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
+    pub(crate) fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
         self.tasks.check();
-        self.disk.check(media, second);
+        self.disk.check(media, slc_array);
     }
 }
 
 impl Disk {
-    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
+    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
         let blocks = self.mlc.mapping.blocks();
         let mut valid = vec![0; blocks.count() as usize];
         for (lpn, psn) in self.mlc.map.iter() {
@@ -50,8 +50,8 @@ impl Disk {
             let bad = media.is_bad(SuperblockId::new(block));
             assert!(!bad || parts[block as usize] == 0, "block {block} is bad and has a part");
         }
-        if let Some(second) = second {
-            self.check_slc(second);
+        if let Some(slc_array) = slc_array {
+            self.check_slc(slc_array);
         }
     }
 
@@ -84,7 +84,7 @@ impl Disk {
         let Some(slc) = &self.slc else { return };
         let mut held = vec![0; self.mlc.units() as usize];
         let regulars = slc.table.regulars().map(|(sector, place)| SectorAt { sector, place });
-        for SectorAt { sector, place } in regulars.chain(slc.homeless.iter().copied()) {
+        for SectorAt { sector, place } in regulars.chain(slc.unplaced.iter().copied()) {
             let spare = media.spare(Psn::new(place));
             assert!(matches!(spare, Spare::Data { lpn, .. } if lpn.get() == sector), "sector {sector}: {spare:?}");
             assert!(slc.log.holds(slc.block_of(place).get()), "sector {sector} is not between tail and head");

@@ -13,7 +13,7 @@ use flash::nand::{Media, Sector, Spare, Stream, Target};
 
 use super::disk::Disk;
 use super::due::put_back;
-use super::next::{Array, Next, Outcome, Told};
+use super::next::{Array, Next, Outcome, Wakeup};
 use super::pages::Store;
 use super::slc::{SectorAt, Slc};
 use crate::port::Flash;
@@ -46,7 +46,7 @@ impl Clean {
         self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self, Store> {
         match self.phase {
             Phase::Begun => match copy_tail(disk, flash) {
@@ -54,7 +54,7 @@ impl Clean {
                 None => Self::write_back(disk, flash),
             },
             Phase::Copying => {
-                copied(disk, flash, told.list());
+                copied(disk, flash, wakeup.list());
                 Self::write_back(disk, flash)
             }
             Phase::WritingBack => match erase_tail(disk, flash) {
@@ -62,7 +62,7 @@ impl Clean {
                 None => Next::Ended(Outcome::Done),
             },
             Phase::Erasing => {
-                erased(disk, flash, told.list());
+                erased(disk, flash, wakeup.list());
                 Next::Ended(Outcome::Done)
             }
         }
@@ -71,7 +71,7 @@ impl Clean {
     /// The pages of what is left go to the MLC flash.
     fn write_back<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self, Store> {
         let mut sectors = std::mem::take(&mut disk.vectors.tail);
-        sectors.extend(tail_sectors(disk.slc_mut(), flash.second().media()));
+        sectors.extend(tail_sectors(disk.slc_mut(), flash.slc_array().media()));
         disk.counts.written_back += sectors.len() as u64;
         let above = Store::of_sectors(disk, sectors.iter().map(|found| found.sector), Cause::Merge);
         put_back(&mut disk.vectors.tail, sectors);
@@ -94,8 +94,8 @@ fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = 
 /// Copies to the head what is to stay in the SLC flash.
 fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
     let mut sectors = std::mem::take(&mut disk.vectors.tail);
-    let second = flash.second();
-    sectors.extend(tail_sectors(disk.slc_mut(), second.media()));
+    let slc_array = flash.slc_array();
+    sectors.extend(tail_sectors(disk.slc_mut(), slc_array.media()));
     let Disk { spec, mlc, slc, counts, vectors, .. } = disk;
     let slc = slc.as_mut().expect("it is being cleaned");
     counts.cleaned += 1;
@@ -110,21 +110,21 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
         put_back(&mut vectors.tail, sectors);
         return None;
     }
-    let list = second.open_list(Class::Other, 0);
+    let list = slc_array.open_list(Class::Other, 0);
     let mut from = std::mem::take(&mut vectors.slots);
     for page in sectors.chunk_by(|a, b| page_of(a) == page_of(b)) {
-        let read = second.add_read(list, Cause::Gc, slc.block_of(page[0].place));
+        let read = slc_array.add_read(list, Cause::Gc, slc.block_of(page[0].place));
         from.extend(page.iter().map(|found| {
             let (psn, lpn) = (Psn::new(found.place), Lpn::new(found.sector));
-            second.push_slot(read, Slot { psn, lpn, expected: true, ..Slot::default() })
+            slc_array.push_slot(read, Slot { psn, lpn, expected: true, ..Slot::default() })
         }));
     }
     for (page, from) in (next..).zip(from.chunks(slc.slots as usize)) {
         let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
-        let program = second.add_program(list, Cause::Gc, target, Stream::Copies);
+        let program = slc_array.add_program(list, Cause::Gc, target, Stream::Copies);
         for from in from {
-            let to = second.push_slot(program, Slot::default());
-            second.forward_in_turn(*from, to);
+            let to = slc_array.push_slot(program, Slot::default());
+            slc_array.forward_serial(*from, to);
         }
     }
     let pages = (sectors.len() as u32).div_ceil(slc.slots);
@@ -138,9 +138,9 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
 /// What was copied to the head is there.
 fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
     let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
-    let (slc, second) = (disk.slc_mut(), flash.second());
-    let mut commands = Commands::of(second, list);
-    while let Some((handle, command)) = commands.next(second) {
+    let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
+    let mut commands = Commands::of(slc_array, list);
+    while let Some((handle, command)) = commands.next(slc_array) {
         if command.op != Op::Program {
             continue;
         }
@@ -149,51 +149,51 @@ fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, 
             slc.log.head_failed();
             continue;
         }
-        for (i, (_, slot)) in (0..).zip(second.slots(handle)) {
+        for (i, (_, slot)) in (0..).zip(slc_array.slots(handle)) {
             let psn = slc.geometry.slot(command.target.superblock, command.target.offset + i);
             let sector = slot.lpn.get();
             slc.set(SectorAt { sector, place: psn.get() }, sector / sectors, true);
         }
     }
-    second.release(list);
+    slc_array.release(list);
 }
 
 /// Has the sectors written to the MLC flash that found no entry in the table at mount, if there are any.
-pub(super) fn take_in_homeless(disk: &mut Disk) -> Option<Store> {
-    let slc = disk.slc.as_mut().filter(|slc| !slc.homeless.is_empty() && !slc.is_stuck)?;
-    let homeless = std::mem::take(&mut slc.homeless);
-    let store = Store::of_sectors(disk, homeless.iter().map(|found| found.sector), Cause::Recovery);
-    disk.slc_mut().homeless = homeless;
+pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
+    let slc = disk.slc.as_mut().filter(|slc| !slc.unplaced.is_empty() && !slc.is_stuck)?;
+    let unplaced = std::mem::take(&mut slc.unplaced);
+    let store = Store::of_sectors(disk, unplaced.iter().map(|found| found.sector), Cause::Recovery);
+    disk.slc_mut().unplaced = unplaced;
     Some(store)
 }
 
 /// Erases the tail, if nothing is left in it and it can be erased.
 fn erase_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
-    let (slc, second) = (disk.slc_mut(), flash.second());
-    if tail_sectors(slc, second.media()).next().is_some() {
+    let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
+    if tail_sectors(slc, slc_array.media()).next().is_some() {
         // The MLC flash takes nothing any more.
         slc.is_stuck = true;
         return None;
     }
     let tail = slc.log.tail();
     if slc.log.tail_is_failing() {
-        second.media_mut().retire(tail);
+        slc_array.media_mut().retire(tail);
         slc.tail_is_gone(true);
         return None;
     }
-    let list = second.open_list(Class::Other, 0);
-    second.add_erase(list, Cause::Gc, tail);
+    let list = slc_array.open_list(Class::Other, 0);
+    slc_array.add_erase(list, Cause::Gc, tail);
     Some(list)
 }
 
 fn erased<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
     let planted = disk.planted;
-    let (slc, second) = (disk.slc_mut(), flash.second());
-    let erase = second.list(list).first().expect("an erase");
-    let failed = second.command(erase).failed && !planted.is(Sabotage::FailedEraseReused);
-    second.release(list);
+    let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
+    let erase = slc_array.list(list).first().expect("an erase");
+    let failed = slc_array.command(erase).failed && !planted.is(Sabotage::FailedEraseReused);
+    slc_array.release(list);
     if failed {
-        second.media_mut().retire(slc.log.tail());
+        slc_array.media_mut().retire(slc.log.tail());
     }
     slc.tail_is_gone(failed);
 }

@@ -14,7 +14,7 @@ use super::disk::Disk;
 use super::due::{PageCopy, Vectors, put_back};
 use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
 use super::mapping::Mapping;
-use super::next::{Array, Next, Outcome, Told};
+use super::next::{Array, Next, Outcome, Wakeup};
 use super::page_map::Frontier;
 use super::place::Place;
 use crate::port::Flash;
@@ -57,15 +57,15 @@ impl Collection {
         self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self> {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
-            Phase::Gathering => self.fetch(flash, Some(told.list())),
-            Phase::Fetching { gathered } => self.write(flash, gathered, told.list()),
-            Phase::Writing => self.written(disk, flash, told.list()),
+            Phase::Gathering => self.fetch(flash, Some(wakeup.list())),
+            Phase::Fetching { gathered } => self.write(flash, gathered, wakeup.list()),
+            Phase::Writing => self.written(disk, flash, wakeup.list()),
             Phase::Erasing => {
-                disk.mlc.blocks_erased(flash.backend, told.list());
+                disk.mlc.blocks_erased(flash.backend, wakeup.list());
                 self.erased(disk, flash)
             }
         }

@@ -9,35 +9,35 @@ use flash::nand::Geometry;
 use super::blocks::Blocks;
 use super::cache::MapCache;
 use super::slc::Slc;
-use super::{ChangSpec, DensitySpec, MappingSpec, chains, density, wear};
+use super::{DensitySpec, MappingSpec, SlcMlcSpec, chains, density, wear};
 use crate::family::{Array, Config};
 use crate::toolkit::{ENTRY, Map, WearSpec};
 
 /// Chang's FTL on one array or two.
 #[derive(Clone, Debug)]
-pub struct ChangConfig {
+pub struct SlcMlcConfig {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) endurance: u32,
     /// The SLC flash in front.
-    pub(crate) second: Option<Array>,
+    pub(crate) slc_array: Option<Array>,
     pub(crate) units: u32,
-    pub(crate) spec: ChangSpec,
+    pub(crate) spec: SlcMlcSpec,
     pub(crate) wear: WearSpec,
 }
 
-impl ChangConfig {
+impl SlcMlcConfig {
     /// Entries of the hash table of the SLC flash.
     fn hashed(&self) -> u64 {
-        self.second.as_ref().map_or(0, |second| u64::from(self.spec.entries(&second.geometry)) * 2)
+        self.slc_array.as_ref().map_or(0, |slc_array| u64::from(self.spec.entries(&slc_array.geometry)) * 2)
     }
 
     fn slc_slots(&self) -> u64 {
-        self.second.as_ref().map_or(0, |second| u64::from(second.geometry.slot_count()))
+        self.slc_array.as_ref().map_or(0, |slc_array| u64::from(slc_array.geometry.slot_count()))
     }
 }
 
-impl Config for ChangConfig {
+impl Config for SlcMlcConfig {
     fn units(&self) -> u32 {
         self.units
     }
@@ -70,7 +70,7 @@ impl Config for ChangConfig {
         let map = Map::memory(units);
         let levelled = if self.wear.threshold.is_some() { wear::memory(blocks) } else { 0 };
         let density = if spec.density.is_some() { density::memory(logical) } else { 0 };
-        let slc = self.second.as_ref().map_or(0, |second| Slc::memory(spec, &second.geometry, units));
+        let slc = self.slc_array.as_ref().map_or(0, |slc_array| Slc::memory(spec, &slc_array.geometry, units));
         map + mapping + MapCache::memory(logical) + Blocks::memory(blocks) + levelled + density + slc
     }
 
@@ -86,8 +86,8 @@ impl Config for ChangConfig {
         let extra = chang.density.as_ref();
         let extra = extra.map_or("none".to_owned(), |DensitySpec { extra, .. }| extra.to_string());
         say("ftl.chang.density", &extra);
-        let Some(second) = &self.second else { return say("slc", &"none") };
-        let g = &second.geometry;
+        let Some(slc_array) = &self.slc_array else { return say("slc", &"none") };
+        let g = &slc_array.geometry;
         say("slc.blocks", &g.blocks);
         say("slc.pages", &g.pages);
         say("slc (bytes of a page)", &(g.slots * g.sectors * 512));

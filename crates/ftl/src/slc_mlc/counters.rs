@@ -10,7 +10,7 @@ use super::model::{PageTimes, WriteCost};
 
 /// Counts since the counters were last reset or the power came; what is not a sum is as it is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct HybridCounters {
+pub struct SlcMlcCounters {
     /// Write requests.
     pub writes: u64,
     /// Of them, those that were not larger than the threshold.
@@ -110,7 +110,7 @@ fn mean(sum: u64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum as f64 / count as f64 }
 }
 
-impl HybridCounters {
+impl SlcMlcCounters {
     /// What the closed form needs (Sec. 4.1, Table 3).
     #[must_use]
     pub fn write_cost(&self) -> WriteCost {
@@ -126,7 +126,7 @@ impl HybridCounters {
     }
 }
 
-impl Sub for HybridCounters {
+impl Sub for SlcMlcCounters {
     type Output = Self;
     /// What happened in between; everything, if the power went meanwhile.
     fn sub(self, from: Self) -> Self {

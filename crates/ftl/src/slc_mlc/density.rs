@@ -210,7 +210,7 @@ impl Density {
     }
 
     /// A logical block that gives its second block back, if flash has become scarce.
-    pub(super) fn give_back(&mut self, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
+    pub(super) fn raise_density(&mut self, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
         self.search(|_, lba| is_slc(lba)).map(|lba| Change { lba, mode: Mode::Full })
     }
 
@@ -302,7 +302,7 @@ mod tests {
         }
         let is_slc = |lba| lba == 3 || lba == 2;
         assert_eq!(density.next_change(|_| true, is_slc), None, "nobody makes room for 1");
-        assert_eq!(density.give_back(is_slc), Some(to(2, Mode::Full)));
-        assert_eq!(density.give_back(is_slc), Some(to(3, Mode::Full)));
+        assert_eq!(density.raise_density(is_slc), Some(to(2, Mode::Full)));
+        assert_eq!(density.raise_density(is_slc), Some(to(3, Mode::Full)));
     }
 }

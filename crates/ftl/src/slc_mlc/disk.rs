@@ -5,23 +5,23 @@ use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, List, Observer};
 use flash::nand::Sector;
 
-use super::counters::HybridCounters;
+use super::counters::SlcMlcCounters;
 use super::due::Vectors;
 use super::mapping::Mapping;
-use super::mlc::{Look, Mlc};
+use super::mlc::{Mlc, SpareScan};
 use super::next::Array;
 use super::slc::Slc;
-use super::spec::ChangSpec;
+use super::spec::SlcMlcSpec;
 use crate::port::{Flash, full_mask};
 use crate::sabotage::Planted;
 
 /// The disk.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
-    pub(super) spec: ChangSpec,
+    pub(super) spec: SlcMlcSpec,
     pub(super) mlc: Mlc,
     pub(super) slc: Option<Box<Slc>>,
-    pub(super) counts: HybridCounters,
+    pub(super) counts: SlcMlcCounters,
     pub(super) vectors: Vectors,
     pub(super) planted: Planted,
 }
@@ -84,23 +84,23 @@ impl Disk {
     /// Looks a logical block up in the mapping cache. False if it is not there: the pages of its chain are looked at by the
     /// next list.
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
-        let Mlc { mapping: Mapping::Chains(chains), cache, looks, .. } = &mut self.mlc else { return true };
+        let Mlc { mapping: Mapping::Chains(chains), cache, spare_scans, .. } = &mut self.mlc else { return true };
         if cache.look_up(lba) {
             return true;
         }
         self.counts.scans += 1;
-        let look = |block| Look { block, pages: chains.blocks[block].programmed.min(chains.room(block)) };
+        let scan = |block| SpareScan { block, pages: chains.blocks[block].programmed.min(chains.room(block)) };
         if self.spec.scan_data_blocks {
-            looks.extend(chains.chain(lba).map(look).filter(|look| look.pages > 0));
+            spare_scans.extend(chains.chain(lba).map(scan).filter(|scan| scan.pages > 0));
         } else {
-            looks.extend(chains.logs(lba).map(look).filter(|look| look.pages > 0));
+            spare_scans.extend(chains.logs(lba).map(scan).filter(|scan| scan.pages > 0));
         }
         false
     }
 
     /// Adds what is to be looked at to a list.
-    pub(super) fn add_looks<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
-        for Look { block, pages } in self.mlc.looks.drain(..) {
+    pub(super) fn add_spare_scans<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
+        for SpareScan { block, pages } in self.mlc.spare_scans.drain(..) {
             flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
             self.counts.scanned += u64::from(pages);
         }
@@ -110,8 +110,8 @@ impl Disk {
     pub(super) fn submit<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, array: Array, list: Handle<List>) {
         match array {
             Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),
-            Array::Mlc => flash.submit_in_turn(list),
-            Array::Slc => flash.submit_second(list),
+            Array::Mlc => flash.submit_serial(list),
+            Array::Slc => flash.submit_slc(list),
         }
     }
 }

@@ -6,16 +6,16 @@ use std::collections::VecDeque;
 use base::units::Psn;
 use flash::backend::SlotRef;
 
-use super::requests::Wanted;
+use super::requests::PendingRead;
 use super::slc::SectorAt;
-use crate::port::{Owner, Unit};
+use crate::port::{Owner, PageWrite};
 
 /// A page that is to be written to the MLC flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) lpn: u32,
     /// The unit of the host that it is; none if the SLC flash gives it up.
-    pub(super) unit: Option<Unit>,
+    pub(super) unit: Option<PageWrite>,
 }
 
 impl Due {
@@ -93,8 +93,8 @@ pub(super) struct SmallSector {
 /// The vectors of tasks that have ended, for those that begin: no request allocates. All are empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vectors {
-    pub(super) reads: Vec<Wanted>,
-    pub(super) units: Vec<Unit>,
+    pub(super) reads: Vec<PendingRead>,
+    pub(super) units: Vec<PageWrite>,
     pub(super) smalls: Vec<SmallSector>,
     pub(super) due: VecDeque<Due>,
     pub(super) batch: Vec<Placed>,

@@ -2,10 +2,10 @@
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
-use flash::backend::{Arbitration, ModeTimes, Timing, Transfer, Units};
+use flash::backend::{Arbitration, Controllers, ModeTimes, Timing, Transfer};
 use flash::nand::Geometry;
 
-use super::{ChangConfig, ChangSpec, MappingSpec, ThresholdBy};
+use super::{MappingSpec, SlcMlcConfig, SlcMlcSpec, ThresholdBy};
 use crate::family::{Array, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
@@ -15,9 +15,9 @@ use crate::spec::FtlSpec;
 
 /// Chang's FTL, with SLC flash in front or without.
 #[derive(Debug)]
-pub(crate) struct ChangFamily;
+pub(crate) struct SlcMlcFamily;
 
-impl Family for ChangFamily {
+impl Family for SlcMlcFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         for (path, is_there) in [("ftl.chang", site.ftl.chang.is_some()), ("slc", site.slc.is_some())] {
             if is_there {
@@ -36,7 +36,7 @@ impl Family for ChangFamily {
                 !site.flash.cache_mode && chains,
                 "the pages of a list never follow each other on one die",
             ),
-            Idle::new("flash.units", site.flash.units == Units::None, one_by_one),
+            Idle::new("flash.controllers", site.flash.controllers == Controllers::None, one_by_one),
             Idle::new(
                 "ftl.gc",
                 site.ftl.gc != GcSpec::default(),
@@ -93,14 +93,14 @@ impl Family for ChangFamily {
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "this FTL has its tables in RAM", "leave it out");
         }
-        if site.flash.units != Units::None && site.flash.units != Units::default() {
-            faults.add("flash.units", "this FTL hands in one list after another", "leave it out");
+        if site.flash.controllers != Controllers::None && site.flash.controllers != Controllers::default() {
+            faults.add("flash.controllers", "this FTL hands in one list after another", "leave it out");
         }
-        if site.flash.software_units.is_some() || site.flash.order != Arbitration::default() {
+        if site.flash.software_controllers.is_some() || site.flash.arbitration != Arbitration::default() {
             faults.add(
                 "flash",
                 "under this FTL nothing waits for a unit or a bus",
-                "leave software-units and order out",
+                "leave software-controllers and arbitration out",
             );
         }
         if site.flash.transfer != Transfer::default() {
@@ -118,15 +118,15 @@ impl Family for ChangFamily {
     }
 }
 
-impl ChangFamily {
+impl SlcMlcFamily {
     /// The configuration of its FTL, once nothing is at fault.
-    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> ChangConfig {
+    pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> SlcMlcConfig {
         let Array { geometry, backend, endurance, .. } = setup.array;
-        ChangConfig {
+        SlcMlcConfig {
             geometry,
             timing: backend.timing,
             endurance,
-            second: setup.second,
+            slc_array: setup.slc_array,
             units: setup.units,
             spec: spec(site.ftl),
             wear: site.ftl.wear.clone(),
@@ -134,13 +134,13 @@ impl ChangFamily {
     }
 }
 
-fn spec(ftl: &FtlSpec) -> ChangSpec {
+fn spec(ftl: &FtlSpec) -> SlcMlcSpec {
     ftl.chang.clone().unwrap_or_default()
 }
 
 /// Keys of `[ftl.chang]` that have no effect beside the others.
-fn idle_keys(site: &Site<'_>, chang: &ChangSpec) -> Vec<Idle> {
-    let plain = ChangSpec::default();
+fn idle_keys(site: &Site<'_>, chang: &SlcMlcSpec) -> Vec<Idle> {
+    let plain = SlcMlcSpec::default();
     let pages = chang.mapping == MappingSpec::Pages;
     let (threshold, recluster) = (chang.threshold != plain.threshold, chang.recluster_every != plain.recluster_every);
     let (step, every) = (chang.throttle_step != plain.throttle_step, chang.throttle_every != plain.throttle_every);

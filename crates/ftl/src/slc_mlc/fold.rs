@@ -17,7 +17,7 @@ use super::disk::Disk;
 use super::due::{PageCopy, Vectors, put_back};
 use super::gather::{Gatherer, Program, add_program, hand_over};
 use super::mlc::Mlc;
-use super::next::{Array, Next, Outcome, Told};
+use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
 
 /// How far a fold is.
@@ -61,14 +61,14 @@ impl Fold {
         self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self> {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
-            Phase::Gathering => self.copy(disk, flash, Some(told.list())),
-            Phase::Copying => self.copied(disk, flash, told.list()),
+            Phase::Gathering => self.copy(disk, flash, Some(wakeup.list())),
+            Phase::Copying => self.copied(disk, flash, wakeup.list()),
             Phase::Erasing { again } => {
-                disk.mlc.blocks_erased(flash.backend, told.list());
+                disk.mlc.blocks_erased(flash.backend, wakeup.list());
                 self.erased(disk, again)
             }
         }
@@ -201,7 +201,7 @@ impl Fold {
             if chains.chain(self.lba).next().is_none() {
                 chains.append(self.lba, target);
             } else {
-                chains.append_second(self.lba, target);
+                chains.append_slc(self.lba, target);
             }
         }
         set_mode(disk, self.lba, self.mode);

@@ -33,18 +33,20 @@ impl Gatherer {
         SectorAt { sector, place }: SectorAt,
         (at, owner): (usize, Owner),
     ) {
-        let second = flash.second();
-        let list = *self.list.get_or_insert_with(|| second.open_list(Class::Other, 0));
+        let slc_array = flash.slc_array();
+        let list = *self.list.get_or_insert_with(|| slc_array.open_list(Class::Other, 0));
         let page = slc.geometry.page_of(Psn::new(place));
-        let command =
-            match self.last.filter(|(last, command)| *last == page && second.command(*command).count() < slc.slots) {
-                Some((_, command)) => command,
-                None => second.add_read(list, cause, slc.block_of(place)),
-            };
+        let command = match self
+            .last
+            .filter(|(last, command)| *last == page && slc_array.command(*command).count() < slc.slots)
+        {
+            Some((_, command)) => command,
+            None => slc_array.add_read(list, cause, slc.block_of(place)),
+        };
         self.last = Some((page, command));
         // Not `expected`: its version is wanted, which is read from the spare area.
         let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, owner, ..Slot::default() };
-        second.push_slot(command, slot);
+        slc_array.push_slot(command, slot);
     }
 
     /// Adds what the SLC flash has of a unit, as far as it is in `mask`, and says which sectors those are.
@@ -82,8 +84,8 @@ pub(super) fn each_gathered<S: Sector, O: Observer>(
     mut then: impl FnMut(&mut Flash<'_, S, O>, SlotRef, Slot),
 ) {
     let Some(list) = gathered else { return };
-    let mut slots = Slots::of(flash.second(), list);
-    while let Some((place, slot)) = slots.next(flash.second()) {
+    let mut slots = Slots::of(flash.slc_array(), list);
+    while let Some((place, slot)) = slots.next(flash.slc_array()) {
         then(flash, place, slot);
     }
 }
@@ -91,7 +93,7 @@ pub(super) fn each_gathered<S: Sector, O: Observer>(
 /// Releases the list of sectors that have been used.
 pub(super) fn release_gathered<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, gathered: Option<Handle<List>>) {
     if let Some(list) = gathered {
-        flash.second().release(list);
+        flash.slc_array().release(list);
     }
 }
 
@@ -105,7 +107,7 @@ pub(super) fn hand_over<S: Sector, O: Observer>(
     each_gathered(flash, gathered, |flash, from, slot| {
         let into = into(slot.at as usize).expect("a program for each page");
         if S::PRESENT {
-            let content = flash.second().payload_of(from)[0];
+            let content = flash.slc_array().payload_of(from)[0];
             flash.backend.payload_of(into)[(slot.lpn.get() % sectors) as usize] = content;
         }
     });
@@ -153,7 +155,7 @@ pub(super) fn add_program<S: Sector, O: Observer>(
     }
     let to = backend.push_slot(command, program.slot);
     if let Some(from) = from {
-        backend.forward_in_turn(from, to);
+        backend.forward_serial(from, to);
     }
     to
 }

@@ -14,7 +14,7 @@ use crate::toolkit::{Commands, Map};
 
 /// A block whose spare areas are looked at, and how many of its pages.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct SpareScan {
     pub(super) block: u32,
     pub(super) pages: u32,
 }
@@ -31,7 +31,7 @@ pub(super) struct Mlc {
     pub(super) mapping: Mapping,
     pub(super) cache: MapCache,
     /// What the mapping cache did not have, and the next list looks at first.
-    pub(super) looks: Vec<Look>,
+    pub(super) spare_scans: Vec<SpareScan>,
     pub(super) levelling: Option<DualPool>,
     /// Dynamic density control, if there is any.
     pub(super) density: Option<Density>,

@@ -91,9 +91,9 @@ mod tests {
     fn the_ratio_under_ext3_is_in_its_band() {
         let (slc, mlc) = (times(25, 200, 64), times(60, 800, 128));
         for (n3, n3_plain) in [(44.08, 48.4), (0.0, 0.0)] {
-            let hybrid = WriteCost { alpha: 0.23, p2: 0.009, n3, ..HYBRID };
+            let slc_mlc = WriteCost { alpha: 0.23, p2: 0.009, n3, ..HYBRID };
             let plain = WriteCost { p2: 0.011, n3: n3_plain, ..PLAIN };
-            let ratio = plain.write(None, &mlc) / hybrid.write(Some(&slc), &mlc);
+            let ratio = plain.write(None, &mlc) / slc_mlc.write(Some(&slc), &mlc);
             assert!((1.39..=1.45).contains(&ratio), "{ratio}");
         }
     }

@@ -12,7 +12,7 @@ use flash::nand::{BlockBirth, Media, Mode, Sector, Spare};
 use super::blocks::{Block, Blocks};
 use super::cache::MapCache;
 use super::chains::Chains;
-use super::counters::{ArrayShape, HybridCounters};
+use super::counters::{ArrayShape, SlcMlcCounters};
 use super::density::Density;
 use super::disk::Disk;
 use super::due::Vectors;
@@ -24,18 +24,18 @@ use super::page_map::PageMap;
 use super::place::block_bytes;
 use super::requests::Requests;
 use super::slc::Slc;
-use super::spec::ChangSpec;
+use super::spec::SlcMlcSpec;
 use super::task::Tasks;
 use super::wear::DualPool;
-use super::{ChangConfig, ChangFtl};
+use super::{SlcMlcConfig, SlcMlcFtl};
 use crate::port::Mount;
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{Map, Versions};
 
-impl ChangFtl {
+impl SlcMlcFtl {
     /// The FTL of a device: a new drive is one where nothing is found.
-    pub(super) fn mount<S: Sector>(config: &ChangConfig, from: &Mount<'_, S>) -> Self {
+    pub(super) fn mount<S: Sector>(config: &SlcMlcConfig, from: &Mount<'_, S>) -> Self {
         let (spec, media) = (config.spec.clone(), from.media);
         let mut versions = Versions::default();
         let mut mlc = Mlc::new(config, media);
@@ -45,14 +45,15 @@ impl ChangFtl {
             Mapping::Pages(_) => mlc.close_all(&programmed),
         }
         let mut counts =
-            HybridCounters { mlc: ArrayShape::new(media.geometry(), &config.timing), ..HybridCounters::default() };
+            SlcMlcCounters { mlc: ArrayShape::new(media.geometry(), &config.timing), ..SlcMlcCounters::default() };
         counts.table_bytes = match mlc.mapping {
             Mapping::Chains(_) => 2 * u64::from(mlc.units().div_ceil(mlc.pages) + mlc.geometry.superblock_count()),
             Mapping::Pages(_) => 4 * u64::from(mlc.units()),
         };
         let mut slc = None;
-        if let (Some(array), Some(second)) = (&config.second, from.second) {
-            slc = find_log(&spec, array.endurance, (&mlc, media), second, (&mut versions, from.planted)).map(Box::new);
+        if let (Some(array), Some(slc_array)) = (&config.slc_array, from.slc_array) {
+            slc =
+                find_log(&spec, array.endurance, (&mlc, media), slc_array, (&mut versions, from.planted)).map(Box::new);
             if let Some(slc) = &slc {
                 counts.slc = Some(ArrayShape::new(&array.geometry, &array.backend.timing));
                 counts.table_bytes += 5 * slc.table.count();
@@ -81,7 +82,7 @@ fn newest_of_each(copies: &mut [SectorCopy]) -> impl Iterator<Item = SectorCopy>
 
 impl Mlc {
     /// The MLC flash of a device, of whose blocks and pages nothing is known yet.
-    fn new<S: Sector>(config: &ChangConfig, media: &Media<S>) -> Self {
+    fn new<S: Sector>(config: &SlcMlcConfig, media: &Media<S>) -> Self {
         let spec = &config.spec;
         let geometry = media.geometry().clone();
         let (pages, blocks) = (geometry.superblock_slots(), geometry.superblock_count());
@@ -104,7 +105,7 @@ impl Mlc {
             map: Map::new(config.units),
             mapping,
             cache: MapCache::new(logical, spec.mapping_cache),
-            looks: Vec::new(),
+            spare_scans: Vec::new(),
             levelling: wear.threshold.map(|threshold| DualPool::new(threshold, wear.check_every, blocks, counts)),
             density: spec.density.as_ref().map(|density| Density::new(density, logical, block_bytes(&geometry))),
             erases: media.all_erases().map(u64::from).sum(),
@@ -186,7 +187,7 @@ impl Mlc {
                     if first {
                         self.mapping.chains_mut().append(lba, *block);
                     } else if found.mode == Mode::Slc && self.mapping.chains().lacks_half(lba, base) {
-                        self.mapping.chains_mut().append_second(lba, *block);
+                        self.mapping.chains_mut().append_slc(lba, *block);
                     }
                     continue;
                 }
@@ -237,7 +238,7 @@ impl Mlc {
 
 /// Finds head, tail and sectors of the SLC log. `None` if all its blocks are bad.
 fn find_log<S: Sector>(
-    spec: &ChangSpec,
+    spec: &SlcMlcSpec,
     endurance: u32,
     (mlc, pages): (&Mlc, &Media<S>),
     media: &Media<S>,
@@ -291,19 +292,19 @@ fn find_log<S: Sector>(
         if slc.table.set(sector, place) {
             slc.held[lpn as usize] += 1;
         } else {
-            slc.take_homeless(sector, lpn, place);
+            slc.take_unplaced(sector, lpn, place);
         }
     }
     Some(slc)
 }
 
-impl ChangFtl {
+impl SlcMlcFtl {
     /// The time that looking at every page takes, one after another: a spare area takes as long as its page (Sec. 4.1,
     /// footnote 2).
-    pub(super) fn scan_time<S: Sector>(config: &ChangConfig, media: &Media<S>, second: Option<&Media<S>>) -> Span {
+    pub(super) fn scan_time<S: Sector>(config: &SlcMlcConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
         let mut time = programmed_pages(media) * &config.timing;
-        if let (Some(array), Some(second)) = (&config.second, second) {
-            time += programmed_pages(second) * &array.backend.timing;
+        if let (Some(array), Some(slc_array)) = (&config.slc_array, slc_array) {
+            time += programmed_pages(slc_array) * &array.backend.timing;
         }
         time
     }

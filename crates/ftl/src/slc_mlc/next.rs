@@ -12,16 +12,16 @@ pub(super) enum Array {
 
 /// What a task is told when it is asked for its next step.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Told {
+pub(super) enum Wakeup {
     /// It is its turn: it has just begun, or wanted to be asked again.
-    Turn,
+    Run,
     /// The list that it waited for is done. The task releases it.
     List(Handle<List>),
     /// The task that was above it has ended.
     Ended(Outcome),
 }
 
-impl Told {
+impl Wakeup {
     /// The list that is done.
     ///
     /// # Panics

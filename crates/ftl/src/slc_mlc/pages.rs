@@ -15,10 +15,10 @@ use super::disk::Disk;
 use super::due::{Due, Placed, put_back};
 use super::gather::{Gatherer, Program, add_program, each_gathered, hand_over, hand_rest_over};
 use super::mlc::Mlc;
-use super::next::{Array, Next, Outcome, Told};
+use super::next::{Array, Next, Outcome, Wakeup};
 use super::place::Place;
-use super::reclaim::{Reclaim, Room, level, make_room};
-use crate::port::{Flash, Owners, Service, Unit, full_mask};
+use super::reclaim::{Reclaim, Space, level, make_room};
+use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::{Slots, add_read};
 
 /// Pages that one list programs at most.
@@ -72,7 +72,7 @@ impl Store {
     }
 
     /// Writes the units of a request.
-    pub(super) fn of_units(disk: &mut Disk, units: &[Unit], service: Service) -> Self {
+    pub(super) fn of_units(disk: &mut Disk, units: &[PageWrite], service: Service) -> Self {
         let mut store = Self::new(disk, Source::Host(service));
         store.due.extend(units.iter().map(|unit| Due { lpn: unit.lpn.get(), unit: Some(*unit) }));
         store
@@ -95,17 +95,17 @@ impl Store {
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self, Reclaim> {
-        match (self.phase, told) {
-            (Phase::Placing, Told::Ended(Outcome::Reclaimed)) => match level(disk) {
+        match (self.phase, wakeup) {
+            (Phase::Placing, Wakeup::Ended(Outcome::Reclaimed)) => match level(disk) {
                 Some(above) => Next::First { task: self, above },
                 None => self.place(disk, flash, owners),
             },
             (Phase::Placing, _) => self.place(disk, flash, owners),
-            (Phase::Gathering, _) => self.fetch(disk, flash, owners, Some(told.list())),
-            (Phase::Fetching { gathered }, _) => self.write(disk, flash, owners, gathered, Some(told.list())),
-            (Phase::Writing, _) => self.written(disk, flash, owners, told.list()),
+            (Phase::Gathering, _) => self.fetch(disk, flash, owners, Some(wakeup.list())),
+            (Phase::Fetching { gathered }, _) => self.write(disk, flash, owners, gathered, Some(wakeup.list())),
+            (Phase::Writing, _) => self.written(disk, flash, owners, wakeup.list()),
         }
     }
 
@@ -144,9 +144,9 @@ impl Store {
             return Next::Ended(Outcome::Done);
         }
         match make_room(disk) {
-            Room::After(above) => return Next::First { task: self, above },
-            Room::MakeDo => {}
-            Room::None => match self.due.pop_front().and_then(|due| due.unit) {
+            Space::After(above) => return Next::First { task: self, above },
+            Space::MakeDo => {}
+            Space::None => match self.due.pop_front().and_then(|due| due.unit) {
                 Some(unit) => owners.write_refused(unit.owner),
                 // It stays where it is.
                 None => disk.slc_mut().is_stuck = true,
@@ -214,7 +214,7 @@ impl Store {
         while let Some((_, rest)) = lost.as_mut().and_then(|rests| rests.next(flash.backend)) {
             self.batch[rest.at as usize].lost |= rest.lost;
         }
-        disk.add_looks(flash, list);
+        disk.add_spare_scans(flash, list);
         for page in &mut self.batch {
             add_page(disk, flash, owners, (list, self.source.cause()), page);
         }

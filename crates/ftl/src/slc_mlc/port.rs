@@ -5,18 +5,18 @@ use base::units::{Lpn, Span, Time};
 use flash::backend::{List, Observer};
 use flash::nand::{Media, Sector};
 
-use super::{ChangConfig, ChangFtl};
-use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, Unit, Wanted};
+use super::{SlcMlcConfig, SlcMlcFtl};
+use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite};
 
-impl Ftl for ChangFtl {
-    type Config = ChangConfig;
+impl Ftl for SlcMlcFtl {
+    type Config = SlcMlcConfig;
 
-    fn mount<S: Sector>(config: &ChangConfig, from: &Mount<'_, S>) -> Self {
+    fn mount<S: Sector>(config: &SlcMlcConfig, from: &Mount<'_, S>) -> Self {
         Self::mount(config, from)
     }
 
-    fn scan_time<S: Sector>(config: &ChangConfig, media: &Media<S>, second: Option<&Media<S>>) -> Span {
-        Self::scan_time(config, media, second)
+    fn scan_time<S: Sector>(config: &SlcMlcConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
+        Self::scan_time(config, media, slc_array)
     }
 
     fn units(&self) -> u32 {
@@ -44,7 +44,7 @@ impl Ftl for ChangFtl {
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        wanted: Wanted,
+        wanted: PageRead,
         lpn: Lpn,
     ) -> bool {
         self.read(flash, owners, wanted, lpn)
@@ -56,7 +56,7 @@ impl Ftl for ChangFtl {
     }
 
     #[inline]
-    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: Unit) {
+    fn write<S: Sector, O: Observer>(&mut self, _: &mut Flash<'_, S, O>, _: &mut impl Owners<S>, unit: PageWrite) {
         self.write(unit);
     }
 
@@ -79,15 +79,15 @@ impl Ftl for ChangFtl {
         self.finished(flash, owners, list);
     }
 
-    fn check<S: Sector>(&self, media: &Media<S>, second: Option<&Media<S>>) {
-        self.check(media, second);
+    fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
+        self.check(media, slc_array);
     }
 
     fn batch(&self, _: u32) -> u32 {
         self.batch()
     }
 
-    fn discards_in_turn(&self) -> bool {
+    fn discards_in_order(&self) -> bool {
         true
     }
 
@@ -96,21 +96,21 @@ impl Ftl for ChangFtl {
         self.is_due()
     }
 
-    fn work<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
+    fn run_due<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         self.begin_due(flash, owners);
     }
 
-    fn finished_second<S: Sector, O: Observer>(
+    fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         list: Handle<List>,
     ) {
-        self.finished_second(flash, owners, list);
+        self.finished_slc(flash, owners, list);
     }
 
     fn counters(&self, _: Time) -> Counters {
-        Counters { hybrid: Some(Box::new(self.counters())), ..Counters::default() }
+        Counters { slc_mlc: Some(Box::new(self.counters())), ..Counters::default() }
     }
 
     fn reset_counters(&mut self) {

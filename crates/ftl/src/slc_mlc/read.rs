@@ -8,8 +8,8 @@ use flash::nand::Sector;
 use super::disk::Disk;
 use super::due::put_back;
 use super::gather::{Gatherer, each_gathered, release_gathered};
-use super::next::{Array, Next, Outcome, Told};
-use super::requests::Wanted;
+use super::next::{Array, Next, Outcome, Wakeup};
+use super::requests::PendingRead;
 use crate::port::{Flash, Owners, Service};
 use crate::toolkit::Slots;
 
@@ -28,13 +28,13 @@ enum Phase {
 /// A read request.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
-    units: Vec<Wanted>,
+    units: Vec<PendingRead>,
     service: Service,
     phase: Phase,
 }
 
 impl Read {
-    pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = Wanted>, service: Service) -> Self {
+    pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = PendingRead>, service: Service) -> Self {
         let mut units = std::mem::take(&mut disk.vectors.reads);
         units.extend(of);
         disk.accessed(units.iter().map(|unit| unit.lpn));
@@ -47,7 +47,7 @@ impl Read {
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self> {
         match self.phase {
             Phase::Begun => match self.gather(disk, flash, owners) {
@@ -57,9 +57,9 @@ impl Read {
                 }
                 None => self.read(disk, flash, owners, None),
             },
-            Phase::Gathering => self.read(disk, flash, owners, Some(told.list())),
+            Phase::Gathering => self.read(disk, flash, owners, Some(wakeup.list())),
             Phase::Reading { gathered } => {
-                let list = told.list();
+                let list = wakeup.list();
                 let next = self.answer(disk, flash, owners, gathered, Some(list));
                 flash.backend.release(list);
                 next
@@ -101,7 +101,7 @@ impl Read {
             let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, 0));
             let (lba, _) = disk.mlc.split(unit.lpn);
             disk.look_up(lba);
-            disk.add_looks(flash, list);
+            disk.add_spare_scans(flash, list);
             let command = flash.backend.add_read(list, Cause::Host, SuperblockId::new(disk.mlc.block_of(psn)));
             let (lpn, owner, at) = (Lpn::new(unit.lpn), unit.owner, unit.at);
             flash.backend.push_slot(command, Slot { psn, lpn, owner, at, mask, expected: true, ..Slot::default() });
@@ -129,7 +129,7 @@ impl Read {
         each_gathered(flash, gathered, |flash, place, slot| {
             let unit = &self.units[slot.at as usize];
             let at = unit.at + (slot.lpn.get() % sectors) as i32;
-            owners.read_part(unit.owner, at, flash.second().payload_of(place), slot.lost);
+            owners.read_part(unit.owner, at, flash.slc_array().payload_of(place), slot.lost);
         });
         let mut slots = list.map(|list| Slots::of(flash.backend, list));
         for unit in &self.units {

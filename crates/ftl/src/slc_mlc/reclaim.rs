@@ -20,7 +20,7 @@ pub(super) enum Reclaim {
 
 /// What can be done where a page finds no place.
 #[derive(Debug)]
-pub(super) enum Room {
+pub(super) enum Space {
     /// This makes room.
     After(Reclaim),
     /// Nothing is gained by collecting, and the host does without new blocks from now on: there may be a place.
@@ -30,22 +30,22 @@ pub(super) enum Room {
 }
 
 /// Looks for something that makes room.
-pub(super) fn make_room(disk: &mut Disk) -> Room {
+pub(super) fn make_room(disk: &mut Disk) -> Space {
     if disk.mlc.worn_out {
-        return Room::None;
+        return Space::None;
     }
     let Mapping::Pages(pages) = &mut disk.mlc.mapping else { return fold_chain(disk) };
     match pages.victim() {
-        Some(block) => Room::After(Reclaim::Collect(Collection::new(&mut disk.vectors, block, Cause::Gc, None))),
-        None if pages.make_do() => Room::MakeDo,
-        None => Room::None,
+        Some(block) => Space::After(Reclaim::Collect(Collection::new(&mut disk.vectors, block, Cause::Gc, None))),
+        None if pages.make_do() => Space::MakeDo,
+        None => Space::None,
     }
 }
 
-fn fold_chain(disk: &mut Disk) -> Room {
+fn fold_chain(disk: &mut Disk) -> Space {
     match next_change(&mut disk.mlc) {
-        Some(change) => Room::After(Reclaim::Fold(Fold::new(&mut disk.vectors, change, Cause::Gc, None))),
-        None => Room::None,
+        Some(change) => Space::After(Reclaim::Fold(Fold::new(&mut disk.vectors, change, Cause::Gc, None))),
+        None => Space::None,
     }
 }
 
@@ -63,14 +63,14 @@ fn next_change(mlc: &mut Mlc) -> Option<Change> {
         let mode = density.as_ref().map(|density| density.mode_of(lba, chains.mode(lba)));
         return Some(Change { lba, mode: mode.unwrap_or_default() });
     }
-    density.as_mut()?.give_back(|lba| chains.is_slc(lba))
+    density.as_mut()?.raise_density(|lba| chains.is_slc(lba))
 }
 
 /// Moves the data of a cold block to a worn one, if there are two that are so far apart.
 pub(super) fn level(disk: &mut Disk) -> Option<Reclaim> {
     let Mlc { mapping, levelling, .. } = &mut disk.mlc;
     let blocks = mapping.blocks();
-    let Levelling { from, onto } = levelling.as_mut()?.look(|block| blocks[block].spare)?;
+    let Levelling { from, onto } = levelling.as_mut()?.scan(|block| blocks[block].spare)?;
     match mapping {
         Mapping::Chains(chains) => {
             let lba = chains.blocks[from].lba()?;

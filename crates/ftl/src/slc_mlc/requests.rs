@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 
 use base::units::{Lpn, Time};
 
-use crate::port::{Owner, Unit};
+use crate::port::{Owner, PageWrite};
 
 /// A unit that is to be read.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
+pub(super) struct PendingRead {
     pub(super) owner: Owner,
     pub(super) at: i32,
     pub(super) mask: u64,
@@ -28,7 +28,7 @@ enum Item {
 }
 
 /// The request whose turn it is, since when it waits, and its units, which leave their queue.
-pub(super) enum Turn<R, W> {
+pub(super) enum NextRequest<R, W> {
     Read { units: R, since: Time },
     Write { units: W, since: Time },
     Discard { owner: Owner, lpn: Lpn },
@@ -38,8 +38,8 @@ pub(super) enum Turn<R, W> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     queue: VecDeque<Item>,
-    wanted: VecDeque<Wanted>,
-    incoming: VecDeque<Unit>,
+    wanted: VecDeque<PendingRead>,
+    incoming: VecDeque<PageWrite>,
     /// Units at the end of these queues whose request is not complete.
     open_reads: u32,
     open_writes: u32,
@@ -51,7 +51,7 @@ impl Requests {
     }
 
     /// A unit of the read that is being handed over.
-    pub(super) fn read(&mut self, unit: Wanted) {
+    pub(super) fn read(&mut self, unit: PendingRead) {
         self.wanted.push_back(unit);
         self.open_reads += 1;
     }
@@ -65,7 +65,7 @@ impl Requests {
     }
 
     /// A unit of the write that is being handed over.
-    pub(super) fn write(&mut self, unit: Unit) {
+    pub(super) fn write(&mut self, unit: PageWrite) {
         self.incoming.push_back(unit);
         self.open_writes += 1;
     }
@@ -83,11 +83,13 @@ impl Requests {
     }
 
     /// Takes the request whose turn it is.
-    pub(super) fn next(&mut self) -> Option<Turn<impl Iterator<Item = Wanted> + '_, impl Iterator<Item = Unit> + '_>> {
+    pub(super) fn next(
+        &mut self,
+    ) -> Option<NextRequest<impl Iterator<Item = PendingRead> + '_, impl Iterator<Item = PageWrite> + '_>> {
         Some(match self.queue.pop_front()? {
-            Item::Read { units, since } => Turn::Read { units: self.wanted.drain(..units as usize), since },
-            Item::Write { units, since } => Turn::Write { units: self.incoming.drain(..units as usize), since },
-            Item::Discard { owner, lpn } => Turn::Discard { owner, lpn },
+            Item::Read { units, since } => NextRequest::Read { units: self.wanted.drain(..units as usize), since },
+            Item::Write { units, since } => NextRequest::Write { units: self.incoming.drain(..units as usize), since },
+            Item::Discard { owner, lpn } => NextRequest::Discard { owner, lpn },
         })
     }
 }

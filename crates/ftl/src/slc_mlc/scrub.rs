@@ -5,7 +5,7 @@ use flash::backend::{Cause, Class, Observer};
 use flash::nand::Sector;
 
 use super::disk::Disk;
-use super::next::{Array, Next, Outcome, Told};
+use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
 
 /// One list of erases.
@@ -17,9 +17,9 @@ impl Scrub {
         self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self> {
-        if let Told::List(list) = told {
+        if let Wakeup::List(list) = wakeup {
             disk.mlc.blocks_erased(flash.backend, list);
             return Next::Ended(Outcome::Done);
         }

@@ -5,7 +5,7 @@ use flash::nand::Geometry;
 
 use super::filter::Filter;
 use super::log::CircularLog;
-use super::spec::ChangSpec;
+use super::spec::SlcMlcSpec;
 use super::table::{Found, Table};
 use super::throttle::{Throttle, Wear, wears_faster};
 use super::valve::Valve;
@@ -47,7 +47,7 @@ pub(super) struct Slc {
     /// Sectors of each mapping unit that are here.
     pub(super) held: Vec<u8>,
     /// Sectors found at mount for which the table has no entry: they go to the MLC flash before anything else is done.
-    pub(super) homeless: Vec<SectorAt>,
+    pub(super) unplaced: Vec<SectorAt>,
     /// The MLC flash refused sectors of the tail: the log is not cleaned any more.
     pub(super) is_stuck: bool,
     /// Slots whose sector was copied there from the tail. Nobody knows after the power has gone.
@@ -59,13 +59,13 @@ pub(super) struct Slc {
 
 impl Slc {
     /// Bytes for a small flash in front of so many units: the table, a byte for each unit and each slot, and wear.
-    pub(super) fn memory(spec: &ChangSpec, geometry: &Geometry, units: u64) -> u64 {
+    pub(super) fn memory(spec: &SlcMlcSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
         Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
     }
 
     pub(super) fn new(
-        spec: &ChangSpec,
+        spec: &SlcMlcSpec,
         geometry: Geometry,
         endurance: u32,
         units: u32,
@@ -83,7 +83,7 @@ impl Slc {
             throttled: spec.throttle,
             is_throttling: false,
             held: vec![0; units as usize],
-            homeless: Vec::new(),
+            unplaced: Vec::new(),
             is_stuck: false,
             copied: vec![false; geometry.slot_count() as usize],
             latest: log.head().get() * geometry.superblock_slots(),
@@ -100,7 +100,7 @@ impl Slc {
 
     /// Decides on a write of so many sectors that the filter has counted. If it is accepted, every sector has an entry.
     pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
-        if count > self.filter.threshold() || !self.homeless.is_empty() || self.log.blocks() < 2 {
+        if count > self.filter.threshold() || !self.unplaced.is_empty() || self.log.blocks() < 2 {
             return Verdict::Large;
         }
         self.is_throttling = self.throttled && wears_faster(self.wear, mlc);
@@ -129,17 +129,17 @@ impl Slc {
 
     /// The slot of a sector, as a number of the SLC flash.
     pub(super) fn place_of(&self, sector: u32) -> Option<u32> {
-        if !self.homeless.is_empty()
-            && let Ok(at) = self.homeless.binary_search_by_key(&sector, |found| found.sector)
+        if !self.unplaced.is_empty()
+            && let Ok(at) = self.unplaced.binary_search_by_key(&sector, |found| found.sector)
         {
-            return Some(self.homeless[at].place);
+            return Some(self.unplaced[at].place);
         }
         self.table.regular(sector)
     }
 
     /// A sector was found for which there is no entry. They come in order.
-    pub(super) fn take_homeless(&mut self, sector: u32, unit: u32, place: u32) {
-        self.homeless.push(SectorAt { sector, place });
+    pub(super) fn take_unplaced(&mut self, sector: u32, unit: u32, place: u32) {
+        self.unplaced.push(SectorAt { sector, place });
         self.held[unit as usize] += 1;
     }
 
@@ -159,8 +159,8 @@ impl Slc {
 
     /// A sector is not here any more; `forced` if it had to go.
     pub(super) fn drop_sector(&mut self, sector: u32, unit: u32, forced: bool) {
-        if let Ok(at) = self.homeless.binary_search_by_key(&sector, |found| found.sector) {
-            self.homeless.remove(at);
+        if let Ok(at) = self.unplaced.binary_search_by_key(&sector, |found| found.sector) {
+            self.unplaced.remove(at);
             self.held[unit as usize] -= 1;
             return;
         }
@@ -197,7 +197,7 @@ mod tests {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 8, 4, 1).expect("a small array");
         let mut log = CircularLog::new(vec![false; 4], 8).expect("four blocks");
         assert!(log.advance() && log.advance());
-        let mut slc = Slc::new(&ChangSpec::default(), geometry, 100, 16, 5, log);
+        let mut slc = Slc::new(&SlcMlcSpec::default(), geometry, 100, 16, 5, log);
         slc.tail_is_gone(false);
         assert_eq!((slc.wear.erases, slc.wear.blocks, slc.log.blocks()), (6, 4, 4));
         slc.tail_is_gone(true);

@@ -18,7 +18,7 @@ use super::table::Probing;
 /// does nothing.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct ChangSpec {
+pub struct SlcMlcSpec {
     /// How the MLC flash is mapped.
     pub mapping: MappingSpec,
     /// Logical blocks whose pages the mapping cache knows (Sec. 3.5). The paper does not say.
@@ -57,7 +57,7 @@ pub struct ChangSpec {
     pub density: Option<DensitySpec>,
 }
 
-impl Default for ChangSpec {
+impl Default for SlcMlcSpec {
     fn default() -> Self {
         Self {
             mapping: MappingSpec::Chains,
@@ -82,7 +82,7 @@ impl Default for ChangSpec {
 /// Entries that are looked at for a sector: each look costs time.
 const MOST_PROBES: u32 = 1024;
 
-impl ChangSpec {
+impl SlcMlcSpec {
     /// Blocks that what the host sees leaves free at least: a log block, the reserve, and the extra capacity for SLC mode.
     pub(crate) fn least_spare(&self, geometry: &Geometry) -> u32 {
         if self.mapping == MappingSpec::Pages {

@@ -14,7 +14,7 @@ use super::clean::Clean;
 use super::collect::Collection;
 use super::disk::Disk;
 use super::fold::Fold;
-use super::next::{Array, Next, Told};
+use super::next::{Array, Next, Wakeup};
 use super::pages::Store;
 use super::read::Read;
 use super::reclaim::Reclaim;
@@ -82,16 +82,16 @@ impl Task {
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self, Self> {
         match self {
-            Self::Scrub(scrub) => scrub.step(disk, flash, told).widen(),
-            Self::Read(read) => read.step(disk, flash, owners, told).widen(),
-            Self::Write(write) => write.step(disk, flash, owners, told).widen(),
-            Self::Clean(clean) => clean.step(disk, flash, told).widen(),
-            Self::Store(store) => store.step(disk, flash, owners, told).widen(),
-            Self::Fold(fold) => fold.step(disk, flash, told).widen(),
-            Self::Collect(collection) => collection.step(disk, flash, told).widen(),
+            Self::Scrub(scrub) => scrub.step(disk, flash, wakeup).widen(),
+            Self::Read(read) => read.step(disk, flash, owners, wakeup).widen(),
+            Self::Write(write) => write.step(disk, flash, owners, wakeup).widen(),
+            Self::Clean(clean) => clean.step(disk, flash, wakeup).widen(),
+            Self::Store(store) => store.step(disk, flash, owners, wakeup).widen(),
+            Self::Fold(fold) => fold.step(disk, flash, wakeup).widen(),
+            Self::Collect(collection) => collection.step(disk, flash, wakeup).widen(),
         }
     }
 }
@@ -121,7 +121,7 @@ impl Tasks {
     ) {
         assert!(self.is_empty(), "{:?} is under way", self.stack);
         self.stack.push(task);
-        self.go_on(disk, flash, owners, Told::Turn);
+        self.run_tasks(disk, flash, owners, Wakeup::Run);
     }
 
     /// A list is done.
@@ -134,19 +134,19 @@ impl Tasks {
     ) {
         let expected = self.list.take();
         assert_eq!(expected, Some((array, list)), "the list that is done");
-        self.go_on(disk, flash, owners, Told::List(list));
+        self.run_tasks(disk, flash, owners, Wakeup::List(list));
     }
 
     /// Asks the top until it waits for a list, or nothing is under way.
-    fn go_on<S: Sector, O: Observer>(
+    fn run_tasks<S: Sector, O: Observer>(
         &mut self,
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        mut told: Told,
+        mut wakeup: Wakeup,
     ) {
         while let Some(task) = self.stack.pop() {
-            told = match task.step(disk, flash, owners, told) {
+            wakeup = match task.step(disk, flash, owners, wakeup) {
                 Next::List(array, list, task) => {
                     self.stack.push(task);
                     self.list = Some((array, list));
@@ -154,13 +154,13 @@ impl Tasks {
                 }
                 Next::Again(task) => {
                     self.stack.push(task);
-                    Told::Turn
+                    Wakeup::Run
                 }
                 Next::First { task, above } => {
                     self.stack.extend([task, above]);
-                    Told::Turn
+                    Wakeup::Run
                 }
-                Next::Ended(outcome) => Told::Ended(outcome),
+                Next::Ended(outcome) => Wakeup::Ended(outcome),
             };
         }
     }

@@ -118,7 +118,7 @@ impl DualPool {
 
     /// The block whose data is to move, if it is time to look and `spare`, a spare block, is worn enough to take it. Both
     /// change pools.
-    pub(super) fn look(&mut self, spare: impl Fn(u32) -> bool) -> Option<Levelling> {
+    pub(super) fn scan(&mut self, spare: impl Fn(u32) -> bool) -> Option<Levelling> {
         if !self.every.take_due() {
             return None;
         }
@@ -151,7 +151,7 @@ mod tests {
         let mut pool = DualPool::new(16, 1, 4, (0..4).map(|block| (block, 0)));
         for round in 0..17 {
             (0..3).for_each(|block| pool.erased(block));
-            assert_eq!(pool.look(|_| true).is_some(), round == 16, "{round}");
+            assert_eq!(pool.scan(|_| true).is_some(), round == 16, "{round}");
         }
         // It has changed places with a worn one, and is used from now on.
         assert_eq!(pool.pools[3], Pool::Hot);
@@ -165,10 +165,10 @@ mod tests {
         let mut pool = DualPool::new(2, 1, 3, (0..3).map(|block| (block, 0)));
         for _ in 0..8 {
             pool.erased(0);
-            assert_eq!(pool.look(|block| block == 2), None);
+            assert_eq!(pool.scan(|block| block == 2), None);
         }
         pool.erased(0);
-        assert!(matches!(pool.look(|block| block == 0), Some(Levelling { from: 1 | 2, onto: 0 })));
+        assert!(matches!(pool.scan(|block| block == 0), Some(Levelling { from: 1 | 2, onto: 0 })));
     }
 
     #[test]
@@ -176,9 +176,9 @@ mod tests {
         let mut pool = DualPool::new(1, 8, 2, (0..2).map(|block| (block, 0)));
         for _ in 0..7 {
             pool.erased(0);
-            assert_eq!(pool.look(|_| true), None);
+            assert_eq!(pool.scan(|_| true), None);
         }
         pool.erased(0);
-        assert_eq!(pool.look(|_| true), Some(Levelling { from: 1, onto: 0 }));
+        assert_eq!(pool.scan(|_| true), Some(Levelling { from: 1, onto: 0 }));
     }
 }

@@ -9,10 +9,10 @@ use flash::nand::{Sector, Stream, Target};
 use super::clean::Clean;
 use super::disk::Disk;
 use super::due::{SmallSector, put_back};
-use super::next::{Array, Next, Outcome, Told};
+use super::next::{Array, Next, Outcome, Wakeup};
 use super::pages::Store;
 use super::slc::{SectorAt, Verdict};
-use crate::port::{Flash, Owners, Service, Unit};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::Commands;
 
 /// Where the write goes.
@@ -34,7 +34,7 @@ pub(super) enum Above {
 /// A write request.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
-    units: Vec<Unit>,
+    units: Vec<PageWrite>,
     service: Service,
     route: Route,
     /// The sectors of a small write. Those whose program failed are there once more.
@@ -43,7 +43,7 @@ pub(super) struct Write {
 
 impl Write {
     /// Says where a write goes (Sec. 3.1).
-    pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = Unit>, service: Service) -> Self {
+    pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = PageWrite>, service: Service) -> Self {
         let (mut units, smalls) = (std::mem::take(&mut disk.vectors.units), std::mem::take(&mut disk.vectors.smalls));
         units.extend(of);
         disk.accessed(units.iter().map(|unit| unit.lpn.get()));
@@ -68,7 +68,7 @@ impl Write {
         let Some(slc) = &mut disk.slc else { return Verdict::Large };
         slc.filter.record(count);
         if count <= slc.filter.threshold() {
-            for (i, Unit { lpn, mask, .. }) in (0..).zip(&self.units) {
+            for (i, PageWrite { lpn, mask, .. }) in (0..).zip(&self.units) {
                 let covered = (0..sectors).filter(|sector| mask >> sector & 1 != 0);
                 self.smalls.extend(covered.map(|offset| SmallSector { sector: lpn.get() * sectors + offset, unit: i }));
             }
@@ -91,20 +91,20 @@ impl Write {
         disk: &mut Disk,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
-        told: Told,
+        wakeup: Wakeup,
     ) -> Next<Self, Above> {
-        match (self.route, told) {
-            (Route::Small { done }, Told::List(list)) => {
+        match (self.route, wakeup) {
+            (Route::Small { done }, Wakeup::List(list)) => {
                 let done = self.written(disk, flash, list, done);
                 self.append(disk, flash, owners, done)
             }
-            (Route::Small { done }, Told::Turn | Told::Ended(_)) => self.append(disk, flash, owners, done),
-            (Route::Large, Told::Turn) => {
+            (Route::Small { done }, Wakeup::Run | Wakeup::Ended(_)) => self.append(disk, flash, owners, done),
+            (Route::Large, Wakeup::Run) => {
                 let store = Store::of_units(disk, &self.units, self.service);
                 Next::First { task: self, above: Above::Store(store) }
             }
-            (Route::Large, Told::Ended(_)) => self.end(disk),
-            (Route::Large, Told::List(_)) => unreachable!("a large write has no list of its own"),
+            (Route::Large, Wakeup::Ended(_)) => self.end(disk),
+            (Route::Large, Wakeup::List(_)) => unreachable!("a large write has no list of its own"),
         }
     }
 
@@ -143,20 +143,20 @@ impl Write {
         if !slc.reserve(part.iter().map(|small| small.sector)) {
             return self.give_up(disk);
         }
-        let second = flash.second();
-        let list = second.open_list(Class::Other, 0);
+        let slc_array = flash.slc_array();
+        let list = slc_array.open_list(Class::Other, 0);
         for (page, smalls) in (next..).zip(part.chunks(slc.slots as usize)) {
             let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
-            let program = second.add_program(list, Cause::Host, target, Stream::Host);
+            let program = slc_array.add_program(list, Cause::Host, target, Stream::Host);
             owners.charge(self.units[smalls[0].unit as usize].owner);
             for small in smalls {
                 let unit = &self.units[small.unit as usize];
                 let (lpn, version, owner) = (Lpn::new(small.sector), unit.version, unit.owner);
                 let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
-                let to = second.push_slot(program, slot);
+                let to = slc_array.push_slot(program, slot);
                 if S::PRESENT {
                     let at = unit.at + (small.sector % sectors) as i32;
-                    owners.give(&Unit { at, mask: 1, ..*unit }, second.payload_of(to));
+                    owners.give(&PageWrite { at, mask: 1, ..*unit }, slc_array.payload_of(to));
                 }
             }
         }
@@ -173,14 +173,14 @@ impl Write {
         mut done: usize,
     ) -> usize {
         let Disk { slc, counts, .. } = disk;
-        let (slc, second) = (slc.as_mut().expect("it took the write"), flash.second());
-        let mut programs = Commands::of(second, list);
-        while let Some((_, command)) = programs.next(second) {
+        let (slc, slc_array) = (slc.as_mut().expect("it took the write"), flash.slc_array());
+        let mut programs = Commands::of(slc_array, list);
+        while let Some((_, command)) = programs.next(slc_array) {
             for i in 0..command.count() {
                 let psn = slc.geometry.slot(command.target.superblock, command.target.offset + i);
                 let small = self.smalls[done];
                 done += 1;
-                if !second.media().holds_data(psn) {
+                if !slc_array.media().holds_data(psn) {
                     slc.log.head_failed();
                     self.smalls.push(small);
                 } else {
@@ -190,7 +190,7 @@ impl Write {
                 }
             }
         }
-        second.release(list);
+        slc_array.release(list);
         done
     }
 

@@ -5,7 +5,7 @@ use base::units::Psn;
 use flash::backend::{Backend, Cause, Command, List, Observer, Slot, SlotRef};
 use flash::nand::{Sector, Stream, Target};
 
-use crate::port::{Flash, Owners, Unit};
+use crate::port::{Flash, Owners, PageWrite};
 
 /// Adds a unit to a program, with what its owner gives of it.
 #[inline]
@@ -13,7 +13,7 @@ pub(crate) fn push_unit<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
     owners: &impl Owners<S>,
     program: Handle<Command>,
-    unit: &Unit,
+    unit: &PageWrite,
 ) -> SlotRef {
     let to = flash.backend.push_slot(program, unit.slot());
     if S::PRESENT {
@@ -28,7 +28,7 @@ pub(crate) fn read_rest<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
     owners: &mut impl Owners<S>,
     list: Handle<List>,
-    (unit, psn): (&Unit, Psn),
+    (unit, psn): (&PageWrite, Psn),
     (program, to): (Handle<Command>, SlotRef),
 ) {
     let slot = Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() };

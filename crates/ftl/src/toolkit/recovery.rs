@@ -109,7 +109,7 @@ mod tests {
         let target = Target { superblock: SuperblockId::new(block), offset: page };
         let program = backend.add_program(list, Cause::Host, target, Stream::Host);
         backend.push_slot(program, Slot { lpn: Lpn::new(lpn), version, expected: true, ..Slot::default() });
-        assert_eq!(backend.begin_in_turn(Time::ZERO, list), None, "time is off");
+        assert_eq!(backend.begin_serial(Time::ZERO, list), None, "time is off");
         assert_eq!(backend.take_finished(), Some(list));
         let failed = backend.command(program).failed;
         backend.release(list);

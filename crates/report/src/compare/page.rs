@@ -3,8 +3,8 @@
 use flash::backend::Cause;
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES, Row};
-use study::lab::Program;
-use study::metric::Unit;
+use study::execute::Program;
+use study::metric::Dimension;
 use study::summary::Summary;
 
 use super::explained;
@@ -89,8 +89,8 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
         (!points.is_empty()).then(|| Line { name: row.device.clone(), colour, points })
     };
     Chart::Lines {
-        x: Axis::new("share of requests that are at least as fast", Unit::Share, Scale::Nines),
-        y: Axis::new("latency", Unit::Time, Scale::Log),
+        x: Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines),
+        y: Axis::new("latency", Dimension::Time, Scale::Log),
         lines: comparison.rows.iter().enumerate().filter_map(line).collect(),
     }
 }
@@ -100,14 +100,14 @@ fn programmed(comparison: &Comparison) -> Chart {
         let rows = run.flash.iter().filter(|row| row.cause == cause.name() && row.op != "read" && row.op != "erase");
         rows.map(|row| row.slots as f64).sum()
     };
-    stacks(comparison, Axis::new("mapping units", Unit::Count, Scale::Linear), of)
+    stacks(comparison, Axis::new("mapping units", Dimension::Count, Scale::Linear), of)
 }
 
 fn worked(comparison: &Comparison) -> Chart {
     let of = |run: &Summary, cause: Cause| {
         run.flash.iter().filter(|row| row.cause == cause.name()).map(|row| row.array_s * 1e6).sum()
     };
-    stacks(comparison, Axis::new("array time", Unit::Time, Scale::Linear), of)
+    stacks(comparison, Axis::new("array time", Dimension::Time, Scale::Linear), of)
 }
 
 /// A bar for each disk, divided by cause.
@@ -136,7 +136,7 @@ mod tests {
         let devices: Vec<PathBuf> = devices.iter().map(PathBuf::from).collect();
         let run = RunSpec { limit: Some(300), ..run };
         let plan = plan(Path::new("oltp"), &devices, &[1, 2], &run).unwrap_or_else(|faults| panic!("{faults}"));
-        Comparison::new(&study::lab::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs"))
+        Comparison::new(&study::execute::run(plan, &Program::default(), None, &|_, _| {}).expect("it runs"))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use flash::backend::{Cause, Op, Tally};
 use ssd::Counters;
 
 use study::histogram::Histogram;
-use study::metric::Unit;
+use study::metric::Dimension;
 use study::run::{FlowResult, rate, since, write_amplification};
 use study::series::Interval;
 use study::summary::{Report, shares};
@@ -52,9 +52,9 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     if report.result.counters().flash.rows().next().is_some() {
         let note =
             "How many mapping units each operation carried, and why. Padding is space that a program left empty.";
-        let units = Axis::new("mapping units", Unit::Count, Scale::Linear);
+        let units = Axis::new("mapping units", Dimension::Count, Scale::Linear);
         all.push(Figure::new("Flash data by cause", note, stacked(report, units, |tally| tally.slots as f64)));
-        let time = Axis::new("array time", Unit::Time, Scale::Linear);
+        let time = Axis::new("array time", Dimension::Time, Scale::Linear);
         let of = |tally: Tally| tally.array.as_us_f64();
         all.push(Figure::new("Array time by cause", "Time the dies worked.", stacked(report, time, of)));
     }
@@ -77,7 +77,7 @@ fn elapsed(report: &Report<'_>, counters: &Counters) -> f64 {
 
 fn time_axis(report: &Report<'_>) -> Axis {
     let to = Some(Number(elapsed(report, &report.result.after)));
-    Axis { to, ..Axis::new("simulated time", Unit::Time, Scale::Linear) }
+    Axis { to, ..Axis::new("simulated time", Dimension::Time, Scale::Linear) }
 }
 
 /// How far to the right a share is on an axis of nines.
@@ -128,8 +128,8 @@ fn by_flow(report: &Report<'_>) -> Chart {
 }
 
 fn by_percentile(lines: Vec<Line>) -> Chart {
-    let x = Axis::new("share of requests that are at least as fast", Unit::Share, Scale::Nines);
-    Chart::Lines { x, y: Axis::new("latency", Unit::Time, Scale::Log), lines }
+    let x = Axis::new("share of requests that are at least as fast", Dimension::Share, Scale::Nines);
+    Chart::Lines { x, y: Axis::new("latency", Dimension::Time, Scale::Log), lines }
 }
 
 /// One line per kind of request that occurred, over the intervals of the run.
@@ -149,12 +149,12 @@ fn throughput(report: &Report<'_>) -> Chart {
         let moved = Sectors::new(interval.to.sectors[kind] - interval.from.sectors[kind]).bytes();
         Some(rate(moved, interval.span()).map_or(0.0, |rate| rate.get() as f64))
     });
-    Chart::Lines { x: time_axis(report), y: Axis::new("throughput", Unit::Rate, Scale::Linear), lines }
+    Chart::Lines { x: time_axis(report), y: Axis::new("throughput", Dimension::Rate, Scale::Linear), lines }
 }
 
 fn latency_over_time(report: &Report<'_>) -> Chart {
     let lines = by_kind(report, &IoKind::ALL, |interval, kind| interval.windows[kind].mean().map(Span::as_us_f64));
-    Chart::Lines { x: time_axis(report), y: Axis::new("mean latency", Unit::Time, Scale::Log), lines }
+    Chart::Lines { x: time_axis(report), y: Axis::new("mean latency", Dimension::Time, Scale::Log), lines }
 }
 
 fn amplification(report: &Report<'_>) -> Option<Chart> {
@@ -170,7 +170,7 @@ fn amplification(report: &Report<'_>) -> Option<Chart> {
         }
     }
     let lines = vec![Line { name: "write amplification".into(), colour: 1, points }];
-    let y = Axis::new("write amplification", Unit::Plain, Scale::Linear);
+    let y = Axis::new("write amplification", Dimension::Plain, Scale::Linear);
     Some(Chart::Lines { x: time_axis(report), y, lines })
 }
 
@@ -180,7 +180,7 @@ fn utilisation(report: &Report<'_>) -> Chart {
         ("link", |counters| std::slice::from_ref(&counters.link_busy)),
         ("channel", |counters| &counters.channel_busy),
         ("die", |counters| &counters.die_busy),
-        ("unit", |counters| &counters.unit_busy),
+        ("controller", |counters| &counters.controller_busy),
         ("ftl", |counters| counters.map.as_ref().map_or(&[], |map| &map.busy)),
     ];
     if !report.result.after.processor_busy.is_zero() {
@@ -270,8 +270,8 @@ fn erases(counts: &[u32]) -> Option<Chart> {
         [from, from + f64::from(width), *blocks as f64].map(Number)
     };
     Some(Chart::Bars {
-        x: Axis::new("erases of a block", Unit::Count, Scale::Linear),
-        y: Axis::new("blocks", Unit::Count, Scale::Linear),
+        x: Axis::new("erases of a block", Dimension::Count, Scale::Linear),
+        y: Axis::new("blocks", Dimension::Count, Scale::Linear),
         bars: blocks.iter().enumerate().map(bar).collect(),
     })
 }

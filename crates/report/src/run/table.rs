@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
 
-use study::summary::{HybridSummary, Latencies, LogSummary, MapSummary, Summary, mean};
+use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
 use study::text::{count, duration, percent, rate};
 
 use crate::grid::grid;
@@ -126,9 +126,9 @@ fn levels(summary: &Summary) -> Vec<String> {
     if let Some(merges) = &summary.log_merges {
         lines.push(log_merges(merges));
     }
-    lines.extend(summary.hybrid.iter().flat_map(hybrid));
+    lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
     let used = &summary.utilisation;
-    let groups = [("channels", &used.channels), ("dies", &used.dies), ("units", &used.units)];
+    let groups = [("channels", &used.channels), ("dies", &used.dies), ("controllers", &used.controllers)];
     let processor = (used.processor > 0.0).then_some(("processor", used.processor));
     let busy = groups.into_iter().filter_map(|(name, shares)| mean(shares).map(|mean| (name, mean)));
     let busy: Vec<_> = [("link", used.link)]
@@ -201,7 +201,7 @@ fn log_merges(merges: &LogSummary) -> String {
 }
 
 /// What went to SLC flash, and the factors of the closed form.
-fn hybrid(of: &HybridSummary) -> [String; 2] {
+fn slc_mlc(of: &SlcMlcSummary) -> [String; 2] {
     let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), percent);
     let (accepted, updates) = (percent(of.accepted), percent(of.updates));
     let mode = if of.slc_mode_pages > 0 { format!(", {} blocks in SLC mode", of.slc_mode) } else { String::new() };

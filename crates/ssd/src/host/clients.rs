@@ -7,11 +7,11 @@ use base::io::Io;
 use base::units::{Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Slot};
 use flash::nand::Sector;
-use ftl::{Owner, Owners, ReadSink, Service, Unit, WriteSink};
+use ftl::{Owner, Owners, PageWrite, ReadSink, Service, WriteSink};
 
 use crate::buffer::{Buffer, Entry};
 
-use super::order::Extent;
+use super::overlap::Extent;
 use super::request::{QueueId, Status, Tag};
 
 /// A request that the device works on.
@@ -82,7 +82,7 @@ pub(crate) struct Before {
 /// Set in an owner's number for a buffer entry.
 const ENTRY: u32 = 1 << 31;
 
-enum Whose<S> {
+enum OwnerKind<S> {
     Request(Handle<Active<S>>),
     Entry(Handle<Entry>),
 }
@@ -122,7 +122,7 @@ impl<S: Sector> Clients<S> {
     }
 
     /// Something has changed for those that wait for the buffer.
-    pub(crate) const fn stir_buffer(&mut self) {
+    pub(crate) const fn note_buffer_change(&mut self) {
         self.drained = true;
     }
 
@@ -146,12 +146,12 @@ impl<S: Sector> Clients<S> {
     }
 
     #[inline]
-    fn whose(owner: Owner) -> Option<Whose<S>> {
+    fn owner_kind(owner: Owner) -> Option<OwnerKind<S>> {
         let number = owner?;
         if number.get() & ENTRY == 0 {
-            return Some(Whose::Request(Handle::from_number(number)));
+            return Some(OwnerKind::Request(Handle::from_number(number)));
         }
-        NonZeroU32::new(number.get() & !ENTRY).map(|number| Whose::Entry(Handle::from_number(number)))
+        NonZeroU32::new(number.get() & !ENTRY).map(|number| OwnerKind::Entry(Handle::from_number(number)))
     }
 
     #[inline]
@@ -168,14 +168,14 @@ impl<S: Sector> Clients<S> {
     fn entry_done(&mut self, handle: Handle<Entry>) {
         let buffer = self.buffer.as_mut().expect("an entry has a buffer");
         self.dropped.extend(buffer.flushed(handle));
-        self.stir_buffer();
+        self.note_buffer_change();
     }
 }
 
 impl<S: Sector> ReadSink<S> for Clients<S> {
     #[inline]
     fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service) {
-        let Some(Whose::Request(handle)) = Self::whose(slot.owner) else { return };
+        let Some(OwnerKind::Request(handle)) = Self::owner_kind(slot.owner) else { return };
         let request = &mut self.requests[handle];
         if slot.lost {
             request.status = Status::Uncorrectable;
@@ -189,7 +189,7 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
     }
 
     fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool) {
-        let Some(Whose::Request(handle)) = Self::whose(owner) else { return };
+        let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) else { return };
         let request = &mut self.requests[handle];
         if lost {
             request.status = Status::Uncorrectable;
@@ -204,14 +204,14 @@ impl<S: Sector> ReadSink<S> for Clients<S> {
 }
 
 impl<S: Sector> WriteSink<S> for Clients<S> {
-    fn give(&self, unit: &Unit, into: &mut [S]) {
+    fn give(&self, unit: &PageWrite, into: &mut [S]) {
         let sectors = (0..into.len()).filter(|i| unit.mask >> i & 1 != 0);
-        match Self::whose(unit.owner) {
-            Some(Whose::Request(handle)) => {
+        match Self::owner_kind(unit.owner) {
+            Some(OwnerKind::Request(handle)) => {
                 let data = &self.requests[handle].data;
                 sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
             }
-            Some(Whose::Entry(handle)) => {
+            Some(OwnerKind::Entry(handle)) => {
                 let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
                 sectors.for_each(|i| into[i] = data[(unit.at + i as i32) as usize]);
             }
@@ -222,9 +222,9 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         }
     }
 
-    fn pack(&self, unit: &Unit, into: &mut [S], first: usize) {
+    fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize) {
         // Only what the buffer has is ever packed.
-        if let (true, Some(Whose::Entry(handle))) = (S::PRESENT, Self::whose(unit.owner)) {
+        if let (true, Some(OwnerKind::Entry(handle))) = (S::PRESENT, Self::owner_kind(unit.owner)) {
             let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
             let sectors = (0..data.len()).filter(|i| unit.mask >> i & 1 != 0);
             into[first..].iter_mut().zip(sectors).for_each(|(to, i)| *to = data[i]);
@@ -233,57 +233,57 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
 
     #[inline]
     fn set(&self, owner: Owner) -> u32 {
-        match Self::whose(owner) {
-            Some(Whose::Request(handle)) => self.requests[handle].set,
-            Some(Whose::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").entry(handle).set,
+        match Self::owner_kind(owner) {
+            Some(OwnerKind::Request(handle)) => self.requests[handle].set,
+            Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").entry(handle).set,
             // What nobody asked for goes anywhere.
             None => 0,
         }
     }
 
     fn discard_done(&mut self, owner: Owner) {
-        if let Some(Whose::Request(handle)) = Self::whose(owner) {
+        if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {
             self.unit_done(handle, Service::NONE);
         }
     }
 
     fn write_done(&mut self, owner: Owner, service: Service) {
-        match Self::whose(owner) {
-            Some(Whose::Request(handle)) => self.unit_done(handle, service),
-            Some(Whose::Entry(handle)) => self.entry_done(handle),
+        match Self::owner_kind(owner) {
+            Some(OwnerKind::Request(handle)) => self.unit_done(handle, service),
+            Some(OwnerKind::Entry(handle)) => self.entry_done(handle),
             None => self.before.written += 1,
         }
     }
 
     fn write_refused(&mut self, owner: Owner) {
-        match Self::whose(owner) {
-            Some(Whose::Request(handle)) => {
+        match Self::owner_kind(owner) {
+            Some(OwnerKind::Request(handle)) => {
                 self.requests[handle].status = Status::ReadOnly;
                 self.unit_done(handle, Service::NONE);
             }
             // The unit stays in the buffer, where it can still be read.
-            Some(Whose::Entry(_)) => {
+            Some(OwnerKind::Entry(_)) => {
                 self.stuck = true;
-                self.stir_buffer();
+                self.note_buffer_change();
             }
             None => self.before.refused += 1,
         }
     }
 
     fn room(&mut self) {
-        self.stir_buffer();
+        self.note_buffer_change();
     }
 
     fn logged(&mut self, well: bool) {
         self.buffer.as_mut().expect("only a buffer is flushed").logged(well);
-        self.stir_buffer();
+        self.note_buffer_change();
     }
 }
 
 impl<S: Sector> Owners<S> for Clients<S> {
     #[inline]
     fn charge(&mut self, owner: Owner) {
-        if let Some(Whose::Request(handle)) = Self::whose(owner) {
+        if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {
             self.requests[handle].commands += 1;
         }
     }

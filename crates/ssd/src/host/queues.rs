@@ -44,7 +44,7 @@ pub(crate) struct Queues<S> {
     /// Queues that offer a command and have a share of the round left; it is the first one's turn.
     turns: VecDeque<u16>,
     /// Queues that offer a command and have had their share.
-    aside: VecDeque<u16>,
+    next_round: VecDeque<u16>,
     waiting: usize,
 }
 
@@ -69,7 +69,7 @@ impl<S> Queues<S> {
         let queues: Vec<_> = resolved.queues.iter().map(queue).collect();
         Self {
             turns: VecDeque::with_capacity(queues.len()),
-            aside: VecDeque::with_capacity(queues.len()),
+            next_round: VecDeque::with_capacity(queues.len()),
             queues,
             weighted: resolved.arbitration == QueueArbitration::Weighted,
             burst: resolved.burst,
@@ -102,7 +102,7 @@ impl<S> Queues<S> {
             (queue.credit, queue.round) = (queue.weight, 0);
         }
         self.turns.clear();
-        self.aside.clear();
+        self.next_round.clear();
         (self.taken, self.round, self.waiting) = (0, 0, 0);
     }
 
@@ -132,7 +132,7 @@ impl<S> Queues<S> {
         }
         if self.turns.is_empty() {
             // Nobody has anything left in this round: the next begins.
-            std::mem::swap(&mut self.turns, &mut self.aside);
+            std::mem::swap(&mut self.turns, &mut self.next_round);
             self.round += 1;
         }
         let id = *self.turns.front()?;
@@ -156,7 +156,7 @@ impl<S> Queues<S> {
                 self.turns.pop_front();
                 match (offers, spent) {
                     (false, _) => self.queues[usize::from(id)].listed = false,
-                    (true, true) => self.aside.push_back(id),
+                    (true, true) => self.next_round.push_back(id),
                     (true, false) => self.turns.push_back(id),
                 }
             }
@@ -182,7 +182,7 @@ impl<S> Queues<S> {
         }
         queue.listed = true;
         if self.weighted && queue.round == self.round && queue.credit == 0 {
-            self.aside.push_back(id.get());
+            self.next_round.push_back(id.get());
         } else {
             self.turns.push_back(id.get());
         }
@@ -221,7 +221,7 @@ mod tests {
         let sets = vec![vec![base::units::DieId::new(0); 3], vec![base::units::DieId::new(1)]];
         let resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: RoundRobin, burst: 1, sets };
         let queues = Queues::<()>::new(&resolved);
-        let turns = size_of::<u16>() * (queues.turns.capacity() + queues.aside.capacity());
+        let turns = size_of::<u16>() * (queues.turns.capacity() + queues.next_round.capacity());
         let described =
             size_of_val(&*resolved.queues) + resolved.sets.iter().map(|set| size_of_val(&**set)).sum::<usize>();
         assert_eq!(Queues::<()>::memory(&resolved), (size_of_val(&*queues.queues) + turns + described) as u64);

@@ -8,36 +8,36 @@ use flash::nand::Sector;
 
 use super::clients::{Active, Clients, Due};
 use super::link::Direction;
-use super::order::Extent;
+use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
 use crate::Ssd;
 use crate::buffer::Taken;
 use crate::spec::FlushPolicy;
-use ftl::{Event, Ftl, HostEvent, Rest, Sabotage, Unit, Wanted, full_mask};
+use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Does everything that can be done at this moment.
     #[inline]
-    pub(crate) fn pump(&mut self) {
+    pub(crate) fn run_ready(&mut self) {
         loop {
             if let Some(list) = self.backend.take_finished() {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.finished(&mut flash, &mut self.clients, list);
-            } else if let Some(list) = self.second.as_mut().and_then(|second| second.take_finished()) {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-                self.ftl.finished_second(&mut flash, &mut self.clients, list);
+            } else if let Some(list) = self.slc_array.as_mut().and_then(|slc_array| slc_array.take_finished()) {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                self.ftl.finished_slc(&mut flash, &mut self.clients, list);
             } else if self.ftl.is_due(self.backend.is_timed()) {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-                self.ftl.work(&mut flash, &mut self.clients);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                self.ftl.run_due(&mut flash, &mut self.clients);
             } else if let Some(due) = self.clients.next_due() {
                 match due {
                     Due::Served(handle) => self.served(handle),
                     Due::Buffer => self.buffer_drained(),
                 }
-            } else if let Some(token) = self.backend.take_thought() {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-                self.ftl.thought(&mut flash, token);
-            } else if !self.admit() && !self.rest() {
+            } else if let Some(token) = self.backend.take_cpu_done() {
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                self.ftl.on_cpu_done(&mut flash, token);
+            } else if !self.admit() && !self.on_idle() {
                 return;
             }
         }
@@ -45,12 +45,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Nobody wants anything of the device: the FTL may do something of its own. True if it does.
     #[inline]
-    fn rest(&mut self) -> bool {
+    fn on_idle(&mut self) -> bool {
         if !self.active.is_empty() || !self.ready {
             return false;
         }
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-        self.ftl.rest(&mut flash, &mut self.clients)
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+        self.ftl.on_idle(&mut flash, &mut self.clients)
     }
 
     /// Takes the next request from the queue whose turn it is if the device works on few enough.
@@ -73,13 +73,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Tells whoever watches what becomes of a request.
     #[inline]
-    fn tell(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
+    fn notify(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
         self.backend.observer_mut().request(self.now, handle.number(), step);
     }
 
     /// Tells whoever watches how full everything is.
     #[inline]
-    pub(crate) fn tell_levels(&mut self) {
+    pub(crate) fn notify_levels(&mut self) {
         if O::LISTENS {
             let levels = [
                 (Level::Waiting, self.queues.waiting() as u64),
@@ -154,32 +154,32 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             data,
         });
         self.active.push(handle);
-        self.tell(handle, RequestStep::Begun { tag, arrival, io });
-        self.tell_levels();
+        self.notify(handle, RequestStep::Begun { tag, arrival, io });
+        self.notify_levels();
         if blockers == 0 {
-            self.go(handle);
+            self.fetch_data(handle);
         }
     }
 
     /// Nothing before it is in its way.
     #[inline]
-    fn go(&mut self, handle: Handle<Active<S>>) {
+    fn fetch_data(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
-        self.tell(handle, RequestStep::Clear);
+        self.notify(handle, RequestStep::Clear);
         if io.kind == IoKind::Read {
-            self.tell(handle, RequestStep::Here);
+            self.notify(handle, RequestStep::Here);
             return self.read(handle);
         }
         let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
         match self.link.carry(self.now, Direction::In, bytes) {
-            Some(at) => self.events.push(at, Event::Host(HostEvent::CameIn(handle.number()))),
-            None => self.came_in(handle),
+            Some(at) => self.events.push(at, Event::Host(HostEvent::DataIn(handle.number()))),
+            None => self.data_in(handle),
         }
     }
 
     /// The command, and a write's data, is here.
-    pub(crate) fn came_in(&mut self, handle: Handle<Active<S>>) {
-        self.tell(handle, RequestStep::Here);
+    pub(crate) fn data_in(&mut self, handle: Handle<Active<S>>) {
+        self.notify(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
             IoKind::Read => unreachable!("a read needs no data from the host"),
             IoKind::Write => self.write(handle),
@@ -225,13 +225,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                         continue;
                     }
                 }
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
-                let mapped = self.ftl.read(&mut flash, &mut self.clients, Wanted { owner, at, mask }, Lpn::new(unit));
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
+                let mapped = self.ftl.read(&mut flash, &mut self.clients, PageRead { owner, at, mask }, Lpn::new(unit));
                 pending += u32::from(mapped);
                 self.clients.unmapped += u64::from(!mapped);
             }
             if pending > 0 {
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.end_read(&mut flash);
             }
             from = piece + u32::from(self.resolved.planted.is(Sabotage::PieceSkips));
@@ -282,11 +282,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             self.ftl.begin_write(set);
             for unit in from..piece {
                 let (at, mask) = self.cover(handle, unit);
-                let unit = Unit { lpn: Lpn::new(unit), owner, at, mask, version, rest: Rest::Unasked };
-                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+                let unit = PageWrite { lpn: Lpn::new(unit), owner, at, mask, version, old_place: OldPlace::Unasked };
+                let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 self.ftl.write(&mut flash, &mut self.clients, unit);
             }
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
             from = piece;
         }
@@ -320,7 +320,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// Writes what a flush waits for to the log, if flushes are done so and it is time. False if not.
     fn log_flush(&mut self) -> bool {
         let Some((epoch, handle)) = self.flushes.back().copied().filter(|_| self.logs_flushes()) else { return false };
-        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+        let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         let Some(buffer) = &mut self.clients.buffer else { return false };
         if buffer.is_durable(epoch) || !self.ftl.log_is_ready(&mut flash) {
             return false;
@@ -333,7 +333,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             let mask = mask & full_mask(self.resolved.geometry.sectors);
             let owner = Clients::<S>::entry_owner(entry);
             let version = buffer.version_under_way(entry).unwrap_or(version);
-            if !self.ftl.log(Unit { lpn, owner, at: 0, mask, version, rest: Rest::Unasked }) {
+            if !self.ftl.log(PageWrite { lpn, owner, at: 0, mask, version, old_place: OldPlace::Unasked }) {
                 break;
             }
             self.logging.push(entry);
@@ -387,7 +387,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if !self.ftl.takes_writes() {
             return false;
         }
-        if self.ftl.discards_in_turn() {
+        if self.ftl.discards_in_order() {
             // What was discarded on its way goes before what has been written since.
             self.discard_dropped();
         }
@@ -411,12 +411,19 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 buffer.set_version(entry, version);
             }
             let mask = mask & full_mask(self.resolved.geometry.sectors);
-            let unit = Unit { lpn, owner: Clients::<S>::entry_owner(entry), at: 0, mask, version, rest: Rest::Unasked };
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+            let unit = PageWrite {
+                lpn,
+                owner: Clients::<S>::entry_owner(entry),
+                at: 0,
+                mask,
+                version,
+                old_place: OldPlace::Unasked,
+            };
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.write(&mut flash, &mut self.clients, unit);
         }
         if written > 0 {
-            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.second, &mut self.events);
+            let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
         }
         written > 0
@@ -454,7 +461,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let epoch = buffer.begin_flush();
         self.flushes.push_back((epoch, handle));
         self.fill_buffer();
-        self.clients.stir_buffer();
+        self.clients.note_buffer_change();
     }
 
     /// Forgets the units that lie wholly inside the extent; parts of units at its ends stay as they are.
@@ -468,7 +475,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             if let Some(buffer) = &mut self.clients.buffer {
                 buffer.discard(Lpn::new(unit));
-                self.clients.stir_buffer();
+                self.clients.note_buffer_change();
             }
             let asked = self.ftl.discard(self.now, Clients::request_owner(handle), Lpn::new(unit));
             pending += u32::from(asked);
@@ -482,21 +489,21 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     /// The device has done its part.
     #[inline]
     fn served(&mut self, handle: Handle<Active<S>>) {
-        self.tell(handle, RequestStep::Served);
+        self.notify(handle, RequestStep::Served);
         let io = self.clients.requests[handle].io;
         let arrival = match io.kind {
             IoKind::Read => self.link.carry(self.now, Direction::Out, io.sectors.bytes()),
             _ => None,
         };
         match arrival {
-            Some(at) => self.events.push(at, Event::Host(HostEvent::WentOut(handle.number()))),
+            Some(at) => self.events.push(at, Event::Host(HostEvent::DataOut(handle.number()))),
             None => self.complete(handle),
         }
     }
 
     #[inline]
     pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) {
-        self.tell(handle, RequestStep::Ended);
+        self.notify(handle, RequestStep::Ended);
         let request = &mut self.clients.requests[handle];
         let kind = request.io.kind as usize;
         self.counts.requests[kind] += 1;
@@ -523,7 +530,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             self.clients.requests[*moved].position = position as u32;
         }
         self.clients.requests.remove(handle);
-        self.tell_levels();
+        self.notify_levels();
         if blocks {
             self.unblock(&extent);
         }
@@ -550,7 +557,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         let end = self.unblocked.len();
         self.unblocked[first..].sort_unstable_by_key(|(start, handle)| (*start, handle.number()));
         for i in first..end {
-            self.go(self.unblocked[i].1);
+            self.fetch_data(self.unblocked[i].1);
         }
         self.unblocked.truncate(first);
     }

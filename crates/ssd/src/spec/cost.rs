@@ -8,14 +8,14 @@ pub struct Cost {
     /// The flash array, all blocks counted.
     pub flash: f64,
     /// The small flash in front of it; zero without one.
-    pub second: f64,
+    pub slc_array: f64,
 }
 
 impl Cost {
     /// All flash.
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.flash + self.second
+        self.flash + self.slc_array
     }
 
     /// All flash by the array alone (Chang, Sec. 5.1 calls it EC).
@@ -31,7 +31,7 @@ impl Resolved {
     pub fn cost(&self) -> Cost {
         Cost {
             flash: self.part.cost(self.raw_capacity()),
-            second: self.second.as_ref().map_or(0.0, |second| second.part.cost(second.capacity())),
+            slc_array: self.slc_array.as_ref().map_or(0.0, |slc_array| slc_array.part.cost(slc_array.capacity())),
         }
     }
 }
@@ -49,9 +49,9 @@ mod tests {
     #[allow(clippy::float_cmp)] // Powers of two.
     fn flash_costs_what_the_paper_says() {
         // Chang, Sec. 5.6: 256 MiB of SLC flash beside 21 GiB make 1.04.
-        let hybrid = cost("chang-c3", |_| {});
-        assert_eq!(hybrid.flash, 21.0);
-        assert!((hybrid.by_array() - 1.04).abs() < 1e-12, "{hybrid:?}");
+        let slc_mlc = cost("chang-c3", |_| {});
+        assert_eq!(slc_mlc.flash, 21.0);
+        assert!((slc_mlc.by_array() - 1.04).abs() < 1e-12, "{slc_mlc:?}");
         assert_eq!(cost("chang-c3-noslc", |_| {}).by_array(), 1.0);
         // 32 GiB of SLC flash.
         assert!((cost("dirik-4x4", |_| {}).total() - 32.0 * 3.36).abs() < 1e-9);

@@ -3,7 +3,7 @@
 //! What is said by leaving a key out can always be said: a resolved description has all keys.
 
 use base::fault::Faults;
-use flash::backend::{BusOrder, Transfer, Units};
+use flash::backend::{BusOrder, Controllers, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
@@ -30,20 +30,20 @@ impl Spec {
     }
 
     fn idle_flash(&self, site: &Site<'_>) -> Vec<Idle> {
-        let FlashSpec { units, transfer, order, cache_mode, .. } = &self.flash;
+        let FlashSpec { controllers, transfer, arbitration, cache_mode, .. } = &self.flash;
         let features = &site.part.features;
         let no_cache = !features.cache_read && !features.cache_program;
-        let by_unit = *transfer == Transfer::Unit;
+        let by_controller = *transfer == Transfer::Controller;
         vec![
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
             Idle::new(
                 "flash.transfer",
-                by_unit && *units == Units::PerChannel,
+                by_controller && *controllers == Controllers::PerChannel,
                 "the link of a channel's only unit is its bus",
             ),
             Idle::new(
-                "flash.order.bus",
-                by_unit && order.bus != BusOrder::default(),
+                "flash.arbitration.bus",
+                by_controller && arbitration.bus != BusOrder::default(),
                 "no command waits for a bus where units move the data",
             )
             .remedy("leave it out, or flash.transfer"),
@@ -112,14 +112,14 @@ mod tests {
                 "buffer.low: has no effect here: a buffer of superblocks writes back",
             ),
             (
-                "units = \"per-channel\"\ntransfer = \"unit\"",
+                "controllers = \"per-channel\"\ntransfer = \"controller\"",
                 "",
                 "flash.transfer: has no effect here: the link of a channel's only unit is its bus",
             ),
             (
-                "units = { shared = 2 }\ntransfer = \"unit\"\norder = { bus = \"data-first\" }",
+                "controllers = { shared = 2 }\ntransfer = \"controller\"\narbitration = { bus = \"data-first\" }",
                 "",
-                "flash.order.bus: has no effect here: no command waits for a bus",
+                "flash.arbitration.bus: has no effect here: no command waits for a bus",
             ),
             ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges collect"),
             (
@@ -127,7 +127,11 @@ mod tests {
                 "ftl = { kind = \"chang\", placement = { policy = \"block-striping\" } }",
                 "ftl.placement: has no effect here: its blocks",
             ),
-            ("units = \"none\"", "ftl = { kind = \"chang\" }", "flash.units: has no effect here: this FTL hands in"),
+            (
+                "controllers = \"none\"",
+                "ftl = { kind = \"chang\" }",
+                "flash.controllers: has no effect here: this FTL hands in",
+            ),
             (
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",

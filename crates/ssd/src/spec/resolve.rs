@@ -4,7 +4,7 @@ use base::fault::{Fault, Faults};
 use base::units::{Bytes, Rate, SECTOR, Sectors};
 use flash::backend::{Config, Timing};
 use flash::nand::{Geometry, Part};
-use flash::spec::{ResolvedSecond, SlcSpec};
+use flash::spec::{ResolvedSlcArray, SlcSpec};
 use ftl::{AnyConfig, Array, Config as _, FtlSpec, Planted, Setup, Site};
 
 use super::{FlushPolicy, LinkSpec, ResolvedBuffer, ResolvedQueues, Spec};
@@ -19,7 +19,7 @@ pub struct Resolved {
     /// The shape of the flash array.
     pub geometry: Geometry,
     /// The small flash in front of it, if there is one.
-    pub second: Option<ResolvedSecond>,
+    pub slc_array: Option<ResolvedSlcArray>,
     /// Times, units and order.
     pub backend: Config,
     /// The FTL.
@@ -102,7 +102,7 @@ impl Spec {
             family.check(&site, &mut faults);
             self.check_idle(&site, &mut faults);
         }
-        let second = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
+        let slc_array = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
         let site = self.site(&part);
         let Some(geometry) = family.geometry(&site, &mut faults) else { return Err(faults.0) };
@@ -127,10 +127,10 @@ impl Spec {
         timing.slc_mode = family.slc_mode(&self.ftl);
         let backend = Config {
             timing,
-            units: self.flash.units,
+            controllers: self.flash.controllers,
             transfer: self.flash.transfer,
-            arbitration: self.flash.order,
-            software: self.flash.software_units.or_else(|| family.software_controllers(&self.ftl)),
+            arbitration: self.flash.arbitration,
+            software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {
             geometry: geometry.clone(),
@@ -141,17 +141,17 @@ impl Spec {
             // Recovery's scan reads the spare bytes of a page.
             spare_transfer: rate.time(part.geometry.spare),
         };
-        let setup = Setup { array, second: second.as_ref().map(second_array), sets: queues.sets.clone(), units };
+        let setup = Setup { array, slc_array: slc_array.as_ref().map(array_of), sets: queues.sets.clone(), units };
         Ok(Resolved {
             family: self.ftl.kind.config(&site, setup),
-            spec: self.written_out(&part, second.as_ref()),
+            spec: self.written_out(&part, slc_array.as_ref()),
             ftl: self.ftl.clone(),
             host: ResolvedHost { link: self.host.link.clone(), queue_depth: self.host.queue_depth, chop, queues },
             gang: self.flash.gang,
             planted: Planted::default(),
             part,
             geometry,
-            second,
+            slc_array,
             backend,
             buffer,
             units,
@@ -172,14 +172,14 @@ impl Spec {
     }
 
     /// The description with its parts written out.
-    fn written_out(&self, part: &Part, second: Option<&ResolvedSecond>) -> Self {
+    fn written_out(&self, part: &Part, slc_array: Option<&ResolvedSlcArray>) -> Self {
         let mut spec = self.clone();
         spec.flash.part = None;
         spec.flash.custom_part = Some(part.clone());
         spec.flash.size = None;
-        if let (Some(slc), Some(second)) = (&mut spec.slc, second) {
-            let blocks = Some(second.geometry.blocks);
-            *slc = SlcSpec { part: None, custom_part: Some(second.part.clone()), size: None, blocks, ..slc.clone() };
+        if let (Some(slc), Some(slc_array)) = (&mut spec.slc, slc_array) {
+            let blocks = Some(slc_array.geometry.blocks);
+            *slc = SlcSpec { part: None, custom_part: Some(slc_array.part.clone()), size: None, blocks, ..slc.clone() };
         }
         spec
     }
@@ -236,21 +236,21 @@ impl Spec {
 }
 
 /// A second array as an FTL knows it.
-fn second_array(second: &ResolvedSecond) -> Array {
+fn array_of(slc_array: &ResolvedSlcArray) -> Array {
     Array {
-        geometry: second.geometry.clone(),
-        backend: second.backend.clone(),
+        geometry: slc_array.geometry.clone(),
+        backend: slc_array.backend.clone(),
         gang: 1,
-        endurance: second.part.endurance,
+        endurance: slc_array.part.endurance,
         copy_back: false,
-        spare_transfer: second.part.bus.rate.time(second.part.geometry.spare),
+        spare_transfer: slc_array.part.bus.rate.time(slc_array.part.geometry.spare),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use base::units::Span;
-    use flash::backend::Units;
+    use flash::backend::Controllers;
 
     use super::*;
 
@@ -266,9 +266,10 @@ mod tests {
     #[test]
     fn units_and_their_order_are_read() {
         let backend = |flash| resolve(flash).unwrap_or_else(|faults| panic!("{flash}: {faults:?}")).backend;
-        assert_eq!(backend("units = { background = 4 }").units, Units::Background(4));
-        assert_eq!(backend("software-units = \"5us\"").software, Some(Span::from_us(5)));
-        let order = backend("order = { commands = \"read-first\", bus = \"read-first\", hold = true }").arbitration;
+        assert_eq!(backend("controllers = { background = 4 }").controllers, Controllers::Background(4));
+        assert_eq!(backend("software-controllers = \"5us\"").software, Some(Span::from_us(5)));
+        let order =
+            backend("arbitration = { commands = \"read-first\", bus = \"read-first\", hold = true }").arbitration;
         assert_eq!((order.bus, order.hold), (flash::backend::BusOrder::ReadFirst, true));
         let plain = backend("");
         assert_eq!((plain.software, plain.arbitration.hold), (None, false));
@@ -280,15 +281,18 @@ mod tests {
     fn faults_of_units_are_found() {
         for (flash, wanted) in [
             (
-                "units = { background = 0 }",
-                "flash.units: no background unit: nothing would ever be written; use at least",
+                "controllers = { background = 0 }",
+                "flash.controllers: no background unit: nothing would ever be written; use at least",
             ),
-            ("units = { shared = 0 }", "flash.units: no shared unit: nothing would ever be done; use at least one"),
-            ("units = { background = 4294967295 }", "flash.units: 4294967295 units; use at most 65536"),
-            ("units = { shared = 65537 }", "flash.units: 65537 units; use at most 65536"),
             (
-                "software-units = \"0us\"",
-                "flash.software-units: the processor takes no time for a command; leave it out",
+                "controllers = { shared = 0 }",
+                "flash.controllers: no shared unit: nothing would ever be done; use at least one",
+            ),
+            ("controllers = { background = 4294967295 }", "flash.controllers: 4294967295 units; use at most 65536"),
+            ("controllers = { shared = 65537 }", "flash.controllers: 65537 units; use at most 65536"),
+            (
+                "software-controllers = \"0us\"",
+                "flash.software-controllers: the processor takes no time for a command; leave it out",
             ),
         ] {
             let faults = resolve(flash).expect_err(flash).into_iter();

@@ -1,5 +1,5 @@
 //! Families in whole descriptions.
 
-mod chang;
 mod hydra;
 mod page;
+mod slc_mlc;

@@ -140,7 +140,7 @@ impl WorkloadFile {
             }
             Self::Described(document) if document.table().contains_key("stage") => {
                 let (Stages { stage }, opened) =
-                    document.decode_and(|stages: &Stages| in_turn(&stages.stage, capacity, seed))?;
+                    document.decode_and(|stages: &Stages| serial(&stages.stage, capacity, seed))?;
                 Ok(Workload { stages: opened, config: table(&stage), notes: Vec::new() })
             }
             Self::Described(document) => {
@@ -182,7 +182,7 @@ struct Stages {
     stage: Vec<GeneratorSpec>,
 }
 
-fn in_turn(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<base::fault::Fault>> {
+fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<base::fault::Fault>> {
     if specs.is_empty() {
         let remedy = "describe at least one as [[stage]], with the keys of a workload";
         return Err(vec![base::fault::Fault::new("stage", "no stage: nothing would ever be asked", remedy)]);
@@ -252,7 +252,7 @@ fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Result<Workloa
     };
     let file = fio::parse(&name, text).map_err(faults)?;
     file.validate(capacity).map_err(faults)?;
-    let stages = in_turn(&file.stages, capacity, seed).map_err(faults)?;
+    let stages = serial(&file.stages, capacity, seed).map_err(faults)?;
     let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
     Ok(Workload { stages, config: table(&file.stages), notes })
 }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::document::{Document, MOST_FAULTS};
 use super::place::{Step, joined, places, split};
-use super::schema::{Found, Schema, Standin};
+use super::schema::{Found, Schema, Substitute};
 use super::{Fault, Faults};
 
 /// How often what was found is mended to look for what stands behind it.
@@ -60,7 +60,7 @@ impl Document {
     /// True if the schema has all its keys and takes their values. Serde overlooks unknown keys in a choice that has no keys
     /// of its own, e.g. `victim = { policy = "greedy", window = 8 }`, and reads a date as a text.
     fn fits_schema<T: JsonSchema>(&self) -> bool {
-        Schema::shared::<T>().walk(&mut self.table().clone(), Standin::First).found.is_empty()
+        Schema::shared::<T>().walk(&mut self.table().clone(), Substitute::First).found.is_empty()
     }
 
     /// All faults, also if every value can be read but the schema does not have its key.
@@ -70,7 +70,7 @@ impl Document {
     ) -> (Faults, Work) {
         let schema = Schema::of::<T>();
         let (mut first, mut second) = (self.table().clone(), self.table().clone());
-        let walk = schema.walk(&mut first, Standin::First);
+        let walk = schema.walk(&mut first, Substitute::First);
         let mut work = Work { visited: walk.visited, attempts: 0 };
         let mut all: Vec<Any<'_>> = walk.found.into_iter().map(Any::Found).collect();
         let used = all.iter().filter_map(|fault| match fault {
@@ -81,7 +81,7 @@ impl Document {
         // Most of a file that is full of faults is not what its writer meant.
         let hopeless = all.len() > MOST_FAULTS;
         if !hopeless {
-            work.visited += schema.walk(&mut second, Standin::Second).visited;
+            work.visited += schema.walk(&mut second, Substitute::Second).visited;
         }
         for round in 0..if hopeless { 0 } else { ROUNDS } {
             let mut faults = |table: &Table| {
@@ -103,15 +103,15 @@ impl Document {
             if new.is_empty() {
                 break;
             }
-            let mut mended = true;
+            let mut repaired = true;
             for fault in &new {
                 let steps = split(&fault.path);
-                mended &= schema.mend(&mut first, &steps, Standin::First);
-                mended &= schema.mend(&mut second, &steps, Standin::Second);
+                repaired &= schema.repair(&mut first, &steps, Substitute::First);
+                repaired &= schema.repair(&mut second, &steps, Substitute::Second);
                 blamed.push(fault.path.clone());
             }
             all.extend(new.into_iter().map(Any::Whole));
-            if !mended {
+            if !repaired {
                 break;
             }
         }

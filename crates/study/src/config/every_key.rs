@@ -14,7 +14,7 @@ use workload::script::ScriptSpec;
 use super::decode::touches;
 use super::document::Document;
 use super::place::{Step, joined};
-use super::schema::{Schema, Standin, keys, kinds, names};
+use super::schema::{Schema, Substitute, keys, kinds, names};
 use super::{Faults, texts};
 use crate::plan::{RunSpec, StudySpec};
 
@@ -84,7 +84,7 @@ fn walk(
             else {
                 continue;
             };
-            let rest = schema.example(items, Standin::First);
+            let rest = schema.example(items, Substitute::First);
             let inner = |value: Value| {
                 let rest = std::iter::repeat_n(rest.clone(), least as usize - 1);
                 around(Value::Array(std::iter::once(value).chain(rest).collect()))
@@ -93,7 +93,7 @@ fn walk(
             walk(schema, items, way, &inner, each);
             way.pop();
         }
-        let Value::Table(base) = schema.example(leaf, Standin::First) else { continue };
+        let Value::Table(base) = schema.example(leaf, Substitute::First) else { continue };
         for key in keys(leaf) {
             let inner = |value: Value| {
                 let mut table = base.clone();
@@ -196,8 +196,8 @@ fn the_type_of_every_text_with_a_form_is_known() {
 fn examples_of_the_schemas_are_sound() {
     fn sound<T: DeserializeOwned + JsonSchema>() {
         let schema = Schema::of::<T>();
-        for standin in [Standin::First, Standin::Second] {
-            let Value::Table(example) = schema.example(schema.root(), standin) else { panic!("a file is a table") };
+        for substitute in [Substitute::First, Substitute::Second] {
+            let Value::Table(example) = schema.example(schema.root(), substitute) else { panic!("a file is a table") };
             if let Err(faults) = document(&example).decode::<T>() {
                 panic!("{faults}");
             }

@@ -5,7 +5,8 @@ use base::suggest::nearest;
 use serde_json::Value as Json;
 
 use super::place::{Step, joined};
-use super::schema::{Found, Schema, Standin, Wrong, keys, kinds, named, names, range, required, tag};
+use super::renamed::renamed;
+use super::schema::{Found, Schema, Substitute, Wrong, keys, kinds, named, names, range, required, tag};
 use super::shown::{shortened, shown};
 
 fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
@@ -28,6 +29,9 @@ impl Schema {
                     if !candidates.contains(&key) {
                         candidates.push(key);
                     }
+                }
+                if let Some(now) = renamed(name, candidates.iter().copied()) {
+                    return ("is not a known key".into(), format!("it is called `{now}` now"));
                 }
                 let remedy = match nearest(name, &candidates) {
                     Some(near) => format!("did you mean `{near}`?"),
@@ -57,14 +61,15 @@ impl Schema {
             Some(tag) if forms.len() > 1 => {
                 choices.extend(forms.iter().filter_map(|form| named(form, tag)).map(ToOwned::to_owned));
             }
-            _ => choices.extend(forms.iter().map(|form| self.example(form, Standin::First).to_string())),
+            _ => choices.extend(forms.iter().map(|form| self.example(form, Substitute::First).to_string())),
         }
         let list = quoted(choices.iter().map(String::as_str));
         let Some(name) = name else { return ("nothing is chosen".into(), format!("choose one of {list}")) };
         let plain: Vec<&str> = choices.iter().map(String::as_str).collect();
-        let remedy = match nearest(name, &plain) {
-            Some(near) => format!("did you mean `{near}`? There are {list}"),
-            None => format!("choose one of {list}"),
+        let remedy = match (renamed(name, plain.iter().copied()), nearest(name, &plain)) {
+            (Some(now), _) => format!("it is called `{now}` now"),
+            (None, Some(near)) => format!("did you mean `{near}`? There are {list}"),
+            (None, None) => format!("choose one of {list}"),
         };
         (format!("`{}` is none of its values", shortened(name, 60).trim_matches('`')), remedy)
     }
@@ -133,7 +138,7 @@ impl Schema {
                 return headed(&format!("[[{way}]]"), item);
             }
         }
-        let value = self.example(schema, Standin::First);
+        let value = self.example(schema, Substitute::First);
         match steps.last() {
             Some(Step::Key(name)) => format!("{} = {value}", shortened(name, 60)),
             _ => value.to_string(),

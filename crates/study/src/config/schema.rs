@@ -11,6 +11,7 @@ use toml::{Table, Value};
 
 use super::document::MOST_FAULTS;
 use super::place::Step;
+use super::renamed::renamed;
 use super::shown::shown;
 use super::texts;
 
@@ -43,7 +44,7 @@ pub(super) struct Found<'a> {
 
 /// Which value stands in for one that cannot be used: what is wrong with both of them is wrong whatever stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standin {
+pub(super) enum Substitute {
     First,
     Second,
 }
@@ -51,7 +52,7 @@ pub(super) enum Standin {
 /// One pass through a table.
 pub(super) struct Walk<'a> {
     pub(super) schema: &'a Schema,
-    pub(super) standin: Standin,
+    pub(super) substitute: Substitute,
     pub(super) found: Vec<Found<'a>>,
     /// Values looked at.
     pub(super) visited: usize,
@@ -75,12 +76,12 @@ impl Schema {
     }
 
     /// Looks through `table` and mends it.
-    pub(super) fn walk(&self, table: &mut Table, standin: Standin) -> Walk<'_> {
-        let mut walk = Walk { schema: self, standin, found: Vec::new(), visited: 0 };
+    pub(super) fn walk(&self, table: &mut Table, substitute: Substitute) -> Walk<'_> {
+        let mut walk = Walk { schema: self, substitute, found: Vec::new(), visited: 0 };
         let mut root = Value::Table(std::mem::take(table));
         walk.value(&self.0, &mut root, &mut Vec::new());
-        if let Value::Table(mended) = root {
-            *table = mended;
+        if let Value::Table(repaired) = root {
+            *table = repaired;
         }
         walk
     }
@@ -133,7 +134,7 @@ impl Schema {
 
     /// Takes a value that cannot be used out of `table`, or puts another in its place. False if there is no such key, or
     /// it leads to a whole table.
-    pub(super) fn mend(&self, table: &mut Table, steps: &[Step], standin: Standin) -> bool {
+    pub(super) fn repair(&self, table: &mut Table, steps: &[Step], substitute: Substitute) -> bool {
         let Some((schema, needed)) = self.at(steps) else { return false };
         let Some((Step::Key(last), way)) = steps.split_last() else { return false };
         let parent = way.iter().try_fold(table, |table, step| match step {
@@ -144,49 +145,49 @@ impl Schema {
         match parent.get(last) {
             Some(Value::Table(_)) => return false,
             // Its default may be as much at odds with the other keys as it is.
-            Some(Value::Integer(_)) => parent.insert(last.clone(), Value::Integer(number(standin))),
-            Some(_) if !needed && standin == Standin::First => parent.remove(last),
-            _ => parent.insert(last.clone(), self.example(schema, standin)),
+            Some(Value::Integer(_)) => parent.insert(last.clone(), Value::Integer(number(substitute))),
+            Some(_) if !needed && substitute == Substitute::First => parent.remove(last),
+            _ => parent.insert(last.clone(), self.example(schema, substitute)),
         };
         true
     }
 
     /// A sound value.
-    pub(super) fn example(&self, schema: &Json, standin: Standin) -> Value {
-        let pick = |all: &[Json]| match standin {
-            Standin::First => all.first().cloned(),
-            Standin::Second => all.last().cloned(),
+    pub(super) fn example(&self, schema: &Json, substitute: Substitute) -> Value {
+        let pick = |all: &[Json]| match substitute {
+            Substitute::First => all.first().cloned(),
+            Substitute::Second => all.last().cloned(),
         };
         let given = schema.get("examples").and_then(Json::as_array).and_then(|all| pick(all));
-        let default = schema.get("default").filter(|of| standin == Standin::First && !of.is_null()).cloned();
+        let default = schema.get("default").filter(|of| substitute == Substitute::First && !of.is_null()).cloned();
         if let Some(value) = given.or(default).or_else(|| schema.get("const").cloned()) {
             return Value::try_from(value).unwrap_or_else(|_| Value::String(String::new()));
         }
         let (inner, _) = self.follow(schema);
         if !std::ptr::eq(inner, schema) {
-            return self.example(inner, standin);
+            return self.example(inner, substitute);
         }
         let branches: Vec<Json> = self.branches(schema).into_iter().cloned().collect();
         if let Some(branch) = pick(&branches) {
-            return self.example(&branch, standin);
+            return self.example(&branch, substitute);
         }
         if let Some(name) = schema.get("enum").and_then(Json::as_array).and_then(|all| pick(all)) {
             return Value::try_from(name).unwrap_or_else(|_| Value::String(String::new()));
         }
-        let first = standin == Standin::First;
+        let first = substitute == Substitute::First;
         match kinds(schema).first() {
-            Some(&"integer") => Value::Integer(number(standin)),
+            Some(&"integer") => Value::Integer(number(substitute)),
             Some(&"number") => Value::Float(if first { 0.5 } else { 0.25 }),
             Some(&"boolean") => Value::Boolean(first),
             Some(&"array") => {
-                let items = schema.get("items").map(|items| self.example(items, standin));
+                let items = schema.get("items").map(|items| self.example(items, substitute));
                 let least = schema.get("minItems").and_then(Json::as_u64).unwrap_or(1);
                 Value::Array(items.into_iter().flat_map(|item| (0..least).map(move |_| item.clone())).collect())
             }
             Some(&"object") => {
                 let keys = required(schema).filter_map(|key| {
                     let inner = schema.get("properties")?.get(key)?;
-                    Some((key.to_owned(), self.example(inner, standin)))
+                    Some((key.to_owned(), self.example(inner, substitute)))
                 });
                 Value::Table(keys.collect())
             }
@@ -196,10 +197,10 @@ impl Schema {
 }
 
 /// A whole number that hardly any key refuses.
-const fn number(standin: Standin) -> i64 {
-    match standin {
-        Standin::First => 8,
-        Standin::Second => 4,
+const fn number(substitute: Substitute) -> i64 {
+    match substitute {
+        Substitute::First => 8,
+        Substitute::Second => 4,
     }
 }
 
@@ -322,7 +323,7 @@ impl<'a> Walk<'a> {
                 for (i, item) in items.iter_mut().enumerate() {
                     way.push(Step::Item(i));
                     if !self.value(of, item, way) {
-                        *item = self.schema.example(of, self.standin);
+                        *item = self.schema.example(of, self.substitute);
                     }
                     way.pop();
                 }
@@ -342,8 +343,8 @@ impl<'a> Walk<'a> {
             match known {
                 Some(of) => {
                     if table.get_mut(&name).is_some_and(|value| !self.value(of, value, way)) {
-                        if self.standin == Standin::Second || required(schema).any(|key| key == name) {
-                            table.insert(name, self.schema.example(of, self.standin));
+                        if self.substitute == Substitute::Second || required(schema).any(|key| key == name) {
+                            table.insert(name, self.schema.example(of, self.substitute));
                         } else {
                             table.remove(&name);
                         }
@@ -363,7 +364,7 @@ impl<'a> Walk<'a> {
             way.push(Step::Key(name.to_owned()));
             self.note(way, Wrong::Missing(of));
             way.pop();
-            table.insert(name.to_owned(), self.schema.example(of, self.standin));
+            table.insert(name.to_owned(), self.schema.example(of, self.substitute));
         }
     }
 
@@ -374,12 +375,13 @@ impl<'a> Walk<'a> {
             return;
         }
         let candidates: Vec<&str> = keys(schema).collect();
-        let Some(near) = nearest(name, &candidates).filter(|near| !table.contains_key(*near)) else { return };
+        let near = renamed(name, candidates.iter().copied()).or_else(|| nearest(name, &candidates));
+        let Some(near) = near.filter(|near| !table.contains_key(*near)) else { return };
         let Some(of) = schema.get("properties").and_then(|keys| keys.get(near)) else { return };
         let before = self.found.len();
         let sound = self.value(of, &mut value, way);
         self.found.truncate(before);
-        table.insert(near.to_owned(), if sound { value } else { self.schema.example(of, self.standin) });
+        table.insert(near.to_owned(), if sound { value } else { self.schema.example(of, self.substitute) });
     }
 
     fn union(&mut self, branches: &[&'a Json], schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {

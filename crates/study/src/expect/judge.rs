@@ -6,7 +6,7 @@ use super::{
     Saturates, Values, Within,
 };
 use crate::label::Label;
-use crate::metric::{Unit, digits};
+use crate::metric::{Dimension, digits};
 
 /// What an expectation came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,7 +78,7 @@ impl Group {
     }
 }
 
-fn list(group: &Group, unit: Unit) -> String {
+fn list(group: &Group, unit: Dimension) -> String {
     group.values.iter().map(|value| unit.show(*value)).collect::<Vec<_>>().join(", ")
 }
 
@@ -110,7 +110,7 @@ impl ExpectSpec {
 impl Within {
     /// Every number lies in the range.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let (low, high) = self.bounds(unit).expect("they were checked");
         let holds = |group: &Group| group.values.iter().all(|value| (low..=high).contains(value));
         over(&values.single(), || range(values.all(), |v| unit.show(v)), holds, |group| list(group, unit))
@@ -120,7 +120,7 @@ impl Within {
 impl Bounded {
     /// Every number keeps to its side of the bounds.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let bound = |bound: &Bound| bound.number(unit).expect("it was checked");
         let (least, most) = (self.least.as_ref().map(bound), self.most.as_ref().map(bound));
         let holds = |group: &Group| {
@@ -134,7 +134,7 @@ impl Bounded {
 impl RatioOf {
     /// The quotients of the numbers at two points lie between the bounds.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = values.tuples(&[&self.at, &self.to]);
         let of = |group: &Group| group.values[0] / group.values[1];
         let [low, high] = self.between;
@@ -149,7 +149,7 @@ impl RatioOf {
 impl DifferenceOf {
     /// The differences of the numbers at two points lie between the bounds.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = values.tuples(&[&self.at, &self.to]);
         let of = |group: &Group| group.values[0] - group.values[1];
         let (low, high) = self.bounds(unit).expect("they were checked");
@@ -165,7 +165,7 @@ impl DifferenceOf {
 impl Monotonic {
     /// Each step along the axis goes one way.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = values.along(&self.along);
         let slack = self.slack.get();
         let step = |pair: &[f64]| pair[1] / pair[0];
@@ -191,7 +191,7 @@ impl Monotonic {
 impl Linear {
     /// The numbers along the axis are on the line from the first to the last.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = values.along(&self.along);
         let holds = |group: &Group| {
             let grows = group.ends().is_some_and(|(first, last)| match self.direction {
@@ -214,7 +214,7 @@ impl Linear {
 impl Saturates {
     /// The number changes up to a point of the axis, and no longer beyond it.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = values.along(&self.along);
         let at = |group: &Group| group.labels.iter().position(|label| *label == self.from);
         let before = |group: &Group| at(group).map(|at| group.values[at] / group.values[0]);
@@ -239,7 +239,7 @@ impl Saturates {
 impl Equal {
     /// The largest number exceeds the least by no more than a share.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = match &self.along {
             Some(axis) => values.along(axis),
             None => {
@@ -260,7 +260,7 @@ impl Equal {
 impl Ascending {
     /// Each number exceeds the one before it.
     fn judge(&self, values: &Values<'_>) -> Judgement {
-        let unit = values.unit();
+        let unit = values.dimension();
         let groups = values.tuples(&self.of.iter().collect::<Vec<_>>());
         let holds = |group: &Group| group.values.windows(2).all(|pair| pair[1] > pair[0] * (1.0 + self.by.get()));
         let measured = || match &groups[..] {

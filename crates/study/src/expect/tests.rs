@@ -19,7 +19,7 @@ fn judge(expectation: &str) -> Judgement {
     });
     let spec = parse(expectation);
     assert!(spec.faults(&axes).is_empty(), "{:?}", spec.faults(&axes));
-    spec.judge(&Values::new(&axes, spec.metric.unit(), points))
+    spec.judge(&Values::new(&axes, spec.metric.dimension(), points))
 }
 
 fn parse(expectation: &str) -> ExpectSpec {
@@ -163,9 +163,9 @@ fn a_combination_that_lacks_a_point_has_no_mean() {
     let spec = parse("geomean = \"banks\"\nbounded = { least = \"1us\" }");
     let point = |disk: &str, banks: &str, time: f64| (vec![Label::from(disk), Label::from(banks)], Some(time));
     let points = [point("old", "1", 2.0), point("old", "2", 8.0), point("new", "1", 9.0)];
-    assert_eq!(spec.judge(&Values::new(&axes, Unit::Time, points)).measured, "4.00us");
+    assert_eq!(spec.judge(&Values::new(&axes, Dimension::Time, points)).measured, "4.00us");
     let zero = [point("old", "1", 0.0), point("old", "2", -8.0)];
-    assert!(!spec.judge(&Values::new(&axes, Unit::Time, zero)).holds, "there is no mean of these");
+    assert!(!spec.judge(&Values::new(&axes, Dimension::Time, zero)).holds, "there is no mean of these");
 }
 
 #[test]
@@ -183,14 +183,14 @@ fn an_expectation_of_nothing_does_not_hold() {
     ];
     for condition in conditions {
         let spec = parse(condition);
-        assert!(!spec.judge(&Values::new(&axes, Unit::Time, Vec::new())).holds, "{condition}");
+        assert!(!spec.judge(&Values::new(&axes, Dimension::Time, Vec::new())).holds, "{condition}");
         let one = (vec![Label::from("old"), Label::from("1")], Some(f64::NAN));
-        assert!(!spec.judge(&Values::new(&axes, Unit::Time, [one])).holds, "{condition}");
+        assert!(!spec.judge(&Values::new(&axes, Dimension::Time, [one])).holds, "{condition}");
     }
     // One point goes nowhere and is like nothing.
     let one = (vec![Label::from("old"), Label::from("1")], Some(1.0));
     for condition in &conditions[2..6] {
-        assert!(!parse(condition).judge(&Values::new(&axes, Unit::Time, [one.clone()])).holds, "{condition}");
+        assert!(!parse(condition).judge(&Values::new(&axes, Dimension::Time, [one.clone()])).holds, "{condition}");
     }
 }
 

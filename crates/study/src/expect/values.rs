@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::label::{Assignment, Label};
-use crate::metric::Unit;
+use crate::metric::Dimension;
 
 /// A metric's values, by the places of their points on the axes, so that they are in the axes' order.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     axes: Cow<'a, [(String, Vec<Label>)]>,
     at: BTreeMap<Vec<usize>, f64>,
-    unit: Unit,
+    unit: Dimension,
 }
 
 /// Numbers that are looked at together, in the order of their axis, and what they have in common.
@@ -27,7 +27,7 @@ impl<'a> Values<'a> {
     /// The values of a metric of this unit. Points without one are left out, and those that are on no axis.
     pub fn new(
         axes: &'a [(String, Vec<Label>)],
-        unit: Unit,
+        unit: Dimension,
         values: impl IntoIterator<Item = (Vec<Label>, Option<f64>)>,
     ) -> Self {
         let place = |labels: Vec<Label>| {
@@ -40,7 +40,7 @@ impl<'a> Values<'a> {
 
     /// What they count.
     #[must_use]
-    pub const fn unit(&self) -> Unit {
+    pub const fn dimension(&self) -> Dimension {
         self.unit
     }
 
@@ -62,7 +62,7 @@ impl<'a> Values<'a> {
         };
         let kept = self.at.iter().filter(|(place, _)| self.matches(filter, place));
         let at = kept.filter_map(|(place, v)| Some((place.clone(), value(place, *v)?))).collect();
-        Self { axes: self.axes.clone(), at, unit: if per.is_some() { Unit::Plain } else { self.unit } }
+        Self { axes: self.axes.clone(), at, unit: if per.is_some() { Dimension::Plain } else { self.unit } }
     }
 
     /// Their geometric means along an axis, which is gone then. Combinations of the other axes with fewer points than

@@ -1,6 +1,6 @@
 //! The merges of log blocks by name.
 
-use super::unit::Unit;
+use super::dimension::Dimension;
 use crate::summary::LogSummary;
 
 /// A number of the merges.
@@ -32,10 +32,10 @@ impl LogStat {
         })
     }
 
-    pub(super) const fn unit(self) -> Unit {
+    pub(super) const fn dimension(self) -> Dimension {
         match self {
-            Self::Saving => Unit::Time,
-            _ => Unit::Count,
+            Self::Saving => Dimension::Time,
+            _ => Dimension::Count,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The numbers of the map unit by name.
 
-use super::unit::Unit;
+use super::dimension::Dimension;
 use crate::summary::MapSummary;
 
 /// A number of the map unit.
@@ -44,11 +44,11 @@ impl MapStat {
         })
     }
 
-    pub(super) const fn unit(self) -> Unit {
+    pub(super) const fn dimension(self) -> Dimension {
         match self {
-            Self::HitRatio | Self::PageHitRatio => Unit::Share,
-            Self::Time | Self::FlushTime => Unit::Time,
-            _ => Unit::Count,
+            Self::HitRatio | Self::PageHitRatio => Dimension::Share,
+            Self::Time | Self::FlushTime => Dimension::Time,
+            _ => Dimension::Count,
         }
     }
 

@@ -1,41 +1,41 @@
 //! A hybrid SLC/MLC disk by name.
 
 use super::commands::{flash, sum_of};
-use super::unit::Unit;
-use crate::summary::HybridSummary;
+use super::dimension::Dimension;
+use crate::summary::SlcMlcSummary;
 
 /// A number of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SlcStat {
-    Of(&'static str, Unit),
+    Of(&'static str, Dimension),
     /// Commands of the SLC flash.
     Commands(String, Option<String>),
 }
 
-const NAMES: [(&str, Unit); 23] = [
-    ("small", Unit::Share),
-    ("accepted", Unit::Share),
-    ("throttled", Unit::Count),
-    ("unplaced", Unit::Count),
-    ("updates", Unit::Share),
-    ("threshold", Unit::Count),
-    ("k", Unit::Count),
-    ("alpha", Unit::Plain),
-    ("n1", Unit::Plain),
-    ("n2", Unit::Plain),
-    ("n3", Unit::Plain),
-    ("n4", Unit::Plain),
-    ("p1", Unit::Plain),
-    ("p2", Unit::Plain),
-    ("expected", Unit::Time),
-    ("switches", Unit::Count),
-    ("levelled", Unit::Count),
-    ("wear", Unit::Plain),
-    ("cost", Unit::Plain),
-    ("tables", Unit::Count),
-    ("spread", Unit::Count),
-    ("mode", Unit::Count),
-    ("mode-pages", Unit::Count),
+const NAMES: [(&str, Dimension); 23] = [
+    ("small", Dimension::Share),
+    ("accepted", Dimension::Share),
+    ("throttled", Dimension::Count),
+    ("unplaced", Dimension::Count),
+    ("updates", Dimension::Share),
+    ("threshold", Dimension::Count),
+    ("k", Dimension::Count),
+    ("alpha", Dimension::Plain),
+    ("n1", Dimension::Plain),
+    ("n2", Dimension::Plain),
+    ("n3", Dimension::Plain),
+    ("n4", Dimension::Plain),
+    ("p1", Dimension::Plain),
+    ("p2", Dimension::Plain),
+    ("expected", Dimension::Time),
+    ("switches", Dimension::Count),
+    ("levelled", Dimension::Count),
+    ("wear", Dimension::Plain),
+    ("cost", Dimension::Plain),
+    ("tables", Dimension::Count),
+    ("spread", Dimension::Count),
+    ("mode", Dimension::Count),
+    ("mode-pages", Dimension::Count),
 ];
 
 impl SlcStat {
@@ -49,14 +49,14 @@ impl SlcStat {
         }
     }
 
-    pub(super) const fn unit(&self) -> Unit {
+    pub(super) const fn dimension(&self) -> Dimension {
         match self {
-            Self::Commands(..) => Unit::Count,
+            Self::Commands(..) => Dimension::Count,
             Self::Of(_, unit) => *unit,
         }
     }
 
-    pub(super) fn of(&self, of: &HybridSummary) -> Option<f64> {
+    pub(super) fn of(&self, of: &SlcMlcSummary) -> Option<f64> {
         let name = match self {
             Self::Commands(op, cause) => {
                 return Some(sum_of(&of.slc_flash, op, cause.as_deref(), |row| row.commands));

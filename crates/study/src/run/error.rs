@@ -89,7 +89,7 @@ impl fmt::Display for RunError {
                 f,
                 "simulated time ends after {:.0} days, and the device still works on {outstanding} requests and its own \
                  tasks (the last request came or was completed at {last_sign}); make the device faster (its data rates, array \
-                 times, software-units or the map's service), or run fewer requests with --limit",
+                 times, software-controllers or the map's service), or run fewer requests with --limit",
                 END.as_secs_f64() / 86_400.0
             ),
             Self::BusyTime => f.write_str(

@@ -90,7 +90,7 @@ fn patience(capacity: Sectors, unit: Sectors) -> u64 {
 
 /// True if a sum of busy times has come to the end of what a span can hold.
 fn is_beyond_telling(counters: &Counters) -> bool {
-    let second = counters.second.iter().map(|second| &second.flash);
+    let second = counters.slc_array.iter().map(|second| &second.flash);
     let accounts = std::iter::once(&counters.flash).chain(second);
     Op::ALL.into_iter().any(|op| {
         accounts.clone().any(|account| {
@@ -322,14 +322,14 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             log.record(&record).map_err(RunError::Log)?;
         }
         if self.result.completed.is_multiple_of(PROGRESS_EVERY) {
-            self.tell()?;
+            self.report_progress()?;
         }
         Ok(())
     }
 
     /// Tells how far the run has got, and asks whether it shall go on.
     #[cold]
-    fn tell(&mut self) -> Result<(), RunError> {
+    fn report_progress(&mut self) -> Result<(), RunError> {
         if let Some(progress) = &mut self.progress {
             let simulated = self.now.saturating_since(self.at_rest.at);
             progress(Progress { completed: self.warmed + self.result.completed, simulated });

@@ -320,7 +320,7 @@ pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
 
 /// Units programmed on the second array.
 fn slc_units(from: &Counters, to: &Counters) -> f64 {
-    to.second_units() - from.second_units()
+    to.slc_controllers() - from.slc_controllers()
 }
 
 /// Its parts, by the cause of the programs, and the SLC flash of a hybrid disk: those that are not zero.
@@ -358,7 +358,7 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     counted.flash = to.flash.since(&from.flash);
     counted.channel_busy = busy(&to.channel_busy, &from.channel_busy);
     counted.die_busy = busy(&to.die_busy, &from.die_busy);
-    counted.unit_busy = busy(&to.unit_busy, &from.unit_busy);
+    counted.controller_busy = busy(&to.controller_busy, &from.controller_busy);
     counted.processor_busy = to.processor_busy - from.processor_busy;
     counted.link_busy = to.link_busy - from.link_busy;
     if let (Some(counted), Some(from)) = (&mut counted.merges, from.merges) {
@@ -370,10 +370,10 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     if let (Some(counted), Some(from)) = (&mut counted.log_merges, from.log_merges) {
         *counted = *counted - from;
     }
-    if let (Some(counted), Some(from)) = (&mut counted.hybrid, &from.hybrid) {
+    if let (Some(counted), Some(from)) = (&mut counted.slc_mlc, &from.slc_mlc) {
         **counted = **counted - **from;
     }
-    if let (Some(counted), Some(from)) = (&mut counted.second, &from.second) {
+    if let (Some(counted), Some(from)) = (&mut counted.slc_array, &from.slc_array) {
         counted.flash = counted.flash.since(&from.flash);
         counted.channel_busy = busy(&counted.channel_busy, &from.channel_busy);
         counted.die_busy = busy(&counted.die_busy, &from.die_busy);

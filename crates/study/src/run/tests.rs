@@ -216,7 +216,7 @@ fn a_very_slow_drive_just_simulates() {
         (format!("{flash}, lane-rate = '1B/s' }}\n{op} }}"), 120 * 4096),
         (format!("{flash} }}\n{op} }}\nhost = {{ link = {{ rate = '1B/s' }} }}"), 110 * 4096),
         (format!("{flash} }}\n{op} }}\nhost = {{ link = {{ overhead = '5000s' }} }}"), 110 * 5_000),
-        (format!("{flash}, software-units = '5000s' }}\n{op} }}"), 50 * 5_000),
+        (format!("{flash}, software-controllers = '5000s' }}\n{op} }}"), 50 * 5_000),
         (format!("{flash} }}\n{op}, map = {{ kind = 'table', service = '4000s' }} }}"), 110 * 4_000),
     ] {
         for fill in [false, true] {
@@ -233,7 +233,7 @@ fn a_drive_that_is_too_slow_for_simulated_time_says_so() {
     let op = "ftl = { over-provisioning = '45%'";
     for slow in [
         format!("{flash} }}\n{op} }}\nhost = {{ link = {{ overhead = '1000000s' }} }}"),
-        format!("{flash}, software-units = '18446744s' }}\n{op} }}"),
+        format!("{flash}, software-controllers = '18446744s' }}\n{op} }}"),
         format!("{flash} }}\n{op}, map = {{ kind = 'table', service = '18446744s' }} }}"),
         format!(
             "{flash} }}\n{op}, map = {{ kind = 'fmmu', cmt = '1KiB', ctp = '64KiB', costs = {{ custom = {{ \

@@ -53,7 +53,7 @@ fn loaded<S: Sector>(bytes: &[u8], resolved: &Resolved) -> Result<Ssd<S>, LoadEr
 /// Reads the whole disk before the oracle's eyes.
 fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
     let mut oracle = Oracle::blank(Sectors::new(1));
-    Payload::<Stamp>::begin(&mut oracle, drive.past());
+    Payload::<Stamp>::begin(&mut oracle, drive.history());
     for start in (0..drive.capacity().get()).step_by(4) {
         let io = base::io::Io { kind: base::io::IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
         drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
@@ -84,10 +84,10 @@ fn a_lost_unit_is_found() {
     let resolved = disk(DISKS[0]);
     let drive = prepared::<Stamp>(&resolved);
     // The same flash under a past in which one unit was written once more.
-    let mut versions = drive.past().expect("it is noted").versions().to_vec();
+    let mut versions = drive.history().expect("it is noted").versions().to_vec();
     versions[7] += 1;
-    let past = ssd::Past::new(resolved.geometry.sectors, versions);
-    let mut drive = drive.noting(Some(past));
+    let history = ssd::History::new(resolved.geometry.sectors, versions);
+    let mut drive = drive.noting(Some(history));
     let mismatch = verify(&mut drive).expect_err("an older write of unit 7");
     assert_eq!(mismatch.sector, Lba::new(28), "{mismatch}");
 }

@@ -179,7 +179,7 @@ impl OneRequest {
 }
 
 /// Version of the keys of an explanation: raised when one changes its meaning or disappears.
-const SCHEMA: &str = "flashloom-explain-1";
+const SCHEMA: &str = "flashloom-explain-2";
 
 /// Where the time of the requests of a run went.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

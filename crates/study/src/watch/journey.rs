@@ -12,7 +12,7 @@ pub enum Part {
     /// In the submission queue, while the device works on as much as it can.
     Queue,
     /// Behind an earlier request that overlaps.
-    Order,
+    Overlap,
     /// On the host link, waiting for it included.
     Link,
     /// Until flash is asked, and after it has answered: look-ups in the map and changes of it, room to be made.
@@ -20,7 +20,7 @@ pub enum Part {
     /// For a place in the write buffer, or for what a flush waits for.
     Buffer,
     /// For a high-level unit, or for commands of other lists; where lists are carried out in turn, for those before.
-    Unit,
+    Controller,
     /// For the die, or for a register in it.
     Die,
     /// The array at work.
@@ -37,11 +37,11 @@ impl Part {
     /// All of them, in the order in which a request comes to them.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
-        Self::Order,
+        Self::Overlap,
         Self::Link,
         Self::Ftl,
         Self::Buffer,
-        Self::Unit,
+        Self::Controller,
         Self::Die,
         Self::Array,
         Self::Channel,
@@ -53,11 +53,11 @@ impl Part {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Queue => "queue",
-            Self::Order => "order",
+            Self::Overlap => "overlap-wait",
             Self::Link => "link",
             Self::Ftl => "ftl",
             Self::Buffer => "buffer",
-            Self::Unit => "unit-wait",
+            Self::Controller => "controller-wait",
             Self::Die => "die-wait",
             Self::Array => "array",
             Self::Channel => "channel-wait",

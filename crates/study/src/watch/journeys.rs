@@ -112,7 +112,7 @@ pub(super) struct Journeys {
     channels: Vec<Recent>,
     units: Vec<Recent>,
     /// Lists that were carried out in turn.
-    turns: Recent,
+    serial: Recent,
     /// The list that a unit has, and since when.
     holds: Vec<Option<(Time, Cause)>>,
     /// Each of those that have ended, if they are kept.
@@ -250,7 +250,7 @@ impl Journeys {
         }
         if current.submitted < current.ready {
             let (from, until) = (current.submitted, current.ready);
-            stops.path.push(Leg { part: Part::Unit, from, until, at: None });
+            stops.path.push(Leg { part: Part::Controller, from, until, at: None });
             behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
         }
         // It was followed from its end.
@@ -258,7 +258,7 @@ impl Journeys {
     }
 
     /// A unit takes a list, or has done it.
-    pub(super) fn unit(&mut self, now: Time, unit: u32, list: Option<(u32, Cause)>) {
+    pub(super) fn controller(&mut self, now: Time, unit: u32, list: Option<(u32, Cause)>) {
         let before = std::mem::replace(at(&mut self.holds, unit), list.map(|(_, cause)| (now, cause)));
         if let Some((from, cause)) = before {
             at(&mut self.units, unit).push(from, now, cause);
@@ -270,8 +270,8 @@ impl Journeys {
     }
 
     /// It was the turn of a command.
-    pub(super) fn turn(&mut self, from: Time, until: Time, cause: Cause) {
-        self.turns.extend(from, until, cause);
+    pub(super) fn serial(&mut self, from: Time, until: Time, cause: Cause) {
+        self.serial.extend(from, until, cause);
     }
 
     pub(super) fn phase(&mut self, phase: &Phase) {
@@ -307,7 +307,7 @@ impl Journeys {
             RequestStep::Here => stops.here = now,
             RequestStep::Served => stops.served = now,
             RequestStep::Ended => {
-                let legs = legs(of, stops, now, &self.turns);
+                let legs = legs(of, stops, now, &self.serial);
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;
@@ -336,16 +336,16 @@ fn gap(
     legs: &mut Vec<Leg>,
     (from, until): (Time, Time),
     part: Part,
-    turns: &Recent,
+    serial: &Recent,
     behind: &mut [Span; Cause::COUNT],
 ) {
     if from >= until {
         return;
     }
     let mut now = from;
-    for (began, ended, cause) in turns.between(from, until) {
+    for (began, ended, cause) in serial.between(from, until) {
         fill(legs, now, began, part, None);
-        fill(legs, began, ended, Part::Unit, None);
+        fill(legs, began, ended, Part::Controller, None);
         behind[cause as usize] += ended - began;
         now = ended;
     }
@@ -353,21 +353,21 @@ fn gap(
 }
 
 /// The whole way of a request, in order.
-fn legs(of: &Began, stops: &mut Stops, end: Time, turns: &Recent) -> Vec<Leg> {
+fn legs(of: &Began, stops: &mut Stops, end: Time, serial: &Recent) -> Vec<Leg> {
     let mut legs = Vec::new();
     fill(&mut legs, of.arrival, of.at, Part::Queue, None);
-    fill(&mut legs, of.at, stops.clear, Part::Order, None);
+    fill(&mut legs, of.at, stops.clear, Part::Overlap, None);
     fill(&mut legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
     for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
         // A list may have been handed in before the request came that joined it.
         let from = leg.from.max(stops.here);
-        gap(&mut legs, (now, from), Part::Ftl, turns, &mut stops.behind);
+        gap(&mut legs, (now, from), Part::Ftl, serial, &mut stops.behind);
         fill(&mut legs, from, leg.until, leg.part, leg.at);
         now = leg.until;
     }
     let rest = if stops.path.is_empty() && of.io.kind != base::io::IoKind::Read { Part::Buffer } else { Part::Ftl };
-    gap(&mut legs, (now, stops.served), rest, turns, &mut stops.behind);
+    gap(&mut legs, (now, stops.served), rest, serial, &mut stops.behind);
     fill(&mut legs, stops.served, end, Part::Link, None);
     legs
 }

@@ -100,7 +100,7 @@ fn alone(timeline: &Timeline, name: &str) {
 
 #[test]
 fn a_read_alone_takes_its_array_and_its_transfer() {
-    let resolved = small(", units = \"none\"");
+    let resolved = small(", controllers = \"none\"");
     let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
     let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(None), &mut Vec::new());
     let alone = drive.observer().finished()[0];
@@ -117,7 +117,7 @@ fn a_read_alone_takes_its_array_and_its_transfer() {
     // With a unit for each die it is the unit that it waits for.
     let (_, drive) = run(&small(""), &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
     let third = drive.observer().finished()[1];
-    assert_eq!(third.parts[Part::Unit as usize], second.parts[Part::Die as usize]);
+    assert_eq!(third.parts[Part::Controller as usize], second.parts[Part::Die as usize]);
     assert_eq!(third.behind, second.behind);
 }
 
@@ -132,7 +132,7 @@ fn a_write_in_part_waits_for_the_read_of_the_rest() {
 
 #[test]
 fn bands_are_the_fastest_to_the_slowest() {
-    let resolved = small(", units = \"per-die\"");
+    let resolved = small(", controllers = \"per-die\"");
     let mut rng = Rng::stream(3, "bands");
     let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
@@ -213,13 +213,13 @@ fn lists_in_turn_are_seen_on_both_arrays() {
     let (_, drive) = run(&resolved, &[write(0, 32), write(64, 8)], 2, watch, &mut Vec::new());
     let (large, small) = (drive.observer().finished()[0], drive.observer().finished()[1]);
     let timing = &resolved.backend.timing;
-    let slc = &resolved.second.as_ref().expect("SLC flash").backend.timing;
+    let slc = &resolved.slc_array.as_ref().expect("SLC flash").backend.timing;
     // Four pages of 4 KiB; then two of 2 KiB.
     let program = timing.program[0].as_us_f64() * 4.0;
     let close = |journey: &Journey, us: f64| assert!((parts(journey)["array"] - us).abs() < 1e-6, "{journey:?}");
     close(&large, program);
     close(&small, slc.program[0].as_us_f64() * 2.0);
-    assert_eq!(small.parts[Part::Unit as usize], large.latency());
+    assert_eq!(small.parts[Part::Controller as usize], large.latency());
     assert_eq!(small.behind[Cause::Host as usize], large.latency());
     let timeline = drive.observer().seen().expect("a timeline");
     let arrays: Vec<_> = timeline.slices().iter().map(|slice| slice.resource).collect();

@@ -260,7 +260,7 @@ impl Timeline {
         self.slices.push(Slice { resource, op, primitive, cause, from, until, waited, about });
     }
 
-    pub(super) fn unit(&mut self, at: Time, unit: u32, list: Option<(u32, Cause)>) {
+    pub(super) fn controller(&mut self, at: Time, unit: u32, list: Option<(u32, Cause)>) {
         let index = unit as usize;
         if self.units.len() <= index {
             self.units.resize(index + 1, None);

@@ -5,7 +5,7 @@ use base::io::Io;
 use base::units::Span;
 use flash::backend::{Cause, Op, Tally};
 use ftl::MappingSpec;
-use ssd::{Counters, Drive, FlushPolicy, HybridCounters};
+use ssd::{Counters, Drive, FlushPolicy, SlcMlcCounters};
 
 use super::{Trial, Work, script};
 use crate::Host;
@@ -13,10 +13,10 @@ use crate::Host;
 pub(super) fn books(trial: &Trial<'_>) -> Work {
     let mut host = trial.host();
     script::play(&mut host, &script::without_discards(trial.seed, trial.capacity(), trial.effort.requests));
-    host.rest();
+    host.run_until_idle();
     // What the buffer still has goes to flash, so that every unit is somewhere.
     host.submit(Io::FLUSH);
-    host.rest();
+    host.run_until_idle();
     let counters = host.ssd().counters();
     requests(&host, &counters);
     units(trial, &counters);
@@ -50,8 +50,8 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     // Under Hydra's FTL a row that is written in part is a copy that the host's sectors come into.
     let host = flash.of(Op::Program, Cause::Host).slots + flash.of(Op::CopyBack, Cause::Host).slots;
     let taken = counters.host_slots - counters.absorbed_slots;
-    if let Some(hybrid) = &counters.hybrid {
-        return units_of_two(trial, counters, hybrid);
+    if let Some(slc_mlc) = &counters.slc_mlc {
+        return units_of_two(trial, counters, slc_mlc);
     }
     match trial.resolved.buffer.filter(|buffer| buffer.flush != FlushPolicy::WriteBack) {
         // The flush at the end did nothing, or wrote a log: the buffer has what is left.
@@ -79,30 +79,30 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
 
 /// The same on a hybrid disk. The host's sectors go to one of the arrays; a page of the large one is written once for the
 /// host or for what the small one gives up, and a fold reads what it programs.
-fn units_of_two(trial: &Trial<'_>, counters: &Counters, hybrid: &HybridCounters) {
+fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters) {
     let flash = &counters.flash;
     let written: u64 = [Cause::Host, Cause::Merge].into_iter().map(|cause| flash.of(Op::Program, cause).slots).sum();
-    assert_eq!(written, hybrid.mlc_pages, "pages written to the MLC flash");
+    assert_eq!(written, slc_mlc.mlc_pages, "pages written to the MLC flash");
     for cause in [Cause::Gc, Cause::Wear] {
         let (read, programmed) = (flash.of(Op::Read, cause).slots, flash.of(Op::Program, cause).slots);
         assert_eq!(read, programmed, "pages read and programmed for {}", cause.name());
     }
-    assert_eq!(flash.of(Op::Read, Cause::Map).pages, hybrid.scanned, "pages looked at");
+    assert_eq!(flash.of(Op::Read, Cause::Map).pages, slc_mlc.scanned, "pages looked at");
     let folded = flash.of(Op::Erase, Cause::Gc).commands;
-    assert_eq!(folded, hybrid.fold_erases, "blocks erased by folds");
+    assert_eq!(folded, slc_mlc.fold_erases, "blocks erased by folds");
     let taken = counters.host_slots - counters.absorbed_slots;
-    let Some(second) = &counters.second else {
+    let Some(second) = &counters.slc_array else {
         assert_eq!(flash.of(Op::Program, Cause::Host).slots, taken, "units programmed for the host and taken from it");
         return;
     };
     let small = &second.flash;
-    assert_eq!(small.of(Op::Program, Cause::Host).slots, hybrid.slc_sectors, "sectors written to the SLC flash");
+    assert_eq!(small.of(Op::Program, Cause::Host).slots, slc_mlc.slc_sectors, "sectors written to the SLC flash");
     let read: u64 = [Cause::Gc, Cause::Wear].into_iter().map(|cause| small.of(Op::Read, cause).slots).sum();
     let programmed = small.of(Op::Program, Cause::Gc).slots;
-    assert_eq!(programmed + hybrid.assisted, read, "sectors read by cleaning and folding, and where they went");
-    assert_eq!(small.of(Op::Program, Cause::Gc).pages, hybrid.copied_back, "pages copied to the head");
-    assert_eq!(small.op(Op::Erase).commands, hybrid.cleaned, "tail blocks cleaned");
-    let slots = u64::from(trial.resolved.second.as_ref().expect("two arrays").geometry.slots);
+    assert_eq!(programmed + slc_mlc.assisted, read, "sectors read by cleaning and folding, and where they went");
+    assert_eq!(small.of(Op::Program, Cause::Gc).pages, slc_mlc.copied_back, "pages copied to the head");
+    assert_eq!(small.op(Op::Erase).commands, slc_mlc.cleaned, "tail blocks cleaned");
+    let slots = u64::from(trial.resolved.slc_array.as_ref().expect("two arrays").geometry.slots);
     let all = small.op(Op::Program);
     let pad = small.of(Op::Program, Cause::Pad).slots;
     assert_eq!(all.pages * slots, all.slots, "slots of all pages programmed, padding of {pad} among them");
@@ -116,8 +116,8 @@ fn whole_rows(trial: &Trial<'_>) -> u64 {
 }
 
 fn commands(trial: &Trial<'_>, host: &Host, counters: &Counters) {
-    if let Some(second) = &counters.second {
-        let worn: u64 = host.ssd().second_erase_counts().into_iter().map(u64::from).sum();
+    if let Some(second) = &counters.slc_array {
+        let worn: u64 = host.ssd().slc_erase_counts().into_iter().map(u64::from).sum();
         assert_eq!(second.flash.op(Op::Erase).pages, worn, "blocks of the second array erased, and their erase counts");
         assert_eq!(second.bad_blocks, 0, "nothing failed");
     }
@@ -158,7 +158,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     let sum = |busy: &[Span]| busy.iter().copied().sum::<Span>();
     assert_eq!(sum(&counters.die_busy), all.array, "time of all dies, and array time of all commands");
     assert_eq!(sum(&counters.channel_busy), all.bus, "time of all channels, and bus time of all commands");
-    if let Some(second) = &counters.second {
+    if let Some(second) = &counters.slc_array {
         let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
         assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");
         assert_eq!(sum(&second.channel_busy), both(|tally| tally.bus), "time of its bus, and of its commands there");
@@ -192,15 +192,15 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         let within = least * tally.commands <= tally.array && tally.array <= most * tally.commands;
         assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
     }
-    if let (Some(times), Some(hybrid)) = (timing.slc_mode, &counters.hybrid) {
+    if let (Some(times), Some(slc_mlc)) = (timing.slc_mode, &counters.slc_mlc) {
         let programs = counters.flash.op(Op::Program);
-        let others = timing.program[0] * (programs.pages - hybrid.slc_mode_pages);
-        assert!(hybrid.slc_mode_pages > 0, "density control had nothing to do");
-        assert_eq!(programs.array, others + times.program * hybrid.slc_mode_pages, "programs in either mode");
+        let others = timing.program[0] * (programs.pages - slc_mlc.slc_mode_pages);
+        assert!(slc_mlc.slc_mode_pages > 0, "density control had nothing to do");
+        assert_eq!(programs.array, others + times.program * slc_mlc.slc_mode_pages, "programs in either mode");
     }
     let elapsed = counters.at - base::units::Time::ZERO;
     let map = counters.map.iter().flat_map(|map| &map.busy);
-    let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.unit_busy).chain(map);
+    let busy = counters.die_busy.iter().chain(&counters.channel_busy).chain(&counters.controller_busy).chain(map);
     let busy = busy.chain([&counters.processor_busy]);
     assert!(busy.copied().all(|busy| busy <= elapsed), "something worked longer than there was time");
 }

@@ -20,6 +20,6 @@ fn run(trial: &Trial<'_>) -> (Counters, Work) {
     script::play(&mut host, before);
     host.cut();
     script::play(&mut host, after);
-    host.rest();
+    host.run_until_idle();
     (host.ssd().counters(), Work { cuts: 1, ..Work::of(&host) })
 }

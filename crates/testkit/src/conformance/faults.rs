@@ -26,12 +26,12 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
         for nth in [nth, later] {
             fail(ssd.media_mut().faults_mut(), nth);
             // A second array has its own first operations.
-            if let Some(second) = ssd.second_media_mut() {
+            if let Some(second) = ssd.slc_media_mut() {
                 fail(second.faults_mut(), nth);
             }
         }
         // The log of a second array has to go round before what fails is a copy of its tail.
-        if let Some(second) = ssd.second_media_mut() {
+        if let Some(second) = ssd.slc_media_mut() {
             fail(second.faults_mut(), trial.effort.failures + 2 * nth);
         }
         let script = script::random(seed, trial.capacity(), trial.effort.cut_requests * 2);
@@ -39,7 +39,7 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
         script::play(&mut host, before);
         host.cut();
         script::play(&mut host, after);
-        host.rest();
+        host.run_until_idle();
         host.audit();
         work += Work { cuts: 1, failures: 2, ..Work::of(&host) };
     }

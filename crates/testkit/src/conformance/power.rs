@@ -50,7 +50,7 @@ pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
         }
         host = host.crashed(rng.bits());
     }
-    host.rest();
+    host.run_until_idle();
     host.audit();
     Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
 }
@@ -78,7 +78,7 @@ pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
         }
         host = host.crashed(rng.bits());
     }
-    host.rest();
+    host.run_until_idle();
     host.audit();
     Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
 }
@@ -93,7 +93,7 @@ fn cut_everywhere(trial: &Trial<'_>, mut host: Host) -> Work {
         }
     }
     while cutter.step(&mut host) {}
-    host.rest();
+    host.run_until_idle();
     host.audit();
     assert!(host.ssd().counters().flash.op(Op::Program).commands > 0, "nothing was programmed");
     Work { cuts: cutter.cuts, ..Work::of(&host) }
@@ -139,7 +139,7 @@ impl Cutter {
         let mut copy = copy.crashed(rng.bits());
         // The drive still works.
         copy.submit(requests::draw(&mut rng, self.capacity));
-        copy.rest();
+        copy.run_until_idle();
         copy.audit();
     }
 }

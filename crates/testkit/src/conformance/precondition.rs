@@ -102,7 +102,7 @@ fn one(resolved: &Resolved, seed: u64, way: &[Precondition]) -> Work {
             host.cut();
             work.cuts += 1;
         }
-        host.rest();
+        host.run_until_idle();
         work.requests = Work::of(&host).requests;
     }
     if !host.worn_out() {

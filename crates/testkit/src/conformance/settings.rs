@@ -1,11 +1,11 @@
 //! Every setting there is, one after another, on a drive so small that everything happens often.
 
-mod chang;
 mod hydra;
 mod samples;
+mod slc_mlc;
 
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Order, Transfer, Units};
+use flash::backend::{Arbitration, BusOrder, Controllers, Order, Transfer};
 use flash::nand::{FaultSpec, Part};
 use ftl::{Allocation, EraseWhen, Striping};
 use ssd::{
@@ -52,10 +52,10 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             dies: None,
             multi_plane: None,
             cache_mode: true,
-            units: Units::default(),
-            software_units: None,
+            controllers: Controllers::default(),
+            software_controllers: None,
             transfer: Transfer::default(),
-            order: Arbitration::default(),
+            arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
         },
         slc: None,
@@ -85,12 +85,12 @@ fn buffer(units: u64, high: f64, low: f64) -> BufferSpec {
 }
 
 /// The same for a family with log blocks: pages of one unit, and four chips on two channels.
-fn hybrid(kind: FtlKind) -> Spec {
+fn slc_mlc(kind: FtlKind) -> Spec {
     let mut spec = base(kind, MapSpec::Ram);
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
     part.geometry.page = Bytes::new(1024);
     part.geometry.blocks_per_plane = 6;
-    (spec.flash.chips, spec.flash.units) = (2, Units::PerChannel);
+    (spec.flash.chips, spec.flash.controllers) = (2, Controllers::PerChannel);
     // Ten data blocks, so that nine are left for logs, merges and failures.
     (spec.ftl.over_provisioning, spec.ftl.log.blocks) = (Ratio::new(0.6), 4);
     spec
@@ -112,7 +112,7 @@ struct Book {
 impl Book {
     fn add(&mut self, name: impl Into<String>, change: impl FnOnce(&mut Spec)) {
         let log = self.kind.has_log_blocks();
-        let mut spec = if log { hybrid(self.kind) } else { base(self.kind, self.map) };
+        let mut spec = if log { slc_mlc(self.kind) } else { base(self.kind, self.map) };
         change(&mut spec);
         let mut name = name.into();
         if log {
@@ -179,7 +179,7 @@ impl Book {
         self.part("2 planes at once", |part, _| set_planes(part, 2));
         self.part("one-shot programs of 2 pages", |part, _| part.timing.one_shot = 2);
         self.add("a unit for each die, reads first", |spec| {
-            (spec.flash.units, spec.flash.order.commands) = (Units::PerDie, Order::ReadFirst);
+            (spec.flash.controllers, spec.flash.arbitration.commands) = (Controllers::PerDie, Order::ReadFirst);
         });
         self.add("buffered", |spec| spec.buffer = Some(buffer(8, 0.5, 0.25)));
         self.add("buffer that fills up", |spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
@@ -236,30 +236,31 @@ impl Book {
             part.timing.cache_program_copy = "3us".parse().expect("a time");
         });
         self.part("two chips on a channel", |_, flash| (flash.channels, flash.chips) = (1, 2));
-        for units in Units::EVERY {
+        for units in Controllers::EVERY {
             for commands in Order::EVERY {
                 self.part(&format!("units {units:?}, {commands:?}"), |_, flash| {
-                    (flash.units, flash.order.commands) = (units, commands);
+                    (flash.controllers, flash.arbitration.commands) = (units, commands);
                     (flash.channels, flash.chips) = (1, 2);
                 });
             }
         }
         for bus in BusOrder::EVERY {
             self.part(&format!("bus {bus:?}"), |_, flash| {
-                (flash.order.bus, flash.units) = (bus, Units::None);
+                (flash.arbitration.bus, flash.controllers) = (bus, Controllers::None);
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
         for bus in [BusOrder::Fifo, BusOrder::ReadFirst] {
             self.part(&format!("channels are held, bus {bus:?}"), |_, flash| {
-                (flash.order.hold, flash.order.bus, flash.units) = (true, bus, Units::Background(2));
+                (flash.arbitration.hold, flash.arbitration.bus, flash.controllers) =
+                    (true, bus, Controllers::Background(2));
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
         for commands in Order::EVERY {
             self.part(&format!("software units, {commands:?}"), |_, flash| {
-                flash.software_units = Some("50us".parse().expect("a time"));
-                (flash.order.commands, flash.units) = (commands, Units::Background(2));
+                flash.software_controllers = Some("50us".parse().expect("a time"));
+                (flash.arbitration.commands, flash.controllers) = (commands, Controllers::Background(2));
                 (flash.channels, flash.chips) = (1, 2);
             });
         }
@@ -269,16 +270,16 @@ impl Book {
     fn log_blocks(&mut self) {
         let least = if self.kind == FtlKind::Fast { 2 } else { 1 };
         for allocation in Allocation::EVERY {
-            for units in [Units::PerChannel, Units::Shared(4)] {
+            for units in [Controllers::PerChannel, Controllers::Shared(4)] {
                 self.add(format!("{allocation:?}, units {units:?}"), |spec| {
-                    (spec.ftl.log.allocation, spec.flash.units) = (allocation, units);
+                    (spec.ftl.log.allocation, spec.flash.controllers) = (allocation, units);
                 });
             }
         }
-        for (allocation, transfer) in [(Allocation::Apart, Transfer::Unit), (Allocation::Same, Transfer::Bus)] {
+        for (allocation, transfer) in [(Allocation::Apart, Transfer::Controller), (Allocation::Same, Transfer::Bus)] {
             self.add(format!("{allocation:?}, erased when read, transfer by {transfer:?}"), |spec| {
                 (spec.ftl.log.allocation, spec.ftl.log.erase) = (allocation, EraseWhen::Read);
-                (spec.flash.units, spec.flash.transfer) = (Units::Shared(3), transfer);
+                (spec.flash.controllers, spec.flash.transfer) = (Controllers::Shared(3), transfer);
             });
         }
         for blocks in [least, 3, 6] {
@@ -289,11 +290,11 @@ impl Book {
         }
         self.add("page striping", |spec| spec.ftl.log.striping = Striping::Page);
         self.add("page striping, one shared unit", |spec| {
-            (spec.ftl.log.striping, spec.flash.units) = (Striping::Page, Units::Shared(1));
+            (spec.ftl.log.striping, spec.flash.controllers) = (Striping::Page, Controllers::Shared(1));
         });
-        for units in [Units::None, Units::PerDie] {
+        for units in [Controllers::None, Controllers::PerDie] {
             self.add(format!("units {units:?}, reads first"), |spec| {
-                (spec.flash.units, spec.flash.order.commands) = (units, Order::ReadFirst);
+                (spec.flash.controllers, spec.flash.arbitration.commands) = (units, Order::ReadFirst);
             });
         }
         self.part("blocks of 12 pages", |part, _| {
@@ -354,7 +355,7 @@ pub fn settings() -> Vec<Setting> {
             continue;
         }
         if kind == FtlKind::Chang {
-            settings.extend(chang::settings());
+            settings.extend(slc_mlc::settings());
             continue;
         }
         for map in MapSpec::EVERY {

@@ -65,7 +65,7 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
         if hydra.is_some() {
             host.submit(Io::FLUSH);
         }
-        host.rest();
+        host.run_until_idle();
     }
     host.ssd().check();
     assert!(host.ssd().counters().flash.rows().any(|(_, cause, _)| cause == flash::backend::Cause::Wear));

@@ -60,7 +60,7 @@ pub fn fixtures() -> Vec<Fixture> {
         fixture(
             "page, planes apart, sub-pages",
             PART,
-            "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\nunits = \"none\"\norder = { bus = \"command-first\" }\n",
+            "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\ncontrollers = \"none\"\narbitration = { bus = \"command-first\" }\n",
             "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\" }\nqueue-depth = 12\n\
              [ftl]\nover-provisioning = \"45.5%\"\nmap-unit = \"1KiB\"\n\
              gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
@@ -78,8 +78,8 @@ pub fn fixtures() -> Vec<Fixture> {
         fixture(
             "page, queues",
             PART,
-            "channels = 2\nchips = 2\nunits = { background = 2 }\nsoftware-units = \"3us\"\n\
-             order = { commands = \"read-first\", bus = \"read-first\", hold = true }\n",
+            "channels = 2\nchips = 2\ncontrollers = { background = 2 }\nsoftware-controllers = \"3us\"\n\
+             arbitration = { commands = \"read-first\", bus = \"read-first\", hold = true }\n",
             "[host]\nqueue-depth = 8\narbitration = \"weighted\"\nburst = 2\nlink = { rate = \"300MB/s\", overhead = \"1us\", duplex = \"half\" }\n\
              [[host.queue]]\nweight = 3\ndepth = 4\nchannels = [0, 1]\n[[host.queue]]\nweight = 2\ndies = [0, 1, 2]\n\
              [[host.queue]]\n\
@@ -88,7 +88,7 @@ pub fn fixtures() -> Vec<Fixture> {
         fixture(
             "page, buffer of units",
             PART,
-            "channels = 2\nchips = 2\nunits = { shared = 2 }\ntransfer = \"unit\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
+            "channels = 2\nchips = 2\ncontrollers = { shared = 2 }\ntransfer = \"controller\"\nlane-rate = \"80MB/s\"\nwidth = 16\n",
             "[host]\nchop = \"4KiB\"\nqueues = 3\nburst = 2\n\
              [buffer]\nsize = \"64KiB\"\nhigh = \"60%\"\nlow = \"30%\"\n\
              [ftl]\ncapacity = \"600KiB\"\nwear = { threshold = 1, check-every = 2 }\nplacement = { policy = \"block-striping\" }\n",
@@ -141,9 +141,9 @@ pub fn fixtures() -> Vec<Fixture> {
 
 /// The families that are no page map.
 fn merging() -> Vec<Fixture> {
-    let hydra = "chips = 4\ngang = 2\nwidth = 16\nchannels = 1\nblocks = 40\nunits = { background = 2 }\n\
-                 order = { commands = \"read-first\", bus = \"read-first\" }\n";
-    let log = "channels = 2\nchips = 2\nunits = \"per-channel\"\n";
+    let hydra = "chips = 4\ngang = 2\nwidth = 16\nchannels = 1\nblocks = 40\ncontrollers = { background = 2 }\n\
+                 arbitration = { commands = \"read-first\", bus = \"read-first\" }\n";
+    let log = "channels = 2\nchips = 2\ncontrollers = \"per-channel\"\n";
     let chang = "channels = 2\nchips = 1\n";
     let mut small: toml::Table = toml::from_str(FLAT).expect("a part");
     small.insert("name".into(), "small".into());
@@ -292,9 +292,9 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
         Load::Hot => player.hot(),
         Load::Shift => player.shift(),
     }
-    player.rest();
+    player.run_until_idle();
     let mut erases = player.ssd.erase_counts();
-    erases.extend(player.ssd.second_erase_counts());
+    erases.extend(player.ssd.slc_erase_counts());
     Ran { hash: player.ssd.counters().event_hash, erases }
 }
 
@@ -332,7 +332,7 @@ impl Player {
     }
 
     /// Lets everything come to its end.
-    fn rest(&mut self) {
+    fn run_until_idle(&mut self) {
         while self.step() {}
         assert_eq!(self.under_way, 0, "a request that never completes");
     }

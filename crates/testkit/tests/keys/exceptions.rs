@@ -119,7 +119,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_program_copy", NOT_CACHED, NEIGHBOURS),
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
-    on("flash.order.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
+    on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
     on("flash.planes", &["hydra*"], "1 is the only number there is, and says what the part says"),
     on(
         "ftl.map-unit",

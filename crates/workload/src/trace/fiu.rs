@@ -49,7 +49,7 @@ impl<'a> Line<'a> {
         let time = words.next();
         words.next();
         // Ends of words from the right, without collecting them.
-        let mut rest = words.rest().trim_ascii_end();
+        let mut rest = words.remaining().trim_ascii_end();
         let mut last = || {
             let from = rest.iter().rposition(u8::is_ascii_whitespace).map_or(0, |at| at + 1);
             let word = &rest[from..];

@@ -82,7 +82,7 @@ impl Input {
 
     /// All that is not yet taken, in an anonymous temporary file.
     pub(crate) fn spool(&mut self) -> Result<File, SourceError> {
-        let mut rest = Rest { input: self, failed: None };
+        let mut rest = Remaining { input: self, failed: None };
         match stored::spool(&mut rest) {
             Ok(file) => Ok(file),
             Err(error) => Err(rest.failed.take().unwrap_or_else(|| stored::unkept(&self.path, &error))),
@@ -235,13 +235,13 @@ impl Input {
 }
 
 /// What an input has not yet given, as bytes.
-struct Rest<'a> {
+struct Remaining<'a> {
     input: &'a mut Input,
     /// What ended it: it says more than an error of reading can.
     failed: Option<SourceError>,
 }
 
-impl Read for Rest<'_> {
+impl Read for Remaining<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let input = &mut *self.input;
         if input.start == input.end

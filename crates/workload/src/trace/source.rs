@@ -33,7 +33,7 @@ pub struct TraceSource {
     /// Where the request handed out last stands: part and line.
     place: (u16, u64),
     /// What is left of a request that compaction cut in pieces.
-    rest: Option<(Timed, Io)>,
+    remaining: Option<(Timed, Io)>,
     /// An error or the end: it stays.
     finished: Option<Result<(), SourceError>>,
 }
@@ -81,7 +81,7 @@ pub(crate) fn open_from(mut file: TraceFile, options: &TraceOptions) -> Result<T
         base: Time::ZERO,
         read: 0,
         last: Time::ZERO,
-        rest: None,
+        remaining: None,
         finished: None,
     })
 }
@@ -127,7 +127,7 @@ impl TraceSource {
     }
 
     fn advance(&mut self) -> Result<Option<Arrival>, SourceError> {
-        if let Some((timed, io)) = self.rest.take() {
+        if let Some((timed, io)) = self.remaining.take() {
             return self.place(timed, io).map(Some);
         }
         loop {
@@ -192,7 +192,7 @@ impl TraceSource {
             if io.sectors == timed.io.sectors {
                 self.context.stats.split_requests += 1;
             }
-            self.rest = Some((timed, Io { start: io.start + piece.sectors, sectors: left, ..io }));
+            self.remaining = Some((timed, Io { start: io.start + piece.sectors, sectors: left, ..io }));
         }
         Ok(Arrival { at: self.scaled(timed.at)?, io: piece })
     }

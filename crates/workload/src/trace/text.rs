@@ -140,14 +140,14 @@ impl<F: LineFormat> Records for Text<F> {
 
 /// The fields of a line between separators, each without the blanks around it.
 pub(crate) struct Fields<'a> {
-    rest: Option<&'a [u8]>,
+    remaining: Option<&'a [u8]>,
     separator: u8,
 }
 
 impl<'a> Fields<'a> {
     #[inline]
     pub(crate) fn new(line: &'a [u8], separator: u8) -> Self {
-        Self { rest: Some(line), separator }
+        Self { remaining: Some(line), separator }
     }
 }
 
@@ -156,15 +156,15 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
-        let rest = self.rest?;
+        let rest = self.remaining?;
         // Fields are a few bytes: a plain loop beats a vectorised search.
         let field = match rest.iter().position(|b| *b == self.separator) {
             Some(at) => {
-                self.rest = Some(&rest[at + 1..]);
+                self.remaining = Some(&rest[at + 1..]);
                 &rest[..at]
             }
             None => {
-                self.rest = None;
+                self.remaining = None;
                 rest
             }
         };
@@ -184,7 +184,7 @@ impl<'a> Words<'a> {
 
 impl<'a> Words<'a> {
     /// What has not yet been taken.
-    pub(crate) fn rest(&self) -> &'a [u8] {
+    pub(crate) fn remaining(&self) -> &'a [u8] {
         self.0
     }
 }

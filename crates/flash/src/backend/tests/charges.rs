@@ -73,7 +73,7 @@ fn events_of_phases_that_a_power_cut_ended_are_dropped() {
     // Both arrays work on the first page and both channels move the second.
     let cut = Time::from_ps(100_000_000);
     bench.until(cut);
-    bench.backend.think(cut, Span::from_us(500), 7, &mut bench.events);
+    bench.backend.use_cpu(cut, Span::from_us(500), 7, &mut bench.events);
     let events = bench.events.len();
     assert_eq!(events, 5);
     bench.backend.cut_power(cut);
@@ -83,7 +83,7 @@ fn events_of_phases_that_a_power_cut_ended_are_dropped() {
     let list = bench.list(Op::Erase, 1, 0, 0);
     bench.backend.add_erase(list, Cause::Gc, SuperblockId::new(1));
     bench.submit(list);
-    bench.backend.think(cut, Span::from_us(900), 8, &mut bench.events);
+    bench.backend.use_cpu(cut, Span::from_us(900), 8, &mut bench.events);
     let mut effects = 0;
     while let Some((at, event)) = bench.events.pop() {
         let before = bench.hash.value();
@@ -93,7 +93,7 @@ fn events_of_phases_that_a_power_cut_ended_are_dropped() {
     }
     assert!(bench.hash.value() != hash);
     assert_eq!(effects, 2, "the erase and the thought, and none of the {events} events from before");
-    assert_eq!((bench.backend.take_thought(), bench.backend.take_thought()), (Some(8), None));
+    assert_eq!((bench.backend.take_cpu_done(), bench.backend.take_cpu_done()), (Some(8), None));
     assert_eq!(bench.now, cut + Span::from_ms(3), "the erase took its whole time");
     assert_eq!(bench.backend.account(bench.now).op(Op::Program), account.op(Op::Program));
 }

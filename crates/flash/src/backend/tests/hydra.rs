@@ -22,7 +22,7 @@ pub(super) struct Hydra {
     pub spare: bool,
     pub command: Span,
     pub erase: Span,
-    pub units: Units,
+    pub controllers: Controllers,
     pub arbitration: Arbitration,
     pub software: Option<Span>,
 }
@@ -36,7 +36,7 @@ impl Default for Hydra {
             spare: true,
             command: Span::ZERO,
             erase: Span::from_ms(2),
-            units: Units::Background(4),
+            controllers: Controllers::Background(4),
             arbitration: FORWARDED,
             software: None,
         }
@@ -59,7 +59,7 @@ impl Hydra {
         let timing = Timing::new(&part, &geometry, rate, true).expect("a valid part");
         let config = Config {
             timing,
-            units: self.units,
+            controllers: self.controllers,
             transfer: Transfer::Bus,
             arbitration: self.arbitration,
             software: self.software,
@@ -227,12 +227,12 @@ fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
 fn a_background_unit_programs_65_mbps() {
     // D4: a superpage of 16 KB every 251.2 us (252.8 with spare bytes); the second chip begins a transfer later.
     for (spare, page, mbps) in [(false, 51.2, 65.2), (true, 52.8, 64.8)] {
-        let us = programs(Hydra { spare, units: Units::Background(1), ..Hydra::default() }, 1, false);
+        let us = programs(Hydra { spare, controllers: Controllers::Background(1), ..Hydra::default() }, 1, false);
         close(us, f64::from(ROWS) * (page + 200.0) + page);
         assert!((rate(16_384 * u64::from(ROWS), us - page) - mbps).abs() < 0.05);
     }
     // With the erase of the superblock: 58.0 MB/s.
-    let hydra = Hydra { spare: false, units: Units::Background(1), ..Hydra::default() };
+    let hydra = Hydra { spare: false, controllers: Controllers::Background(1), ..Hydra::default() };
     let us = programs(hydra, 1, true);
     close(us, 2000.0 + f64::from(ROWS) * 251.2 + 51.2);
     assert!((rate(1 << 20, us - 51.2) - 58.0).abs() < 0.05);
@@ -244,7 +244,7 @@ fn more_background_units_program_more_until_the_bus_is_full() {
     // rest until the last page is programmed.
     let page = 52.8;
     for (count, mbps) in [(1, 65.0), (2, 130.0), (3, 155.0), (4, 155.0)] {
-        let us = programs(Hydra { units: Units::Background(count), ..Hydra::default() }, count, false);
+        let us = programs(Hydra { controllers: Controllers::Background(count), ..Hydra::default() }, count, false);
         let pages = f64::from(2 * count * ROWS);
         let (exact, edge) = if count < 3 {
             (f64::from(ROWS) * (page + 200.0) + f64::from(2 * count - 1) * page, f64::from(2 * count - 1) * page)
@@ -256,7 +256,7 @@ fn more_background_units_program_more_until_the_bus_is_full() {
         assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} units: {sustained} MB/s");
     }
     // Four superchips and one unit: one after another.
-    let one = programs(Hydra { units: Units::Background(1), ..Hydra::default() }, 4, false);
+    let one = programs(Hydra { controllers: Controllers::Background(1), ..Hydra::default() }, 4, false);
     close(one, 4.0 * (f64::from(ROWS) * 252.8 + page));
 }
 
@@ -299,13 +299,13 @@ fn the_foreground_unit_reads_one_list_after_another() {
     for (tag, end) in ends.iter().take(3) {
         close(end.as_us_f64(), f64::from(tag + 1) * 72.8);
     }
-    let busy: Vec<u64> = bench.backend.unit_busy(bench.now).map(Span::as_ns).collect();
+    let busy: Vec<u64> = bench.backend.controller_busy(bench.now).map(Span::as_ns).collect();
     assert_eq!(busy, [218_400, 4_000_000, 4_000_000, 4_000_000, 4_000_000]);
 }
 
 #[test]
 fn background_lists_of_one_unit_do_not_use_the_foreground_unit() {
-    let mut bench = Hydra { units: Units::Background(1), ..Hydra::default() }.build::<()>();
+    let mut bench = Hydra { controllers: Controllers::Background(1), ..Hydra::default() }.build::<()>();
     for die in 0..3 {
         let list = bench.background(die);
         bench.erase(list, die, 1);
@@ -320,7 +320,7 @@ fn reads_go_first_on_the_channel() {
     // Dies 0 and 1 send background reads, die 2 wants to begin a program; then a host read of die 3 comes.
     let order = |bus| {
         let arbitration = Arbitration { bus, ..FORWARDED };
-        let mut bench = Hydra { units: Units::None, arbitration, ..Hydra::default() }.build::<()>();
+        let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build::<()>();
         for die in 0..2 {
             let list = bench.background(die);
             bench.read(list, die, 0);
@@ -344,7 +344,7 @@ fn only_host_reads_first_at_dies_and_on_channels_make_a_program_give_way() {
     // The program of die 0 waits for the bus, which moves the data of die 1's, when a host read of die 0 comes.
     let arrays = |commands, bus| {
         let arbitration = Arbitration { commands, bus, hold: false };
-        let mut bench = Hydra { units: Units::None, arbitration, ..Hydra::default() }.build::<()>();
+        let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build::<()>();
         for die in [1, 0] {
             let list = bench.background(die);
             bench.program(list, die, 1, 0);
@@ -451,7 +451,7 @@ fn a_copy_back_that_is_waited_for_is_helped_to_its_end() {
         bench.submit(list);
         saturate(bench, 1);
     };
-    let hydra = Hydra { units: Units::Background(5), ..Hydra::default() };
+    let hydra = Hydra { controllers: Controllers::Background(5), ..Hydra::default() };
     let (_, start) = worst_wait(hydra, 0, lists);
     assert!((0.9 * 272.8..=272.8 + 52.8).contains(&start), "{start} us until the array read");
 }

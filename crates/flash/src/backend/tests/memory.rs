@@ -11,15 +11,20 @@ fn it_takes_the_memory_that_it_says() {
         let geometry = Geometry::new(channels, 2, 1, 2, 2, 16, 66, 4, 4).expect("an array");
         let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), true).expect("a valid part");
         timing.one_shot = one_shot;
-        for (units, transfer) in [
-            (Units::None, Transfer::Bus),
-            (Units::PerDie, Transfer::Bus),
-            (Units::PerChannel, Transfer::Unit),
-            (Units::Shared(3), Transfer::Unit),
-            (Units::Background(3), Transfer::Bus),
+        for (controllers, transfer) in [
+            (Controllers::None, Transfer::Bus),
+            (Controllers::PerDie, Transfer::Bus),
+            (Controllers::PerChannel, Transfer::Controller),
+            (Controllers::Shared(3), Transfer::Controller),
+            (Controllers::Background(3), Transfer::Bus),
         ] {
-            let config =
-                Config { timing: timing.clone(), units, transfer, arbitration: Arbitration::default(), software: None };
+            let config = Config {
+                timing: timing.clone(),
+                controllers,
+                transfer,
+                arbitration: Arbitration::default(),
+                software: None,
+            };
             let mut bench = Bench::<Stamp>::new(geometry.clone(), &config, 1);
             let commands = geometry.die_count().max(64);
             for tag in 0..commands {
@@ -28,12 +33,13 @@ fn it_takes_the_memory_that_it_says() {
                 bench.backend.add_program(list, Cause::Host, target, Stream::Host);
             }
             let backend = &bench.backend;
-            let tables = size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.units);
+            let tables =
+                size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.controllers);
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
             let taken = tables + lists + size_of_val(&*backend.slots) + size_of_val(&*backend.payload);
             // The tables of times are in the description too.
             let said = Backend::<Stamp>::memory(&geometry, &config);
-            assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {units:?}");
+            assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");
         }
     }
 }

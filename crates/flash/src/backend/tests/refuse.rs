@@ -51,12 +51,12 @@ fn what_was_handed_in_before_fails_untouched_and_costs_no_array_time() {
 }
 
 /// A program of a block behind one that failed, with another list to tell of the failure in between or not.
-fn behind(told: bool, erased: bool) -> bool {
+fn behind(reported: bool, erased: bool) -> bool {
     let mut bench = Shape::default().build();
     bench.backend.media_mut().faults_mut().fail_program(0);
     let first = bench.list(Op::Program, 0, 0, 1);
     bench.submit(first);
-    if told {
+    if reported {
         ends(&mut bench, &[first]);
     }
     if erased {
@@ -68,7 +68,7 @@ fn behind(told: bool, erased: bool) -> bool {
     let second = bench.list(Op::Program, 0, 1, 1);
     bench.submit(second);
     let lists = [first, second];
-    *ends(&mut bench, if told { &lists[1..] } else { &lists }).last().expect("it ended")
+    *ends(&mut bench, if reported { &lists[1..] } else { &lists }).last().expect("it ended")
 }
 
 #[test]
@@ -122,12 +122,12 @@ fn a_list_in_turn_leaves_out_the_rest_of_a_block_and_so_does_a_cut() {
         let mut bench = Shape { cache: false, ..Shape::default() }.build();
         bench.backend.media_mut().faults_mut().fail_program(1);
         let list = bench.list(Op::Program, 0, 0, 4);
-        let end = bench.backend.begin_in_turn(bench.now, list).expect("it takes time");
+        let end = bench.backend.begin_serial(bench.now, list).expect("it takes time");
         match cut {
             // In the last program. That one fails in the moment of a cut is left out, so none is passed over.
             Some(us) => bench.backend.cut_power(Time::from_ps(us * 1_000_000)),
             None => {
-                bench.backend.end_in_turn(end, &mut bench.hash);
+                bench.backend.end_serial(end, &mut bench.hash);
                 assert_eq!(ends(&mut bench, &[list]), [false, true, true, true]);
             }
         }

@@ -4,8 +4,8 @@ use super::hydra::{Hydra, ROWS};
 use super::*;
 
 /// Microseconds for superblocks of four superchips of one chip each.
-fn programs(software: Option<Span>, units: u32) -> f64 {
-    let hydra = Hydra { chips: 1, software, units: Units::Background(units), ..Hydra::default() };
+fn programs(software: Option<Span>, controllers: u32) -> f64 {
+    let hydra = Hydra { chips: 1, software, controllers: Controllers::Background(controllers), ..Hydra::default() };
     let mut bench = hydra.build::<()>();
     for die in 0..4 {
         let list = bench.background(die);
@@ -51,14 +51,14 @@ fn host_reads_pass_by() {
 }
 
 #[test]
-fn thoughts_and_commands_take_turns() {
+fn ftl_jobs_and_commands_take_turns() {
     let software = Some(Span::from_us(10));
     let mut bench = Hydra { software, ..Hydra::default() }.build::<()>();
-    bench.backend.think(bench.now, Span::from_us(30), 7, &mut bench.events);
+    bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     let list = bench.background(0);
     bench.erase(list, 0, 1);
     bench.submit(list);
-    bench.backend.think(bench.now, Span::from_us(5), 8, &mut bench.events);
+    bench.backend.use_cpu(bench.now, Span::from_us(5), 8, &mut bench.events);
     let mut log = Vec::new();
     while let Some((at, event)) = bench.events.pop() {
         // The processor's time passes evenly.
@@ -67,7 +67,7 @@ fn thoughts_and_commands_take_turns() {
         assert_eq!(bench.backend.processor_busy(middle), until - Time::ZERO);
         bench.now = at;
         bench.backend.handle(at, event, &mut bench.events, &mut bench.hash);
-        while let Some(token) = bench.backend.take_thought() {
+        while let Some(token) = bench.backend.take_cpu_done() {
             log.push((token, at.as_ps() / 1_000_000));
         }
     }
@@ -86,16 +86,16 @@ fn hardware_leaves_the_processor_to_the_ftl() {
     assert_eq!(bench.backend.processor_busy(bench.now), Span::ZERO);
     // With time off a thought is free.
     bench.backend.set_timed(false);
-    bench.backend.think(bench.now, Span::from_us(30), 7, &mut bench.events);
+    bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     assert!(!bench.backend.is_idle(), "it waits to be taken");
-    assert_eq!((bench.backend.take_thought(), bench.backend.take_thought()), (Some(7), None));
+    assert_eq!((bench.backend.take_cpu_done(), bench.backend.take_cpu_done()), (Some(7), None));
     assert!(bench.backend.is_idle() && bench.events.pop().is_none());
 }
 
 #[test]
 fn a_power_cut_forgets_what_it_thought_about() {
     let mut bench = Hydra { software: Some(Span::from_us(10)), ..Hydra::default() }.build::<()>();
-    bench.backend.think(bench.now, Span::from_us(30), 7, &mut bench.events);
+    bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     let list = bench.background(0);
     bench.erase(list, 0, 1);
     bench.submit(list);

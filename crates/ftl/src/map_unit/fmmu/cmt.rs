@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
-use super::super::cache::{Among, Cache};
+use super::super::cache::{Cache, VictimFilter};
 use super::super::costs::Costs;
 use super::super::dtl::Dtl;
 use super::super::layout::{self, Layout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
 use super::super::{Answer, Ask, Asker, Counters, Output, Ticket};
-use super::aside::Aside;
 use super::packet::{Kind, Request};
+use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
 
 /// What is said at the end of a step.
@@ -41,7 +41,7 @@ pub(super) struct Cmt {
     /// The first question of a queue cannot be carried out before something else happens.
     stalled: [bool; 2],
     /// Questions that wait for a block of their set.
-    aside: Aside<(Ticket, Ask)>,
+    set_wait_queue: SetWaitQueue<(Ticket, Ask)>,
     responses: VecDeque<usize>,
     payload: VecDeque<u32>,
     /// Responses and requests.
@@ -73,7 +73,7 @@ impl Cmt {
         Self {
             layout: sizes.layout,
             costs,
-            aside: Aside::new(cache.sets(), sizes.aside),
+            set_wait_queue: SetWaitQueue::new(cache.sets(), sizes.set_wait_queue),
             cache,
             mshrs: Mshrs::new(blocks, sizes.layout.block * 4),
             dtl: Dtl::new(sizes.layout.pages(), blocks),
@@ -123,7 +123,7 @@ impl Cmt {
 
     pub(super) fn is_clean(&self) -> bool {
         let idle = self.until.is_none() && self.serving.is_none() && self.responses.is_empty();
-        idle && self.queues.iter().all(VecDeque::is_empty) && self.aside.is_empty() && self.cache.dirty() == 0
+        idle && self.queues.iter().all(VecDeque::is_empty) && self.set_wait_queue.is_empty() && self.cache.dirty() == 0
     }
 
     /// True if nothing more is to be sent to the CTP, as far as is known now.
@@ -177,7 +177,7 @@ impl Cmt {
         if self.until.is_none()
             && let Some(cost) = self.step(room, counters)
         {
-            counters.work(0, cost, matches!(self.effect, Effect::Flush(_)));
+            counters.count_work(0, cost, matches!(self.effect, Effect::Flush(_)));
             self.until = Some(now + cost);
         }
     }
@@ -197,11 +197,11 @@ impl Cmt {
         }
         loop {
             let ready = [0, 1].map(|queue| room && !self.stalled[queue] && !self.queues[queue].is_empty());
-            let aside = room && self.aside.is_ready();
-            let class = self.classes.pick([!self.responses.is_empty(), aside || ready.contains(&true)]);
+            let set_wait_queue = room && self.set_wait_queue.is_ready();
+            let class = self.classes.pick([!self.responses.is_empty(), set_wait_queue || ready.contains(&true)]);
             let cost = match class {
                 Some(0) => Some(self.fill()),
-                Some(_) if aside => self.question_aside(counters),
+                Some(_) if set_wait_queue => self.retry_waiting(counters),
                 Some(_) => {
                     let queue = self.askers.pick(ready).expect("one is ready");
                     let cost = self.question(queue, counters);
@@ -222,7 +222,7 @@ impl Cmt {
         let block = self.responses.pop_front().expect("a response");
         let entries = self.payload.drain(..self.layout.block as usize);
         self.cache.data_mut(block).iter_mut().zip(entries).for_each(|(entry, new)| *entry = new);
-        self.cache.settle(block);
+        self.cache.finish_load(block);
         self.serving = Some((block, 0));
         self.costs.packet + self.costs.entry * u64::from(self.layout.block)
     }
@@ -236,7 +236,7 @@ impl Cmt {
             self.mshrs.clear(block);
             self.serving = None;
             self.stalled = [false; 2];
-            self.aside.stir(self.cache.set_of(block));
+            self.set_wait_queue.note_change(self.cache.set_of(block));
         }
         self.costs.list + self.serve(block, ticket, &ask)
     }
@@ -263,10 +263,10 @@ impl Cmt {
         let (ticket, ask) = *self.queues[queue].front().expect("a question");
         let set = self.cache.set_number(self.layout.block_of(&ask));
         // Behind others of its set it is not even looked for.
-        let tried = if self.aside.waits(set) { None } else { self.carry_out(ticket, ask, counters) };
+        let tried = if self.set_wait_queue.waits(set) { None } else { self.carry_out(ticket, ask, counters) };
         let cost = match tried {
-            None if self.aside.is_used() => {
-                self.aside.push(set, (ticket, ask));
+            None if self.set_wait_queue.is_used() => {
+                self.set_wait_queue.push(set, (ticket, ask));
                 self.costs.packet + self.costs.tag * self.cache.ways() + self.costs.list
             }
             tried => tried?,
@@ -276,13 +276,13 @@ impl Cmt {
     }
 
     /// Takes a question that has waited aside; none if it must go on waiting.
-    fn question_aside(&mut self, counters: &mut Counters) -> Option<Span> {
-        let (ticket, ask) = self.aside.first().expect("one is ready");
+    fn retry_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
+        let (ticket, ask) = self.set_wait_queue.first().expect("one is ready");
         let cost = self.carry_out(ticket, ask, counters);
         if cost.is_some() {
-            self.aside.went_on();
+            self.set_wait_queue.went_on();
         } else {
-            self.aside.still_waits();
+            self.set_wait_queue.still_waits();
         }
         cost
     }
@@ -301,7 +301,7 @@ impl Cmt {
                 counters.cmt_misses += 1;
             }
             None => {
-                let (victim, looked) = self.cache.victim(key, Among::Clean);
+                let (victim, looked) = self.cache.victim(key, VictimFilter::Clean);
                 let Some(block) = victim else {
                     // Nothing can go until one of the set has been flushed (Sec. 4.4).
                     let dirty = self.cache.set(key).find(|block| self.cache.block(*block).dirty);
@@ -345,7 +345,7 @@ impl Cmt {
         self.chain = self.dtl.after(block);
         self.cache.make_clean(block as usize);
         self.stalled = [false; 2];
-        self.aside.stir(self.cache.set_of(block as usize));
+        self.set_wait_queue.note_change(self.cache.set_of(block as usize));
         self.effect = Effect::Flush(block as usize);
         self.flushed += 1;
         counters.flushed_blocks += 1;

@@ -8,14 +8,14 @@ use std::collections::VecDeque;
 use base::units::{Span, Time};
 
 use super::super::arbiter::Arbiter;
-use super::super::cache::{Among, Cache};
+use super::super::cache::{Cache, VictimFilter};
 use super::super::costs::Costs;
 use super::super::entry::encode;
 use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::super::write_buffers::WriteBuffers;
 use super::super::{Counters, Job, Output};
-use super::aside::Aside;
 use super::packet::{Kind, Request};
+use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
 
 /// What is said at the end of a step.
@@ -53,9 +53,9 @@ pub(super) struct Ctp {
     /// The first request cannot be carried out before something else happens.
     stalled: bool,
     /// Requests that wait for a block of their set, and the entries of the flushes among them.
-    aside: Aside<Request>,
+    set_wait_queue: SetWaitQueue<Request>,
     aside_payload: Vec<VecDeque<u32>>,
-    flushes_aside: usize,
+    flushes_waiting: usize,
     /// Blocks that must be stored so that a request can go on.
     forced: VecDeque<u32>,
     /// The block whose registers are being served, and how many have been.
@@ -77,9 +77,9 @@ impl Ctp {
         Self {
             costs,
             width: sizes.layout.block as usize,
-            aside: Aside::new(cache.sets(), sizes.aside),
+            set_wait_queue: SetWaitQueue::new(cache.sets(), sizes.set_wait_queue),
             aside_payload: vec![VecDeque::new(); cache.sets() as usize],
-            flushes_aside: 0,
+            flushes_waiting: 0,
             cache,
             mshrs: Mshrs::new(blocks, page * 4),
             flushed: vec![VecDeque::new(); blocks as usize],
@@ -109,7 +109,7 @@ impl Ctp {
 
     /// Places that are taken in the queue to it.
     pub(super) fn queued(&self) -> usize {
-        self.requests.len() + self.flushes_aside
+        self.requests.len() + self.flushes_waiting
     }
 
     pub(super) fn request(&mut self, request: Request, entries: &[u32]) {
@@ -144,7 +144,7 @@ impl Ctp {
         let settled = self.serving.is_none() && self.until.is_none() && self.outstanding == 0;
         settled
             && self.requests.is_empty()
-            && self.aside.is_empty()
+            && self.set_wait_queue.is_empty()
             && self.loads.is_empty()
             && self.cache.dirty() == 0
             && self.buffers.is_empty()
@@ -189,7 +189,7 @@ impl Ctp {
         };
         let set = self.cache.set_number(tvpn);
         newest(&mut self.requests.iter(), &self.payload)
-            .or_else(|| newest(&mut self.aside.chain(set), &self.aside_payload[set as usize]))
+            .or_else(|| newest(&mut self.set_wait_queue.chain(set), &self.aside_payload[set as usize]))
             .or_else(|| {
                 let block = self.cache.find(tvpn)?;
                 let served = self.serving.filter(|(serving, _)| *serving == block).map_or(0, |(_, served)| served);
@@ -228,7 +228,7 @@ impl Ctp {
         }
         self.writes_back = false;
         if let Some(cost) = self.step(counters) {
-            counters.work(1, cost, self.writes_back);
+            counters.count_work(1, cost, self.writes_back);
             self.until = Some(now + cost);
         }
     }
@@ -244,14 +244,14 @@ impl Ctp {
             return Some(cost);
         }
         loop {
-            let requests = self.aside.is_ready() || (!self.stalled && !self.requests.is_empty());
+            let requests = self.set_wait_queue.is_ready() || (!self.stalled && !self.requests.is_empty());
             let Some(queue) = self.arbiter.pick([!self.stores.is_empty(), !self.loads.is_empty(), requests]) else {
                 return self.store();
             };
             let taken = match queue {
                 0 => Some(self.end_of_store()),
                 1 => Some(self.fill()),
-                _ if self.aside.is_ready() => self.take_aside(counters),
+                _ if self.set_wait_queue.is_ready() => self.take_waiting(counters),
                 _ => {
                     let taken = self.take(counters);
                     self.stalled = taken.is_none();
@@ -283,7 +283,7 @@ impl Ctp {
         self.dirty.remove(place);
         self.cache.make_clean(block);
         self.stalled = false;
-        self.aside.stir(self.cache.set_of(block));
+        self.set_wait_queue.note_change(self.cache.set_of(block));
         self.effect = Effect::Job(Job::Store(tvpn));
         self.turn = false;
         self.writes_back = true;
@@ -294,14 +294,14 @@ impl Ctp {
         let tvpn = self.stores.pop_front().expect("a response");
         self.buffers.release(tvpn);
         self.stalled = false;
-        self.aside.stir_all();
+        self.set_wait_queue.mark_all_changed();
         self.writes_back = true;
         self.costs.packet + self.costs.list
     }
 
     fn fill(&mut self) -> Span {
         let block = self.loads.pop_front().expect("a response");
-        self.cache.settle(block);
+        self.cache.finish_load(block);
         self.serving = Some((block, 0));
         // The controller put the page there; only the registers cost time.
         self.costs.packet
@@ -325,7 +325,7 @@ impl Ctp {
             self.mshrs.clear(block);
             self.serving = None;
             self.stalled = false;
-            self.aside.stir(self.cache.set_of(block));
+            self.set_wait_queue.note_change(self.cache.set_of(block));
         }
         self.writes_back = request.kind == Kind::Flush;
         self.costs.list + self.costs.entry * self.width as u64
@@ -344,12 +344,12 @@ impl Ctp {
         let set = self.cache.set_number(request.tvpn);
         let flush = request.kind == Kind::Flush;
         // Behind others of its set it is not even looked for.
-        let tried = if self.aside.waits(set) { None } else { self.carry_out(request, None, counters) };
+        let tried = if self.set_wait_queue.waits(set) { None } else { self.carry_out(request, None, counters) };
         let cost = match tried {
-            None if self.aside.is_used() => {
-                self.aside.push(set, request);
+            None if self.set_wait_queue.is_used() => {
+                self.set_wait_queue.push(set, request);
                 if flush {
-                    self.flushes_aside += 1;
+                    self.flushes_waiting += 1;
                     self.aside_payload[set as usize].extend(self.payload.drain(..self.width));
                 }
                 self.costs.packet + self.costs.tag * self.cache.ways() + self.costs.list
@@ -362,17 +362,17 @@ impl Ctp {
     }
 
     /// Takes a request that has waited aside; none if it must go on waiting.
-    fn take_aside(&mut self, counters: &mut Counters) -> Option<Span> {
-        let request = self.aside.first().expect("one is ready");
-        let set = self.aside.first_set();
+    fn take_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
+        let request = self.set_wait_queue.first().expect("one is ready");
+        let set = self.set_wait_queue.first_set();
         let cost = self.carry_out(request, set, counters);
         if cost.is_none() {
-            self.aside.still_waits();
+            self.set_wait_queue.still_waits();
             return None;
         }
-        self.aside.went_on();
+        self.set_wait_queue.went_on();
         self.writes_back = request.kind == Kind::Flush;
-        self.flushes_aside -= usize::from(self.writes_back);
+        self.flushes_waiting -= usize::from(self.writes_back);
         cost
     }
 
@@ -403,7 +403,7 @@ impl Ctp {
                 counters.ctp_misses += 1;
             }
             None => {
-                let (victim, looked) = self.cache.victim(request.tvpn, Among::Clean);
+                let (victim, looked) = self.cache.victim(request.tvpn, VictimFilter::Clean);
                 let Some(block) = victim else {
                     // Nothing can go until one of the set has been stored.
                     let set = self.cache.set(request.tvpn);
@@ -446,11 +446,11 @@ impl Ctp {
 /// Where the entries of a flush are that comes from those that wait for a set, or from the queue.
 fn source<'a>(
     queue: &'a mut VecDeque<u32>,
-    aside: &'a mut [VecDeque<u32>],
+    set_wait_queue: &'a mut [VecDeque<u32>],
     from: Option<u32>,
 ) -> &'a mut VecDeque<u32> {
     match from {
         None => queue,
-        Some(set) => &mut aside[set as usize],
+        Some(set) => &mut set_wait_queue[set as usize],
     }
 }

@@ -26,5 +26,5 @@ pub(crate) struct Sizes {
     /// Requests that wait between CMT and CTP.
     pub(crate) queue: u32,
     /// Whether what finds no block in its set waits aside.
-    pub(crate) aside: bool,
+    pub(crate) set_wait_queue: bool,
 }

@@ -262,7 +262,7 @@ impl<B: Backing> Core<B> {
                     }
                     // A search may turn out not to be needed any more; then the step is one of the question.
                     let searches = matches!(next, Next::Step(Stage::Merge(..)));
-                    self.counters.work(0, cost, merges || searches);
+                    self.counters.count_work(0, cost, merges || searches);
                     self.running = Some(Running { task, until: now + cost, store, next });
                 }
                 None => self.tasks[task].state = State::Waiting,
@@ -276,7 +276,7 @@ impl<B: Backing> Core<B> {
         let ready = [!self.queues[0].is_empty(), !self.queues[1].is_empty()];
         let (question, stage) = match self.arbiter.pick(ready) {
             Some(queue) => (self.queues[queue].pop_front(), Stage::Find),
-            None => (None, self.chore()?),
+            None => (None, self.next_write_back()?),
         };
         self.begun.push(task);
         let task_state = &mut self.tasks[task];
@@ -286,7 +286,7 @@ impl<B: Backing> Core<B> {
     }
 
     /// What there is to write back when everything is.
-    fn chore(&mut self) -> Option<Stage> {
+    fn next_write_back(&mut self) -> Option<Stage> {
         // One page after the other: this is not hurried.
         if !self.draining || !self.locked.is_empty() {
             return None;

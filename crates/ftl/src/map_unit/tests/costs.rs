@@ -45,7 +45,7 @@ fn mean_in(mut rig: Rig, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
             half = busy(&rig);
         }
         rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(unit(i)), count: 1 });
-        rig.settle();
+        rig.run_until_idle();
     }
     (busy(&rig) - half) / f64::from(count - count / 2)
 }
@@ -100,7 +100,7 @@ fn one_command_for_all_that_a_lookup_finds_and_none_for_an_update() {
     let mut takes = |ask| {
         let before = busy(&rig);
         rig.ask(Asker::Host, ask);
-        rig.settle();
+        rig.run_until_idle();
         busy(&rig) - before
     };
     takes(Ask::Lookup { first: Lpn::new(0), count: 1 });
@@ -120,7 +120,7 @@ fn four_cores_answer_four_times_as_many() {
                 // Of 32 pages, each core has eight; DFTL keeps all of their blocks, CDFTL only the pages.
                 rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(i % 32 * PAGE + i / 32 * 16), count: 1 });
             }
-            rig.settle();
+            rig.run_until_idle();
             (rig.now - start).as_us_f64() * 1_000.0 / 2048.0
         };
         warm(&mut rig);
@@ -133,7 +133,7 @@ fn flush(spec: MapSpec, dirty: u32) -> f64 {
     let mut rig = rig(spec);
     for i in 0..dirty {
         rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(i * 16), to: None });
-        rig.settle();
+        rig.run_until_idle();
     }
     let (before, asked) = (busy(&rig), rig.counters());
     assert_eq!((asked.flushes, asked.flush_time), (0, Span::ZERO));
@@ -151,7 +151,7 @@ fn busy_times_are_cut_off_at_the_moment_of_asking() {
     for (spec, takes) in [(dftl(1), 1_500), (cdftl(2), 1_500), (FMMU, 30)] {
         let mut rig = rig(spec);
         rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
-        rig.settle();
+        rig.run_until_idle();
         let (start, before) = (rig.now, rig.counters());
         rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(5), count: 1 });
         let busy = |after: Span| {

@@ -26,7 +26,7 @@ pub(super) struct Small {
     pub(super) ctp_dirty: u32,
     pub(super) low: u32,
     pub(super) timed: bool,
-    pub(super) aside: bool,
+    pub(super) set_wait_queue: bool,
 }
 
 impl Small {
@@ -74,7 +74,7 @@ impl Small {
             buffers: self.buffers,
             responses: 4,
             queue: self.queue,
-            aside: self.aside,
+            set_wait_queue: self.set_wait_queue,
         };
         Fmmu::new(&sizes, self.costs(Costs::FMMU))
     }
@@ -111,7 +111,7 @@ fn small() -> impl Strategy<Value = Small> {
             ctp_dirty: rest.1,
             low: rest.2,
             timed: rest.3,
-            aside: rest.4,
+            set_wait_queue: rest.4,
         },
     )
 }
@@ -149,7 +149,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
         let ask = question(&rig, small, *one);
         rig.ask(if one.1 { Asker::Host } else { Asker::Collector }, ask);
     }
-    rig.settle();
+    rig.run_until_idle();
     rig.check();
     // What is on its way to flash can be read all the time.
     rig.begin_flush();

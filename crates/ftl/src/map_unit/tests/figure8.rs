@@ -21,7 +21,7 @@ const SMALL: Small = Small {
     ctp_dirty: 1,
     low: 0,
     timed: true,
-    aside: true,
+    set_wait_queue: true,
 };
 
 /// Lets each step end, until there is none; returns what was said, and when the last ended.

@@ -21,7 +21,7 @@ fn loads_at_most(spec: MapSpec) -> u64 {
         // Another block of each page, so that not all fall into the same sets of the CMT.
         rig.ask(Asker::Host, lookup(page * 1024 + page * 7 % 64 * 16));
     });
-    rig.settle();
+    rig.run_until_idle();
     rig.check();
     rig.counters().loads_at_most
 }
@@ -46,7 +46,7 @@ fn one_load_serves_all_who_wait_for_the_page() {
     (0..300).for_each(|i| {
         rig.ask(Asker::Host, lookup(i * 16 % 1024 + i / 64));
     });
-    rig.settle();
+    rig.run_until_idle();
     let counters = rig.counters();
     assert_eq!((counters.questions, counters.loads), (300, 1));
     assert_eq!((counters.cmt_misses, counters.ctp_misses), (300, 64));
@@ -67,14 +67,14 @@ const SMALL: Small = Small {
     ctp_dirty: 3,
     low: 4,
     timed: true,
-    aside: true,
+    set_wait_queue: true,
 };
 
 fn update(rig: &mut Rig, page: u32) {
     // Block 2 * page, and its set is that modulo 4: the second block of odd pages, so that all sets are used.
     let lpn = Lpn::new(page * 4 + page % 2 * 2);
     rig.ask(Asker::Host, Ask::Update { lpn, to: Some(Psn::new(page)) });
-    rig.settle();
+    rig.run_until_idle();
 }
 
 #[test]
@@ -83,11 +83,11 @@ fn flushes_begin_at_the_low_watermark_and_end_at_the_high_one() {
     // 16 blocks, low 4, high 8. Blocks 0, 4, 8... are in set 0, and so on: no set is full before the watermark.
     for block in 0..11 {
         rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(block * 2), to: Some(Psn::new(block)) });
-        rig.settle();
+        rig.run_until_idle();
     }
     assert_eq!(rig.counters().flushed_blocks, 0, "five are clean");
     rig.ask(Asker::Host, Ask::Update { lpn: Lpn::new(22), to: None });
-    rig.settle();
+    rig.run_until_idle();
     assert_eq!(rig.counters().flushed_blocks, 4, "eight are clean");
     assert_eq!(rig.counters().flushes, 2, "two pages of two blocks");
     assert_eq!(rig.counters().stores, 0, "at most three pages of the CTP are dirty");
@@ -119,12 +119,12 @@ fn the_collector_has_its_share_of_the_turns() {
     for (valid, expected) in [(0, 2), (64, 8), (128, 16), (240, 30)] {
         let mut rig = published(MapSpec::Fmmu(FmmuSpec::PUBLISHED), 1024);
         rig.ask(Asker::Host, lookup(0));
-        rig.settle();
+        rig.run_until_idle();
         rig.unit.set_collector_weight(valid, 256);
         for i in 0..120 {
             rig.ask(if i < 60 { Asker::Host } else { Asker::Collector }, lookup(0));
         }
-        rig.settle();
+        rig.run_until_idle();
         // One host request is begun before the rest is there, in the round of the old weights.
         let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
         assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid units");
@@ -134,18 +134,18 @@ fn the_collector_has_its_share_of_the_turns() {
 #[test]
 fn what_waits_for_a_set_holds_up_no_other_if_it_waits_aside() {
     // Pages 0 and 2 share the one block of set 0, page 1 has the other set.
-    for (aside, order) in [(true, [0, 1, 2]), (false, [0, 2, 1])] {
-        let small = Small { ways: 1, cmt_sets: 16, ctp_sets: 2, low: 0, aside, ..SMALL };
+    for (set_wait_queue, order) in [(true, [0, 1, 2]), (false, [0, 2, 1])] {
+        let small = Small { ways: 1, cmt_sets: 16, ctp_sets: 2, low: 0, set_wait_queue, ..SMALL };
         let mut rig = Rig::new(small.fmmu(), small.units, 4, Span::from_us(50), 1);
         for page in [0, 2, 1] {
             rig.ask(Asker::Host, lookup(page * 4));
         }
-        rig.settle();
+        rig.run_until_idle();
         let loads = rig.issued.iter().filter_map(|job| match job {
             super::super::Job::Load(tvpn) => Some(*tvpn),
             super::super::Job::Store(_) => None,
         });
-        assert_eq!(loads.collect::<Vec<_>>(), order, "aside: {aside}");
+        assert_eq!(loads.collect::<Vec<_>>(), order, "aside: {set_wait_queue}");
         assert_eq!(rig.answered.len(), 3);
     }
 }

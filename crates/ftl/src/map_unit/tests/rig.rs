@@ -98,7 +98,7 @@ impl Rig {
     }
 
     /// Lets time pass until nothing more happens.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn run_until_idle(&mut self) {
         let limit = 10_000 + self.asked.len() * 1_000;
         assert!((0..limit).any(|_| !self.step(Time::MAX)), "it never comes to rest");
     }
@@ -169,7 +169,7 @@ impl Rig {
     /// Everything is stored, and then flash alone has the map.
     pub(super) fn flush(&mut self) {
         self.begin_flush();
-        self.settle();
+        self.run_until_idle();
         assert!(self.unit.is_clean(), "everything was to be stored");
         self.check();
         if self.unit.table().is_some() {

@@ -43,7 +43,7 @@ fn faults_are_found() {
         (FLASH, FTL, "[ftl.hydra.processor]\nmhz = 0".into(), "ftl.hydra.processor.mhz: is zero"),
         (FLASH, FTL, "[ftl.hydra.processor]\nunit-cycles = 0".into(), "ftl.hydra.processor.unit-cycles: is zero"),
         (
-            "chips = 8\ngang = 4\nwidth = 32\nsoftware-units = \"5us\"",
+            "chips = 8\ngang = 4\nwidth = 32\nsoftware-controllers = \"5us\"",
             FTL,
             "[ftl.hydra.processor]\nunit-cycles = 9".into(),
             "ftl.hydra.processor.unit-cycles: stands beside",

@@ -1,7 +1,7 @@
 //! Settings of Hydra's block-mapped FTL.
 
 use base::units::Bytes;
-use flash::backend::{Arbitration, BusOrder, Order, Units};
+use flash::backend::{Arbitration, BusOrder, Controllers, Order};
 use flash::nand::Part;
 use ftl::{HydraSpec, ProcessorSpec};
 use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec, WearSpec};
@@ -22,8 +22,8 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
     part.geometry.page = Bytes::new(1024);
     let flash = &mut spec.flash;
     (flash.channels, flash.chips, flash.gang, flash.width) = (1, chips * superchips, buses, 8 * buses);
-    (flash.units, flash.cache_mode) = (Units::Background(2), false);
-    flash.order = Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
+    (flash.controllers, flash.cache_mode) = (Controllers::Background(2), false);
+    flash.arbitration = Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
     let ftl = FtlSpec {
         kind: FtlKind::Hydra,
         hydra: Some(HydraSpec { chips, spare_blocks: Some(2), ..HydraSpec::default() }),
@@ -77,13 +77,13 @@ pub(super) fn settings() -> Vec<Setting> {
         hydra(spec).replicate = true;
         with_superblocks(spec, 6, 4);
     });
-    for units in [Units::Background(1), Units::Background(8), Units::None, Units::PerDie] {
-        add(&format!("units {units:?}"), PLAIN, &|spec| spec.flash.units = units);
+    for units in [Controllers::Background(1), Controllers::Background(8), Controllers::None, Controllers::PerDie] {
+        add(&format!("units {units:?}"), PLAIN, &|spec| spec.flash.controllers = units);
     }
-    add("no priority", PLAIN, &|spec| spec.flash.order = Arbitration::default());
-    add("held channels", PLAIN, &|spec| spec.flash.order.hold = true);
+    add("no priority", PLAIN, &|spec| spec.flash.arbitration = Arbitration::default());
+    add("held channels", PLAIN, &|spec| spec.flash.arbitration.hold = true);
     add("software units", PLAIN, &|spec| {
-        spec.flash.software_units = Some("50us".parse().expect("a time"));
+        spec.flash.software_controllers = Some("50us".parse().expect("a time"));
         hydra(spec).processor = Some(ProcessorSpec { synthesizer: false, ..ProcessorSpec::default() });
     });
     add("no wear levelling", PLAIN, &|spec| spec.ftl.wear.dynamic = false);
@@ -115,7 +115,7 @@ pub(super) fn settings() -> Vec<Setting> {
     });
     add("buffer, flushes ignored, no priority", PLAIN, &|spec| {
         spec.buffer = Some(BufferSpec { flush: FlushPolicy::Ignore, ..sectors(32, 0.7, 2) });
-        spec.flash.order = Arbitration::default();
+        spec.flash.arbitration = Arbitration::default();
     });
     for (name, degrees, kib, most) in [("2 superblocks", PLAIN, 32, 2), ("full buffer", (4, 2, 1), 16, 8)] {
         add(&format!("flushes without merges, {name}"), degrees, &|spec| {

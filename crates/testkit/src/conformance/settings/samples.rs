@@ -1,7 +1,7 @@
 //! Settings of the families that say themselves what they can be.
 
 use base::units::Bytes;
-use flash::backend::{BusOrder, Order, Transfer, Units};
+use flash::backend::{BusOrder, Controllers, Order, Transfer};
 use ssd::{FtlKind, FtlSpec, MapSpec, Spec};
 
 use super::{Setting, base, buffer};
@@ -40,22 +40,26 @@ pub(super) fn settings(kind: FtlKind) -> Vec<Setting> {
     if samples.is_empty() {
         return settings;
     }
-    for units in Units::EVERY {
+    for units in Controllers::EVERY {
         for commands in Order::EVERY {
             add(0, &format!("units {units:?}, {commands:?}"), &|spec| {
-                (spec.flash.units, spec.flash.order.commands) = (units, commands);
+                (spec.flash.controllers, spec.flash.arbitration.commands) = (units, commands);
             });
         }
     }
     for transfer in Transfer::EVERY {
         add(0, &format!("shared units, transfer by {transfer:?}"), &|spec| {
-            (spec.flash.units, spec.flash.transfer) = (Units::Shared(3), transfer);
+            (spec.flash.controllers, spec.flash.transfer) = (Controllers::Shared(3), transfer);
         });
     }
     for bus in BusOrder::EVERY {
-        add(0, &format!("bus {bus:?}"), &|spec| (spec.flash.order.bus, spec.flash.units) = (bus, Units::None));
+        add(0, &format!("bus {bus:?}"), &|spec| {
+            (spec.flash.arbitration.bus, spec.flash.controllers) = (bus, Controllers::None)
+        });
     }
-    add(0, "held channels", &|spec| (spec.flash.order.hold, spec.flash.units) = (true, Units::Background(2)));
+    add(0, "held channels", &|spec| {
+        (spec.flash.arbitration.hold, spec.flash.controllers) = (true, Controllers::Background(2))
+    });
     add(0, "no cache mode", &|spec| spec.flash.cache_mode = false);
     add(0, "blocks of 12 pages", &|spec| {
         let part = spec.flash.custom_part.as_mut().expect("a part of its own");

@@ -3,7 +3,7 @@
 use base::units::Span;
 
 use super::super::super::backing::{Access, Backing, Outcome};
-use super::super::super::cache::Among;
+use super::super::super::cache::VictimFilter;
 use super::super::super::layout;
 use super::{Core, Next, Stage};
 
@@ -40,7 +40,7 @@ impl<B: Backing> Core<B> {
         let free = |block: &usize| !self.cmt.block(*block).dirty && !self.cmt.block(*block).transient;
         let (victim, looked) = match wanted.filter(free) {
             Some(block) => (Some(block), 0),
-            None => self.cmt.victim(key, Among::Settled),
+            None => self.cmt.victim(key, VictimFilter::Loaded),
         };
         let (victim, cost) = (victim?, cost + self.costs.victim * looked);
         if self.cmt.block(victim).dirty {
@@ -77,7 +77,7 @@ impl<B: Backing> Core<B> {
             }
             Outcome::Done => {
                 state.has_page = false;
-                self.cmt.settle(block);
+                self.cmt.finish_load(block);
                 let (cost, _, next) = self.serve(task, block, cost);
                 Some((cost, step.store, next))
             }

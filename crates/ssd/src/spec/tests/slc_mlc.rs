@@ -41,8 +41,14 @@ fn what_it_does_not_go_together_with_is_found() {
     for (kind, flash, chang, slc, wanted) in [
         ("page", "", "", SLC, "slc: this FTL does nothing with it; leave it out, or say ftl.kind"),
         ("page", "", "chang = {}", "", "ftl.chang: this FTL does nothing with it; leave it out"),
-        ("chang", "units = { shared = 2 }", "", "", "flash.units: this FTL hands in one list after another"),
-        ("chang", "order = { hold = true }", "", "", "flash: under this FTL nothing waits for a unit"),
+        (
+            "chang",
+            "controllers = { shared = 2 }",
+            "",
+            "",
+            "flash.controllers: this FTL hands in one list after another",
+        ),
+        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL nothing waits for a unit"),
         ("chang", "", "chang = { probes = 0 }", SLC, "ftl.chang.probes: is zero; there must be at least one"),
         ("chang", "", "chang = { mapping-cache = 0 }", "", "ftl.chang.mapping-cache: is zero"),
         ("chang", "", "chang = { recluster-every = 0 }", SLC, "ftl.chang.recluster-every: is zero"),

@@ -36,7 +36,7 @@ pub struct Outcome {
 
 /// Why a study has no outcome.
 #[derive(Debug)]
-pub enum LabError {
+pub enum ExecuteError {
     /// A workload cannot be read.
     Workload(WorkloadError),
     /// A workload of several stages, which has several results.
@@ -55,7 +55,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Display for LabError {
+impl fmt::Display for ExecuteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Workload(error) => error.fmt(f),
@@ -67,7 +67,7 @@ impl fmt::Display for LabError {
     }
 }
 
-impl std::error::Error for LabError {}
+impl std::error::Error for ExecuteError {}
 
 /// Runs that are under way at once: on all cores if nothing is said.
 #[must_use]
@@ -98,14 +98,14 @@ pub fn run(
     program: &Program,
     threads: Option<NonZeroUsize>,
     progress: &(dyn Fn(u64, u64) + Sync),
-) -> Result<Outcome, LabError> {
+) -> Result<Outcome, ExecuteError> {
     keep_pipes(&mut plan)?;
     let seeds = &plan.spec.seeds;
     let jobs: Vec<(usize, u64)> =
         (0..plan.points.len()).flat_map(|point| seeds.iter().map(move |seed| (point, *seed))).collect();
     let threads = at_once(threads).min(jobs.len());
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let results: Vec<Mutex<Option<Result<Summary, LabError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<Summary, ExecuteError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         while let Some((job, (point, seed))) = jobs.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
             let result = one(&plan, &plan.points[*point], *seed, program);
@@ -137,7 +137,7 @@ pub fn run(
 ///
 /// # Errors
 /// If it cannot be read, or there is no room.
-pub fn keep_pipes(plan: &mut Plan) -> Result<(), LabError> {
+pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
     if plan.points.len() * plan.spec.seeds.len() <= 1 {
         return Ok(());
     }
@@ -147,7 +147,7 @@ pub fn keep_pipes(plan: &mut Plan) -> Result<(), LabError> {
         if let Some(same) = kept.iter().find(|same| same.path() == file.path()) {
             *file = same.clone();
         } else if file.is_once() {
-            file.keep().map_err(|error| LabError::Workload(error.into()))?;
+            file.keep().map_err(|error| ExecuteError::Workload(error.into()))?;
             kept.push(file.clone());
         }
     }
@@ -158,7 +158,7 @@ pub fn keep_pipes(plan: &mut Plan) -> Result<(), LabError> {
 ///
 /// # Errors
 /// If a trace cannot be read.
-pub fn doubts(plan: &Plan) -> Result<Vec<String>, LabError> {
+pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     let mut seen: Vec<(&Path, TraceOptions)> = Vec::new();
     let mut notes = Vec::new();
     for point in &plan.points {
@@ -169,7 +169,7 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, LabError> {
         if file.is_once() || seen.contains(&key) {
             continue;
         }
-        let source = file.open(&key.1).map_err(|error| LabError::Workload(error.into()))?;
+        let source = file.open(&key.1).map_err(|error| ExecuteError::Workload(error.into()))?;
         for note in source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -181,7 +181,7 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, LabError> {
 }
 
 /// One run.
-fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, LabError> {
+fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, ExecuteError> {
     let place = || {
         let labels = crate::plan::describe(&plan.axes, &point.labels);
         Place(format!("study {}, {labels}, seed {seed}", plan.spec.name))
@@ -189,12 +189,12 @@ fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summa
     let spec = &point.run;
     let session = Session::new(&point.device).program(program.clone()).seed(seed).spec(spec);
     let options = spec.trace_options().expect("it was checked");
-    let flow = session.open(&point.workload, &options).map_err(LabError::Workload)?;
+    let flow = session.open(&point.workload, &options).map_err(ExecuteError::Workload)?;
     if flow.stages() != 1 {
-        return Err(LabError::Stages(place()));
+        return Err(ExecuteError::Stages(place()));
     }
     let flow = flow.pacing(spec.depth.map(|depth| Pacing::Closed { depth }));
-    let outcome = session.flow(flow).run().map_err(|error| LabError::Session(Box::new(error), place()))?;
+    let outcome = session.flow(flow).run().map_err(|error| ExecuteError::Session(Box::new(error), place()))?;
     Ok(outcome.first().summary())
 }
 
@@ -210,7 +210,7 @@ impl Outcome {
     #[must_use]
     pub fn values(&self, metric: &Metric) -> Values<'_> {
         let at = |(i, point): (usize, &Point)| (point.labels.clone(), self.value(i, metric));
-        Values::new(&self.plan.axes, metric.unit(), self.plan.points.iter().enumerate().map(at))
+        Values::new(&self.plan.axes, metric.dimension(), self.plan.points.iter().enumerate().map(at))
     }
 
     /// The names of the axes.

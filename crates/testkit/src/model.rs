@@ -81,7 +81,7 @@ pub struct Served {
 
 /// The model: where every page is, and the time.
 #[derive(Clone, Debug)]
-pub struct Second {
+pub struct Model {
     shape: Shape,
     /// Bank and page of each page that has been written.
     map: Vec<Option<(usize, u64)>>,
@@ -113,7 +113,7 @@ struct Run<'a> {
     number: u64,
 }
 
-impl Second {
+impl Model {
     /// A new device of so many pages as the host sees them.
     #[must_use]
     pub fn new(shape: Shape, pages: usize) -> Self {

@@ -10,7 +10,7 @@ use flash::nand::Sector;
 
 /// The version of the newest write of each mapping unit; 0 if there was none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct History {
     sectors: u32,
     versions: Arc<Vec<u32>>,
 }
@@ -18,7 +18,7 @@ pub struct Past {
 /// A unit whose last write was refused: it may hold that or the one before. No write has this version.
 const UNKNOWN: u32 = u32::MAX;
 
-impl Past {
+impl History {
     /// That of a drive whose mapping units have so many sectors: the versions of the first of them, from which on
     /// nothing is written.
     #[must_use]
@@ -37,7 +37,7 @@ impl Past {
         }
     }
 
-    /// The version of each unit, as [`Past::new`] takes them.
+    /// The version of each unit, as [`History::new`] takes them.
     #[must_use]
     pub fn versions(&self) -> &[u32] {
         &self.versions
@@ -65,16 +65,16 @@ mod tests {
 
     #[test]
     fn the_newest_write_of_a_unit_counts() {
-        let mut past = Past::new(4, Vec::new());
-        let held = |past: &Past, sector| past.content::<Stamp>(Lba::new(sector));
-        assert_eq!(held(&past, 9), Some(Stamp(0)), "nothing has been written");
-        past.note(3, &[Lpn::new(0), Lpn::new(2)], 1);
-        past.note(3, &[Lpn::new(2)], 5);
-        assert_eq!(held(&past, 3), Some(Stamp::preconditioned(Lba::new(3), 1)));
-        assert_eq!(held(&past, 4), Some(Stamp(0)));
-        assert_eq!(held(&past, 8), Some(Stamp::preconditioned(Lba::new(8), 5)));
-        past.doubt(3, &[Lpn::new(2)]);
-        assert_eq!(held(&past, 8), None, "refused");
-        assert_eq!(Past::new(4, past.versions().to_vec()), past);
+        let mut history = History::new(4, Vec::new());
+        let held = |history: &History, sector| history.content::<Stamp>(Lba::new(sector));
+        assert_eq!(held(&history, 9), Some(Stamp(0)), "nothing has been written");
+        history.note(3, &[Lpn::new(0), Lpn::new(2)], 1);
+        history.note(3, &[Lpn::new(2)], 5);
+        assert_eq!(held(&history, 3), Some(Stamp::preconditioned(Lba::new(3), 1)));
+        assert_eq!(held(&history, 4), Some(Stamp(0)));
+        assert_eq!(held(&history, 8), Some(Stamp::preconditioned(Lba::new(8), 5)));
+        history.doubt(3, &[Lpn::new(2)]);
+        assert_eq!(held(&history, 8), None, "refused");
+        assert_eq!(History::new(4, history.versions().to_vec()), history);
     }
 }

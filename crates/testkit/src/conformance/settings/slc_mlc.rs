@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
-use ftl::{ChangSpec, MappingSpec, Probing, ThresholdBy};
+use ftl::{MappingSpec, Probing, SlcMlcSpec, ThresholdBy};
 use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
@@ -19,7 +19,7 @@ fn device(slc: bool) -> Spec {
     spec.ftl = FtlSpec {
         kind: FtlKind::Chang,
         over_provisioning: Ratio::new(0.5),
-        chang: Some(ChangSpec { mapping_cache: 4, recluster_every: 16, throttle: false, ..ChangSpec::default() }),
+        chang: Some(SlcMlcSpec { mapping_cache: 4, recluster_every: 16, throttle: false, ..SlcMlcSpec::default() }),
         wear: WearSpec { check_every: 2, ..WearSpec::default() },
         ..FtlSpec::default()
     };
@@ -30,7 +30,7 @@ fn device(slc: bool) -> Spec {
     spec
 }
 
-fn chang(spec: &mut Spec) -> &mut ChangSpec {
+fn chang(spec: &mut Spec) -> &mut SlcMlcSpec {
     spec.ftl.chang.as_mut().expect("its FTL")
 }
 

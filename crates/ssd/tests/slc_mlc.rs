@@ -50,21 +50,21 @@ fn small_writes_go_to_the_slc_flash_and_are_read_from_there() {
     // Its logical block is known since the first write.
     close(one(&mut ssd, IoKind::Read, 4, 1), 60.0);
     let counters = ssd.counters();
-    assert!((counters.second_units() - 1.0).abs() < 1e-12, "eight sectors are a page of the MLC flash");
-    let hybrid = counters.hybrid.expect("a hybrid disk");
-    assert_eq!((hybrid.accepted, hybrid.throttled, hybrid.slc_sectors), (1, 1, 8));
-    let second = counters.second.expect("two arrays");
-    assert_eq!(second.flash.of(Op::Program, Cause::Host).pages, 2);
+    assert!((counters.slc_controllers() - 1.0).abs() < 1e-12, "eight sectors are a page of the MLC flash");
+    let slc_mlc = counters.slc_mlc.expect("a hybrid disk");
+    assert_eq!((slc_mlc.accepted, slc_mlc.throttled, slc_mlc.slc_sectors), (1, 1, 8));
+    let slc_array = counters.slc_array.expect("two arrays");
+    assert_eq!(slc_array.flash.of(Op::Program, Cause::Host).pages, 2);
     // 3.3 V, 15 mA: 9.9 uJ a program, 1.24 uJ a read; and the part's 435.6 pJ for each of 2,112 bytes, four times.
-    let energy = ssd.second_energy(&second.flash).as_joules() * 1e6;
+    let energy = ssd.slc_energy(&slc_array.flash).as_joules() * 1e6;
     assert!((energy - (2.0 * 9.9 + 2.0 * 1.2375 + 4.0 * 2_112.0 * 435.6e-6)).abs() < 0.01, "{energy} uJ");
 }
 
 /// Sec. 5.4: two bytes for each logical and each physical block, five for each entry of the hash table.
 #[test]
 fn the_tables_are_counted_as_the_paper_counts_them() {
-    let hybrid = |ssd: &Ssd<Stamp>| ssd.counters().hybrid.expect("its counters");
-    let (with, without) = (hybrid(&drive(SLC)), hybrid(&drive("")));
+    let slc_mlc = |ssd: &Ssd<Stamp>| ssd.counters().slc_mlc.expect("its counters");
+    let (with, without) = (slc_mlc(&drive(SLC)), slc_mlc(&drive("")));
     assert_eq!((without.table_bytes, with.table_bytes), (2 * (7 + 12), 2 * (7 + 12) + 5 * 16));
     assert_eq!((without.k, with.k), (0, 3), "the log may have all blocks but the one before its head");
 }
@@ -75,8 +75,8 @@ fn a_discarded_page_is_turned_away_again() {
     let mut ssd = drive(SLC);
     let accepted = |ssd: &mut Ssd<Stamp>| {
         one(ssd, IoKind::Write, 3, 1);
-        let hybrid = ssd.counters().hybrid.expect("its counters");
-        (hybrid.throttled, hybrid.accepted)
+        let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+        (slc_mlc.throttled, slc_mlc.accepted)
     };
     assert_eq!((accepted(&mut ssd), accepted(&mut ssd)), ((1, 0), (1, 1)));
     one(&mut ssd, IoKind::Discard, 3, 1);
@@ -88,8 +88,8 @@ fn a_discarded_page_is_turned_away_again() {
 fn what_the_slc_flash_has_lost_stays_lost() {
     let mut ssd = mapped_by_pages("", SLC);
     (0..2).for_each(|_| _ = one(&mut ssd, IoKind::Write, 3, 1));
-    assert_eq!(ssd.counters().hybrid.expect("its counters").accepted, 1);
-    ssd.second_media_mut().expect("two arrays").faults_mut().fail_read(0);
+    assert_eq!(ssd.counters().slc_mlc.expect("its counters").accepted, 1);
+    ssd.slc_media_mut().expect("two arrays").faults_mut().fail_read(0);
     // The second half of the page and more, too much for the SLC flash.
     let io = Io { kind: IoKind::Write, start: Lba::new(3 * 8 + 4), sectors: Sectors::new(4 + 5 * 8) };
     let data = vec![Stamp(77); io.sectors.get() as usize];
@@ -109,7 +109,7 @@ fn what_the_slc_flash_has_lost_stays_lost() {
 fn large_writes_go_to_the_mlc_flash() {
     let mut ssd = drive(SLC);
     close(one(&mut ssd, IoKind::Write, 0, 4), 4.0 * 800.0);
-    assert_eq!(ssd.counters().hybrid.expect("a hybrid disk").slc_sectors, 0);
+    assert_eq!(ssd.counters().slc_mlc.expect("a hybrid disk").slc_sectors, 0);
 }
 
 /// Sec. 4.1: a fold takes gm (trm + twm) + n4 tem, and comes before the write that needs its block.
@@ -121,9 +121,9 @@ fn a_write_that_finds_no_spare_block_waits_for_a_fold() {
         close(one(&mut ssd, IoKind::Write, page, 1), 800.0);
     }
     close(one(&mut ssd, IoKind::Write, 16, 1), 8.0 * 860.0 + 2.0 * 1_500.0 + 800.0);
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert_eq!((hybrid.folds, hybrid.fold_erases, hybrid.mlc_pages), (1, 2, 3));
-    let cost = hybrid.write_cost();
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.folds, slc_mlc.fold_erases, slc_mlc.mlc_pages), (1, 2, 3));
+    let cost = slc_mlc.write_cost();
     assert!((cost.n4 - 2.0).abs() < 1e-9 && (cost.p2 - 1.0 / 3.0).abs() < 1e-9, "{cost:?}");
 }
 
@@ -134,8 +134,8 @@ fn a_log_block_in_order_is_switched_without_a_copy() {
     close(one(&mut ssd, IoKind::Write, 8, 1), 800.0);
     // The chain of the first logical block is one erase away from a spare block.
     close(one(&mut ssd, IoKind::Write, 16, 1), 1_500.0 + 800.0);
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert_eq!((hybrid.folds, hybrid.switches, hybrid.fold_erases), (0, 1, 1));
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.folds, slc_mlc.switches, slc_mlc.fold_erases), (0, 1, 1));
 }
 
 /// Sec. 3.5: where the mapping cache does not know a logical block, the pages of its log blocks are looked at.
@@ -148,8 +148,8 @@ fn a_logical_block_that_is_not_known_is_looked_for() {
     ssd.drain(&mut Vec::new());
     close(one(&mut ssd, IoKind::Read, 0, 1), 3.0 * 60.0 + 60.0);
     close(one(&mut ssd, IoKind::Read, 1, 1), 60.0);
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert_eq!((hybrid.scans, hybrid.scanned, hybrid.misses), (1, 3, 0));
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.scans, slc_mlc.scanned, slc_mlc.misses), (1, 3, 0));
 }
 
 /// Density control: the logical block that is accessed most is folded before others, into two blocks in SLC mode, and its
@@ -180,14 +180,14 @@ fn what_is_accessed_often_is_in_slc_mode() {
     }
     // That is full, so the chain is folded before others.
     close(one(&mut ssd, IoKind::Write, 4, 1), 8.0 * (50.0 + 400.0) + 3.0 * 1_500.0 + 400.0);
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert_eq!((hybrid.slc_mode, hybrid.to_slc_mode, hybrid.slc_mode_pages), (1, 1, 8 + 4 + 8 + 1));
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.slc_mode, slc_mlc.to_slc_mode, slc_mlc.slc_mode_pages), (1, 1, 8 + 4 + 8 + 1));
     // The spare areas say which block is in which mode.
     ssd.cut_power();
     ssd.power_on(ssd.now());
     ssd.drain(&mut Vec::new());
     ssd.check();
-    assert_eq!(ssd.counters().hybrid.expect("its counters").slc_mode, 1);
+    assert_eq!(ssd.counters().slc_mlc.expect("its counters").slc_mode, 1);
     close(one(&mut ssd, IoKind::Read, 0, 1), 50.0 + 50.0);
 }
 
@@ -204,13 +204,13 @@ fn a_throttled_log_copies_nothing_to_its_head() {
     for _ in 0..40 {
         one(&mut ssd, IoKind::Write, 8, 1);
     }
-    let before = ssd.counters().hybrid.expect("a hybrid disk");
+    let before = ssd.counters().slc_mlc.expect("a hybrid disk");
     assert!(before.copied_back > 0 && before.written_back == 0, "{before:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 50.0);
     for _ in 0..40 {
         one(&mut ssd, IoKind::Write, 8, 1);
     }
-    let after = ssd.counters().hybrid.expect("a hybrid disk");
+    let after = ssd.counters().slc_mlc.expect("a hybrid disk");
     assert_eq!((after.written_back, after.mlc_pages), (8, before.mlc_pages + 1), "{after:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }
@@ -242,7 +242,7 @@ fn the_dies_of_a_map_of_pages_work_side_by_side() {
     ssd.drain(&mut completions);
     close(completions[0].latency().as_us_f64(), 60.0 + 800.0);
     // No mapping cache, and nothing is looked for.
-    assert_eq!(ssd.counters().hybrid.expect("its counters").scans, 0);
+    assert_eq!(ssd.counters().slc_mlc.expect("its counters").scans, 0);
 }
 
 /// A block is collected by a list of reads, all on its die, and one of programs on both; then it is erased.
@@ -254,10 +254,10 @@ fn a_block_of_a_map_of_pages_is_collected() {
     for i in 0..80 {
         slowest = slowest.max(one(&mut ssd, IoKind::Write, i * 11 % 64, 1));
     }
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert!(hybrid.folds > 0 && hybrid.fold_erases == hybrid.folds, "{hybrid:?}");
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert!(slc_mlc.folds > 0 && slc_mlc.fold_erases == slc_mlc.folds, "{slc_mlc:?}");
     let copied = ssd.counters().flash.of(Op::Program, Cause::Gc).pages;
-    assert!(slowest >= 800.0 + 1_500.0 && copied <= 7 * hybrid.folds, "{slowest} us, {copied} pages");
+    assert!(slowest >= 800.0 + 1_500.0 && copied <= 7 * slc_mlc.folds, "{slowest} us, {copied} pages");
 }
 
 /// The tail of the log in front of a map of pages: what has not been written since it was copied to the head goes to the MLC
@@ -270,14 +270,14 @@ fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
     for _ in 0..12 {
         one(&mut ssd, IoKind::Write, 3, 1);
     }
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert_eq!((hybrid.cleaned, hybrid.copied_back, hybrid.written_back), (1, 2, 0));
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.cleaned, slc_mlc.copied_back, slc_mlc.written_back), (1, 2, 0));
     close(one(&mut ssd, IoKind::Read, 9, 1), 50.0);
     for _ in 0..16 {
         one(&mut ssd, IoKind::Write, 3, 1);
     }
-    let hybrid = ssd.counters().hybrid.expect("its counters");
-    assert_eq!((hybrid.copied_back, hybrid.written_back), (2, 8));
+    let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
+    assert_eq!((slc_mlc.copied_back, slc_mlc.written_back), (2, 8));
     close(one(&mut ssd, IoKind::Read, 9, 1), 60.0);
     close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use study::lab::{Claim, Outcome, Program, SCHEMA, Verdict};
-use study::metric::{Metric, Unit};
+use study::execute::{Claim, Outcome, Program, SCHEMA, Verdict};
+use study::metric::{Dimension, Metric};
 
 use super::tables::tally;
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Names, Number, Scale};
@@ -103,7 +103,7 @@ fn points(outcome: &Outcome) -> Table {
     let row = |point: usize| {
         let labels = outcome.labels(point).iter().map(|label| Cell::from(label.as_str()));
         let show = |metric: &Metric| match outcome.value(point, metric) {
-            Some(value) => metric.unit().show(value).into(),
+            Some(value) => metric.dimension().show(value).into(),
             None => "-".into(),
         };
         Row { cells: labels.chain(metrics.iter().map(show)).collect(), notes: Vec::new() }
@@ -164,17 +164,17 @@ fn chart(outcome: &Outcome, metric: &Metric, x: usize, lines: Vec<Course>) -> Ch
     let values = lines.iter().flat_map(|line| &line.values).map(|value| value.0).filter(|value| value.is_finite());
     let (least, most) = values.fold((f64::MAX, 0.0_f64), |(a, b), v| (a.min(v), b.max(v)));
     let scale = if least > 0.0 && most > 20.0 * least { Scale::Log } else { Scale::Linear };
-    let label = match metric.unit() {
-        Unit::Energy => format!("{metric} (J)"),
+    let label = match metric.dimension() {
+        Dimension::Energy => format!("{metric} (J)"),
         _ => metric.to_string(),
     };
     let x = Names { label: axis.clone(), names: labels.iter().map(ToString::to_string).collect() };
-    Chart::Courses { x, y: Axis::new(label, metric.unit(), scale), lines }
+    Chart::Courses { x, y: Axis::new(label, metric.dimension(), scale), lines }
 }
 
 #[cfg(test)]
 mod tests {
-    use study::lab::{claims, json as document};
+    use study::execute::{claims, json as document};
     use testkit::small::STUDY;
 
     use super::*;
@@ -194,7 +194,7 @@ mod tests {
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };
         assert_eq!(study.figures.len(), 2);
         let Chart::Courses { x, y, lines } = &study.figures[1].chart else { panic!("courses") };
-        assert_eq!((x.label.as_str(), x.names.join(" "), y.unit), ("banks", "1 2 4".to_owned(), Unit::Time));
+        assert_eq!((x.label.as_str(), x.names.join(" "), y.unit), ("banks", "1 2 4".to_owned(), Dimension::Time));
         assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["depth 1", "depth 4"]);
         let metric = &outcomes[0].plan.spec.metrics[1];
         let (drawn, measured) = (lines[1].values[2].0, outcomes[0].value(5, metric).expect("measured"));

@@ -11,7 +11,7 @@ fn bench() -> Bench {
 const PAGE: Span = Span::from_ns(20_480);
 
 fn begin(bench: &mut Bench, list: Handle<List>) -> Span {
-    bench.backend.begin_in_turn(bench.now, list).expect("time is on") - bench.now
+    bench.backend.begin_serial(bench.now, list).expect("time is on") - bench.now
 }
 
 /// A program of two pages, and an erase of a block of the other chip behind them.
@@ -29,7 +29,7 @@ fn a_list_takes_what_its_commands_take() {
     // One after another, although they are on two chips.
     assert_eq!(end, (PAGE + Span::from_us(200)) * 2 + Span::from_us(3_000));
     bench.now += end;
-    bench.backend.end_in_turn(bench.now, &mut bench.hash);
+    bench.backend.end_serial(bench.now, &mut bench.hash);
     assert_eq!(bench.backend.take_finished(), Some(list));
     let account = bench.backend.account(bench.now);
     assert_eq!(account.of(Op::Program, Cause::Host).array, Span::from_us(400));
@@ -47,7 +47,7 @@ fn looks_at_spare_areas_take_as_long_as_reads() {
     let end = begin(&mut bench, list);
     assert_eq!(end, (PAGE + Span::from_us(25)) * 3);
     bench.now += end;
-    bench.backend.end_in_turn(bench.now, &mut bench.hash);
+    bench.backend.end_serial(bench.now, &mut bench.hash);
     let looks = bench.backend.account(bench.now).of(Op::Read, Cause::Map);
     assert_eq!((looks.commands, looks.pages, looks.array), (3, 3, Span::from_us(75)));
 }
@@ -58,17 +58,17 @@ fn what_was_read_goes_to_the_programs_behind_it() {
     let list = bench.list(Op::Program, 0, 0, 2);
     let end = begin(&mut bench, list);
     bench.now += end;
-    bench.backend.end_in_turn(bench.now, &mut bench.hash);
+    bench.backend.end_serial(bench.now, &mut bench.hash);
     let copy = bench.backend.open_list(Class::Other, 0);
     let read = bench.backend.add_read(copy, Cause::Gc, SuperblockId::new(0));
     let from = bench.backend.push_slot(read, slot(1, 1));
     let target = Target { superblock: SuperblockId::new(16), offset: 0 };
     let program = bench.backend.add_program(copy, Cause::Gc, target, Stream::Copies);
     let to = bench.backend.push_slot(program, Slot::default());
-    bench.backend.forward_in_turn(from, to);
+    bench.backend.forward_serial(from, to);
     let end = begin(&mut bench, copy);
     bench.now += end;
-    bench.backend.end_in_turn(bench.now, &mut bench.hash);
+    bench.backend.end_serial(bench.now, &mut bench.hash);
     let there = bench.backend.media().spare(bench.backend.geometry().slot(SuperblockId::new(16), 0));
     assert!(matches!(there, Spare::Data { lpn, .. } if lpn == Lpn::new(1)), "{there:?}");
 }
@@ -129,7 +129,7 @@ fn a_block_in_slc_mode_has_times_of_its_own() {
     let end = begin(&mut bench, list);
     assert_eq!(end, (PAGE + program) * 2 + PAGE + Span::from_us(200));
     bench.now += end;
-    bench.backend.end_in_turn(bench.now, &mut bench.hash);
+    bench.backend.end_serial(bench.now, &mut bench.hash);
     let list = bench.list(Op::Read, 0, 0, 1);
     assert_eq!(begin(&mut bench, list), PAGE + read);
 }

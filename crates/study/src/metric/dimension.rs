@@ -7,7 +7,7 @@ use workload::generate::RequestRate;
 /// What a number counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Unit {
+pub enum Dimension {
     /// Microseconds.
     Time,
     /// Bytes per second.
@@ -24,7 +24,7 @@ pub enum Unit {
     Plain,
 }
 
-impl Unit {
+impl Dimension {
     /// The number that a text with this unit stands for.
     #[must_use]
     pub fn parse(self, text: &str) -> Option<f64> {

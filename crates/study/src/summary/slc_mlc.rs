@@ -3,13 +3,13 @@
 use flash::backend::{Account, Op};
 use schemars::JsonSchema;
 use serde::Serialize;
-use ssd::{Cost, Counters, HybridCounters, WriteCost};
+use ssd::{Cost, Counters, SlcMlcCounters, WriteCost};
 
 use super::commands::{FlashRow, rows};
 
 /// What a hybrid disk, or the conventional one beside it, did during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct HybridSummary {
+pub struct SlcMlcSummary {
     /// Write requests.
     pub writes: u64,
     /// Share of them that were not larger than the threshold.
@@ -61,10 +61,10 @@ fn share(part: u64, of: u64) -> Option<f64> {
     (of > 0).then(|| part as f64 / of as f64)
 }
 
-impl HybridSummary {
-    pub(super) fn new(of: &HybridCounters, counted: &Counters, price: Option<Cost>) -> Self {
+impl SlcMlcSummary {
+    pub(super) fn new(of: &SlcMlcCounters, counted: &Counters, price: Option<Cost>) -> Self {
         let factors = of.write_cost();
-        let second = counted.second.as_ref();
+        let second = counted.slc_array.as_ref();
         let erases = |account: &Account, blocks: u32| account.op(Op::Erase).commands as f64 / f64::from(blocks);
         let wear = second
             .zip(of.slc)
@@ -111,27 +111,27 @@ mod tests {
         let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
         // Sixteen blocks of 32 KiB beside 64 of them.
-        let about = About { cost: Some(Cost { flash: 4.0, second: 1.0 }), ..About::default() };
+        let about = About { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..About::default() };
         let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
-        let hybrid = summary.hybrid.clone().expect("a hybrid disk");
-        assert!(hybrid.accepted.is_some_and(|share| share > 0.5), "{hybrid:?}");
+        let slc_mlc = summary.slc_mlc.clone().expect("a hybrid disk");
+        assert!(slc_mlc.accepted.is_some_and(|share| share > 0.5), "{slc_mlc:?}");
         for (name, value) in [
-            ("slc.accepted", hybrid.accepted),
-            ("slc.alpha", Some(hybrid.factors.alpha)),
-            ("slc.p2", Some(hybrid.factors.p2)),
-            ("slc.wear", hybrid.wear_ratio),
-            ("slc.expected", Some(hybrid.expected_page_write_us)),
-            ("slc.tables", Some(hybrid.table_bytes as f64)),
+            ("slc.accepted", slc_mlc.accepted),
+            ("slc.alpha", Some(slc_mlc.factors.alpha)),
+            ("slc.p2", Some(slc_mlc.factors.p2)),
+            ("slc.wear", slc_mlc.wear_ratio),
+            ("slc.expected", Some(slc_mlc.expected_page_write_us)),
+            ("slc.tables", Some(slc_mlc.table_bytes as f64)),
         ] {
             assert_eq!(of(name), value, "{name}");
         }
-        assert_eq!((hybrid.cost, of("slc.cost"), of("cost")), (Some(1.25), Some(1.25), Some(5.0)));
-        let programs: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
+        assert_eq!((slc_mlc.cost, of("slc.cost"), of("cost")), (Some(1.25), Some(1.25), Some(5.0)));
+        let programs: u64 = slc_mlc.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("slc.commands.program"), Some(programs as f64));
         // What is programmed on both arrays counts.
         let by = &summary.write_amplification_by;
-        let slots: u64 = hybrid.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.slots).sum();
+        let slots: u64 = slc_mlc.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.slots).sum();
         assert!(slots > 0 && by["slc"] > 0.0 && by.len() > 1, "{by:?}");
         assert!((by.values().sum::<f64>() - summary.write_amplification.expect("writes")).abs() < 1e-9, "{by:?}");
         for wrong in ["slc", "slc.all", "slc.commands", "slc.commands.fly"] {
@@ -142,15 +142,15 @@ mod tests {
     /// They stand among the other numbers, where results have had them from the first.
     #[test]
     fn the_factors_have_no_level_of_their_own() {
-        let hybrid = summary(&settled(small::with_slc())).hybrid.expect("a hybrid disk");
-        let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = hybrid.factors;
+        let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("a hybrid disk");
+        let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = slc_mlc.factors;
         let number = |value: f64| serde_json::to_string(&value).expect("a number");
-        let mut expected = format!("\"k\":{},", hybrid.k);
+        let mut expected = format!("\"k\":{},", slc_mlc.k);
         let factors = [("alpha", alpha), ("n1", n1), ("n2", n2), ("n3", n3), ("n4", n4), ("p1", p1), ("p2", p2)];
-        for (name, value) in factors.into_iter().chain([("expected_page_write_us", hybrid.expected_page_write_us)]) {
+        for (name, value) in factors.into_iter().chain([("expected_page_write_us", slc_mlc.expected_page_write_us)]) {
             expected += &format!("\"{name}\":{},", number(value));
         }
-        let json = serde_json::to_string(&hybrid).expect("a summary");
+        let json = serde_json::to_string(&slc_mlc).expect("a summary");
         assert!(json.contains(&expected), "{expected} in {json}");
     }
 
@@ -158,6 +158,6 @@ mod tests {
     fn another_disk_says_nothing_of_it() {
         let summary = summary(&settled(small::with_log_blocks()));
         assert_eq!("slc.alpha".parse::<Metric>().expect("a metric").of(&summary), None);
-        assert_eq!(summary.hybrid, None);
+        assert_eq!(summary.slc_mlc, None);
     }
 }

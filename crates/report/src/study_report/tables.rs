@@ -1,6 +1,6 @@
 //! Studies as text: their points, and their claims.
 
-use study::lab::{Claim, Outcome, Verdict};
+use study::execute::{Claim, Outcome, Verdict};
 use study::metric::Metric;
 
 use crate::grid::{WIDTH, grid, wrapped};
@@ -12,14 +12,15 @@ pub fn points_table(outcome: &Outcome) -> String {
     let metrics = &outcome.plan.spec.metrics;
     let baseline = &outcome.plan.spec.baseline;
     let compared = metrics.first().filter(|_| !baseline.is_empty());
-    let values = compared.map(|metric| (metric.unit(), outcome.values(metric)));
+    let values = compared.map(|metric| (metric.dimension(), outcome.values(metric)));
     let mut header: Vec<String> =
         outcome.axes().map(ToOwned::to_owned).chain(metrics.iter().map(ToString::to_string)).collect();
     header.extend(values.iter().flat_map(|_| ["less by".to_owned(), "gain".to_owned()]));
     let header: Vec<&str> = header.iter().map(String::as_str).collect();
     let rows = (0..outcome.plan.points.len()).map(|point| {
         let labels = outcome.labels(point).iter().map(ToString::to_string);
-        let show = |metric: &Metric| outcome.value(point, metric).map_or_else(|| "-".into(), |v| metric.unit().show(v));
+        let show =
+            |metric: &Metric| outcome.value(point, metric).map_or_else(|| "-".into(), |v| metric.dimension().show(v));
         let mut row: Vec<String> = labels.chain(metrics.iter().map(show)).collect();
         if let Some((unit, values)) = &values {
             let pair = values.beside(outcome.labels(point), baseline);

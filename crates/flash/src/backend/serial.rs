@@ -13,7 +13,7 @@ use super::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitiv
 
 /// A list that is carried out.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Turn {
+pub(super) struct Serial {
     list: Handle<List>,
     since: Time,
 }
@@ -28,11 +28,11 @@ struct Times {
 }
 
 /// What is told of a command in turn.
-enum Told {
+enum Notice {
     Stop(Time, Stop),
     Phase(Phase),
     /// From when to when it was its turn.
-    Turn(Time, Time),
+    Serial(Time, Time),
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -49,17 +49,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Lets `program` take what `read` read, as [`Backend::forward`] does, in lists that are carried out in turn: there
     /// the order of the commands is all the order that is needed, and any number of programs may take from one read.
-    pub fn forward_in_turn(&mut self, from: super::SlotRef, to: super::SlotRef) {
+    pub fn forward_serial(&mut self, from: super::SlotRef, to: super::SlotRef) {
         self.slots[from.0 as usize].forward = Some(to);
     }
 
     /// Begins a list whose commands are carried out in their order, and tells when it ends: then
-    /// [`Backend::end_in_turn`] is due. With time off it has ended, and there is nothing to wait for.
+    /// [`Backend::end_serial`] is due. With time off it has ended, and there is nothing to wait for.
     ///
     /// # Panics
     /// If it is empty, or another one is under way.
-    pub fn begin_in_turn(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
-        assert!(self.turn.is_none(), "two lists at once where one comes after the other");
+    pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
+        assert!(self.serial.is_none(), "two lists at once where one comes after the other");
         let mut next = Some(self.lists[list].first.expect("a list of at least one command"));
         if !self.timed {
             while let Some(command) = next {
@@ -75,7 +75,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let times = self.times(command);
             end += times.before + times.array + times.after;
         }
-        self.turn = Some(Turn { list, since: now });
+        self.serial = Some(Serial { list, since: now });
         Some(end)
     }
 
@@ -83,15 +83,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     ///
     /// # Panics
     /// If none was.
-    pub fn end_in_turn(&mut self, now: Time, hash: &mut EventHash) {
+    pub fn end_serial(&mut self, now: Time, hash: &mut EventHash) {
         if O::LISTENS {
-            self.narrate(|this, handle, told| match told {
-                Told::Stop(at, stop) => this.tell(at, handle, stop),
-                Told::Phase(phase) => this.observer.phase(phase),
-                Told::Turn(from, until) => this.observer.turn(from, until, this.commands[handle].cause),
+            self.narrate(|this, handle, notice| match notice {
+                Notice::Stop(at, stop) => this.notify(at, handle, stop),
+                Notice::Phase(phase) => this.observer.phase(phase),
+                Notice::Serial(from, until) => this.observer.serial(from, until, this.commands[handle].cause),
             });
         }
-        let Turn { list, .. } = self.turn.take().expect("a list under way");
+        let Serial { list, .. } = self.serial.take().expect("a list under way");
         let mut next = self.lists[list].first;
         let mut commands = 0;
         while let Some(command) = next {
@@ -105,40 +105,40 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Tells somebody who watches another array, too, of the list that has come to its end, before
-    /// [`Backend::end_in_turn`]. The dies and channels of this one are counted from `first` on.
-    pub fn tell_turn(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
-        self.narrate(|this, handle, told| match told {
-            Told::Stop(at, stop) => {
+    /// [`Backend::end_serial`]. The dies and channels of this one are counted from `first` on.
+    pub fn notify_serial(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
+        self.narrate(|this, handle, notice| match notice {
+            Notice::Stop(at, stop) => {
                 let command = &this.commands[handle];
                 let slot = handle.index() * this.slots_per_command as usize;
                 let slots = this.slots.get(slot..slot + command.count as usize).unwrap_or_default();
                 observer.command(Moment::new(at, stop, handle, command, slots));
             }
-            Told::Phase(phase) => {
+            Notice::Phase(phase) => {
                 let resource = match phase.resource {
                     Resource::Array(die) => Resource::Array(die + first.0),
                     Resource::Channel(channel) => Resource::Channel(channel + first.1),
                 };
                 observer.phase(Phase { resource, die: phase.die + first.0, ..phase });
             }
-            Told::Turn(from, until) => observer.turn(from, until, this.commands[handle].cause),
+            Notice::Serial(from, until) => observer.serial(from, until, this.commands[handle].cause),
         });
     }
 
     /// The list under way in the order of its commands, as it would be told if each of them were an event.
-    fn narrate(&mut self, mut tell: impl FnMut(&mut Self, Handle<Command>, Told)) {
-        let Turn { list, since } = self.turn.expect("a list under way");
+    fn narrate(&mut self, mut notify: impl FnMut(&mut Self, Handle<Command>, Notice)) {
+        let Serial { list, since } = self.serial.expect("a list under way");
         let first = self.lists[list].first;
         let mut next = first;
         while let Some(command) = next {
             next = self.commands[command].sibling;
-            tell(self, command, Told::Stop(since, Stop::Submitted));
+            notify(self, command, Notice::Stop(since, Stop::Submitted));
         }
         let (mut next, mut from) = (first, since);
         while let Some(command) = next {
             next = self.commands[command].sibling;
             let begin = from;
-            tell(self, command, Told::Stop(begin, Stop::Ready));
+            notify(self, command, Notice::Stop(begin, Stop::Ready));
             let Times { before, array, after } = self.times(command);
             let (die, op, cause) = {
                 let command = &self.commands[command];
@@ -159,17 +159,17 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let until = from + time;
                 let number = command.number().get();
                 let phase = Phase { resource, die, primitive, op, cause, command: number, ready: from, from, until };
-                tell(self, command, Told::Phase(phase));
+                notify(self, command, Notice::Phase(phase));
                 from = until;
             }
-            tell(self, command, Told::Stop(from, Stop::Finished));
-            tell(self, command, Told::Turn(begin, from));
+            notify(self, command, Notice::Stop(from, Stop::Finished));
+            notify(self, command, Notice::Serial(begin, from));
         }
     }
 
     /// The power goes while a list is under way. Nobody is told: what it was for is lost as well.
     pub(super) fn cut_turn(&mut self, now: Time) {
-        let Some(Turn { list, since }) = self.turn.take() else { return };
+        let Some(Serial { list, since }) = self.serial.take() else { return };
         // Nobody is there to hear that a command failed in this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use parquet::errors::Result;
-use study::lab::{Claim, Outcome, Program, json};
+use study::execute::{Claim, Outcome, Program, json};
 use study::metric::Metric;
 use study::output::{OutFolder, OutputError, STUDY_MARK, TEXT};
 use study::plan::{Plan, StudySpec};
@@ -117,13 +117,13 @@ mod tests {
 
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use study::config::Document;
-    use study::lab::claims;
+    use study::execute::claims;
     use study::output::{Outputs, publish};
     use testkit::small::{CLAIMS, STUDY};
 
     use super::*;
     use crate::grid::WIDTH;
-    use crate::lab::page;
+    use crate::study_report::page;
     use crate::testing::studied;
 
     #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::named_part;
-use crate::backend::{Arbitration, Config, Timing, Transfer, Units};
+use crate::backend::{Arbitration, Config, Controllers, Timing, Transfer};
 use crate::nand::{Geometry, Part, PartError};
 
 /// A small flash of another kind in front of the large one (Chang, Sec. 3.1). Its dies work one after another, and it
@@ -37,7 +37,7 @@ pub struct SlcSpec {
 
 /// A second array that can be built.
 #[derive(Clone, Debug)]
-pub struct ResolvedSecond {
+pub struct ResolvedSlcArray {
     /// The NAND part with the description's changes.
     pub part: Part,
     /// Its shape: a slot is a sector.
@@ -46,7 +46,7 @@ pub struct ResolvedSecond {
     pub backend: Config,
 }
 
-impl ResolvedSecond {
+impl ResolvedSlcArray {
     /// Its data bytes, all blocks counted.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
@@ -56,7 +56,7 @@ impl ResolvedSecond {
 
 impl SlcSpec {
     /// The array that can be built.
-    pub fn resolve(&self, faults: &mut Faults) -> Option<ResolvedSecond> {
+    pub fn resolve(&self, faults: &mut Faults) -> Option<ResolvedSlcArray> {
         let slc = self;
         let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;
         part.geometry.pages_per_block = slc.pages.unwrap_or(part.geometry.pages_per_block);
@@ -130,11 +130,11 @@ impl SlcSpec {
         let timing = Timing::new(&part, &geometry, part.bus.rate, false).ok()?;
         let backend = Config {
             timing,
-            units: Units::None,
+            controllers: Controllers::None,
             transfer: Transfer::Bus,
             arbitration: Arbitration::default(),
             software: None,
         };
-        Some(ResolvedSecond { part, geometry, backend })
+        Some(ResolvedSlcArray { part, geometry, backend })
     }
 }

@@ -26,7 +26,7 @@ fn io(kind: IoKind, page: u64, pages: u64) -> Io {
 }
 
 fn latencies(shape: &Shape, requests: &[Io], pace: Pace<'_>) -> Vec<Span> {
-    let mut second = Second::new(shape.clone(), 1 << 16);
+    let mut second = Model::new(shape.clone(), 1 << 16);
     second.run(requests, pace).into_iter().map(|served| served.end - served.arrival).collect()
 }
 

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 /// The chains of all sets.
 #[derive(Clone, Debug)]
-pub(super) struct Aside<T> {
+pub(super) struct SetWaitQueue<T> {
     /// Empty if nothing is to wait aside.
     sets: Vec<VecDeque<T>>,
     /// Sets where something has changed since their first was tried, and whether a set is among them.
@@ -19,7 +19,7 @@ pub(super) struct Aside<T> {
     waiting: usize,
 }
 
-impl<T: Copy> Aside<T> {
+impl<T: Copy> SetWaitQueue<T> {
     /// Chains for so many sets; none if they are not used.
     pub(super) fn new(sets: u32, used: bool) -> Self {
         let sets = if used { sets as usize } else { 0 };
@@ -51,16 +51,16 @@ impl<T: Copy> Aside<T> {
     }
 
     /// Something has changed in a set: its first may be able to go on.
-    pub(super) fn stir(&mut self, set: u32) {
+    pub(super) fn note_change(&mut self, set: u32) {
         if self.waits(set) && !std::mem::replace(&mut self.is_ready[set as usize], true) {
             self.ready.push_back(set);
         }
     }
 
     /// Something has changed that may concern any of them.
-    pub(super) fn stir_all(&mut self) {
+    pub(super) fn mark_all_changed(&mut self) {
         if self.waiting > 0 {
-            (0..self.sets.len() as u32).for_each(|set| self.stir(set));
+            (0..self.sets.len() as u32).for_each(|set| self.note_change(set));
         }
     }
 
@@ -83,7 +83,7 @@ impl<T: Copy> Aside<T> {
         let set = self.still_waits();
         self.sets[set as usize].pop_front();
         self.waiting -= 1;
-        self.stir(set);
+        self.note_change(set);
     }
 
     /// It cannot go on yet. Returns its set.
@@ -100,32 +100,37 @@ mod tests {
 
     #[test]
     fn each_set_keeps_its_order_and_none_holds_up_another() {
-        let mut aside = Aside::new(3, true);
-        [(0, 'a'), (1, 'b'), (0, 'c'), (2, 'd')].into_iter().for_each(|(set, what)| aside.push(set, what));
-        assert_eq!(aside.first(), None, "nothing has changed");
-        aside.stir(0);
-        aside.stir(0);
-        aside.stir(2);
-        assert_eq!(aside.first(), Some('a'));
-        aside.still_waits();
-        assert_eq!(aside.first(), Some('d'), "set 0 is not tried again before something changes there");
-        aside.went_on();
-        assert!(!aside.is_ready() && !aside.waits(2) && aside.waits(0));
-        aside.stir_all();
+        let mut set_wait_queue = SetWaitQueue::new(3, true);
+        [(0, 'a'), (1, 'b'), (0, 'c'), (2, 'd')].into_iter().for_each(|(set, what)| set_wait_queue.push(set, what));
+        assert_eq!(set_wait_queue.first(), None, "nothing has changed");
+        set_wait_queue.note_change(0);
+        set_wait_queue.note_change(0);
+        set_wait_queue.note_change(2);
+        assert_eq!(set_wait_queue.first(), Some('a'));
+        set_wait_queue.still_waits();
+        assert_eq!(set_wait_queue.first(), Some('d'), "set 0 is not tried again before something changes there");
+        set_wait_queue.went_on();
+        assert!(!set_wait_queue.is_ready() && !set_wait_queue.waits(2) && set_wait_queue.waits(0));
+        set_wait_queue.mark_all_changed();
         let mut order = Vec::new();
-        while let Some(request) = aside.first() {
+        while let Some(request) = set_wait_queue.first() {
             order.push(request);
-            aside.went_on();
+            set_wait_queue.went_on();
         }
         assert_eq!(order, ['a', 'b', 'c']);
-        assert!(aside.is_empty());
+        assert!(set_wait_queue.is_empty());
     }
 
     #[test]
     fn it_need_not_be_used() {
-        let mut aside = Aside::<u32>::new(4, false);
-        aside.stir(3);
-        aside.stir_all();
-        assert!(!aside.is_used() && aside.is_empty() && !aside.waits(2) && !aside.is_ready());
+        let mut set_wait_queue = SetWaitQueue::<u32>::new(4, false);
+        set_wait_queue.note_change(3);
+        set_wait_queue.mark_all_changed();
+        assert!(
+            !set_wait_queue.is_used()
+                && set_wait_queue.is_empty()
+                && !set_wait_queue.waits(2)
+                && !set_wait_queue.is_ready()
+        );
     }
 }

@@ -8,7 +8,7 @@ use crate::plan::Label;
 use crate::summary::Summary;
 
 /// Version of the keys: raised when one changes its meaning or disappears.
-pub const SCHEMA: &str = "flashloom-study-1";
+pub const SCHEMA: &str = "flashloom-study-2";
 
 /// What studies print with `--json`, and write as `study.json`: every run, and what became of the claims.
 #[derive(Debug, Serialize, JsonSchema)]

@@ -8,7 +8,7 @@ use flash::nand::{Media, Sector, Spare};
 
 use crate::Event;
 use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
-use crate::port::{Owner, Service, Unit, Wanted};
+use crate::port::{Owner, PageRead, PageWrite, Service};
 use crate::toolkit::Map;
 
 /// What goes on with an answer.
@@ -17,7 +17,7 @@ pub(super) enum Question {
     /// Sectors of units that the host reads.
     Read(LookUp),
     /// A unit that the host writes in part.
-    Rest(Unit),
+    OldPlace(PageWrite),
     /// A unit that has been programmed.
     Write { owner: Owner, service: Service, to: Psn },
     /// A unit to be forgotten.
@@ -62,7 +62,7 @@ pub(super) struct Page {
 
 /// A map unit, and what it has been asked and has asked for.
 #[derive(Clone, Debug)]
-pub(super) struct Asking {
+pub(super) struct MapClient {
     pub(super) unit: AnyMapUnit,
     /// Where the translation pages are.
     pub(super) directory: Map,
@@ -90,7 +90,7 @@ pub(super) struct Asking {
     pub(super) kept: BTreeMap<u32, Vec<u32>>,
 }
 
-impl Asking {
+impl MapClient {
     pub(super) fn new(unit: AnyMapUnit, units: u32, directory: Map, entries: u32) -> Self {
         Self {
             unit,
@@ -134,7 +134,7 @@ impl Asking {
     }
 
     /// One more unit is to be read; neighbours are looked up together.
-    pub(super) fn look_up(&mut self, now: Time, Wanted { owner, at, mask }: Wanted, lpn: Lpn) {
+    pub(super) fn look_up(&mut self, now: Time, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
         match &mut self.look_up {
             Some(l) if l.owner == owner && lpn.get() == l.first.get() + l.count && !lpn.get().is_multiple_of(SPAN) => {
                 l.masks[l.count as usize] = mask;
@@ -234,19 +234,19 @@ impl Asking {
 }
 
 /// What the map comes to once everything has been answered.
-pub(super) struct Settled {
+pub(super) struct SettledMap {
     /// The place of every unit.
     pub(super) places: Vec<Option<Psn>>,
     /// Places that count as valid only until the FTL hears of the answers.
     pub(super) passing: Vec<Psn>,
 }
 
-impl Asking {
+impl MapClient {
     /// Lets a copy of the map unit answer everything, and asks it for the place of every unit. Slow: for checks.
     ///
     /// # Panics
     /// If it does not answer.
-    pub(super) fn settled<S: Sector>(&self, media: &Media<S>) -> Settled {
+    pub(super) fn settled<S: Sector>(&self, media: &Media<S>) -> SettledMap {
         let mut copy = self.clone();
         let mut pages: Vec<Option<Vec<u32>>> =
             (0..self.directory.len()).map(|page| self.content(media, page).map(<[u32]>::to_vec)).collect();
@@ -260,7 +260,7 @@ impl Asking {
                 copy.loaded(self.clock, page, pages[page as usize].as_deref());
             }
         }
-        let mut settled = Settled { places: vec![None; self.units as usize], passing: Vec::new() };
+        let mut settled = SettledMap { places: vec![None; self.units as usize], passing: Vec::new() };
         copy.answer_all(&mut pages, &mut settled);
         for first in (0..self.units).step_by(SPAN as usize) {
             let (lpn, count) = (Lpn::new(first), SPAN.min(self.units - first));
@@ -271,7 +271,7 @@ impl Asking {
         settled
     }
 
-    fn answer_all(&mut self, pages: &mut [Option<Vec<u32>>], settled: &mut Settled) {
+    fn answer_all(&mut self, pages: &mut [Option<Vec<u32>>], settled: &mut SettledMap) {
         while self.awake || self.unit.next_event().is_some() {
             let mut out = self.advance(self.clock, false);
             for (ticket, answer) in out.answers.drain(..) {
@@ -291,7 +291,7 @@ impl Asking {
     }
 }
 
-impl Settled {
+impl SettledMap {
     fn note(&mut self, question: Question, answer: &Answer) {
         match (question, answer) {
             (Question::Check(first), Answer::Places(places)) => {
