@@ -161,9 +161,12 @@ fn what_is_pinned_is_what_the_studies_expect() {
         expected.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
         let mut found = findings(paper);
         found.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
-        let expected: Vec<_> = expected.iter().map(|one| (&*one.id, &*one.study, one.is_explained)).collect();
-        let found: Vec<_> = found.iter().map(|one| (&*one.id, &*one.study, one.verdict == "differs")).collect();
-        assert_eq!(found, expected, "{paper}: a reason is known where a finding differs, and nowhere else");
+        for (found, expected) in found.iter().zip(&expected) {
+            let of = (&*found.id, &*found.study, found.verdict == "differs");
+            let why = "the same expectations, and a reason (`known`) where a finding differs and nowhere else";
+            assert_eq!(of, (&*expected.id, &*expected.study, expected.is_explained), "{paper}: {why}");
+        }
+        assert_eq!(found.len(), expected.len(), "{paper}");
     }
 }
 
