@@ -7,6 +7,7 @@ mod examples;
 mod limits;
 mod outputs;
 mod page;
+mod papers;
 mod readme;
 mod renamed;
 mod rerun;

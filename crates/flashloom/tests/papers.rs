@@ -1,0 +1,336 @@
+//! The guide's pages on the five papers: claims, verdicts, numbers and quotes are those of the repository.
+//!
+//! `papers/NAME.txt` pins what the studies measure. `make test` holds the pages against it and runs the shortest studies,
+//! `make soak` runs all of them (`flashloom reproduce NAME`) and compares every finding.
+
+mod pinned;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use pinned::{Finding, Number, Studies, findings, numbers, shows, verdict};
+
+const PAPERS: [&str; 5] = ["chang", "dirik", "fmmu", "hydra", "sung"];
+
+/// Studies that take a second or less in a development build.
+const SHORT: [&str; 6] =
+    ["dirik/orthogonal", "dirik/pair", "hydra/energy", "hydra/units", "sung/merges", "sung/spread"];
+
+/// The section whose numbers come from traces that the repository does not have.
+const REAL_TRACES: &str = "## Under real traces";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn page(paper: &str) -> String {
+    read(&format!("docs/src/papers/{paper}.md"))
+}
+
+/// A row of a page's table of claims: identifier, claim, the paper's number, ours, verdict.
+struct Row<'a> {
+    id: &'a str,
+    claim: &'a str,
+    paper: &'a str,
+    here: &'a str,
+    verdict: &'a str,
+}
+
+fn is_id(text: &str) -> bool {
+    let (letters, digits) = text.split_at(text.len().min(2));
+    letters.len() == 2
+        && letters.bytes().all(|byte| byte.is_ascii_uppercase())
+        && !digits.is_empty()
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn cells(line: &str) -> Vec<&str> {
+    line.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+fn rows(page: &str) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with("| ")) {
+        if let [id, claim, paper, here, verdict] = cells(line)[..]
+            && is_id(id)
+        {
+            rows.push(Row { id, claim, paper, here, verdict });
+        }
+    }
+    rows
+}
+
+/// Why claims hold in part: the items of the list that begin with an identifier in bold.
+fn reasons(page: &str) -> BTreeMap<&str, String> {
+    let mut reasons = BTreeMap::new();
+    let mut at = None;
+    for line in page.lines() {
+        if let Some((id, rest)) = line.strip_prefix("- **").and_then(|rest| rest.split_once("**")) {
+            at = is_id(id).then_some(id);
+            if let Some(id) = at {
+                let other = reasons.insert(id, rest.to_owned());
+                assert!(other.is_none(), "{id} has two reasons");
+            }
+        } else if let Some(id) = at.filter(|_| line.starts_with("  ")) {
+            reasons.entry(id).or_default().push_str(line);
+        } else {
+            at = None;
+        }
+    }
+    reasons
+}
+
+/// The text without fenced blocks and the section on real traces.
+fn prose(page: &str) -> String {
+    let mut prose = String::new();
+    let (mut is_fenced, mut is_exempt) = (false, false);
+    for line in page.lines() {
+        if line.starts_with("```") {
+            is_fenced = !is_fenced;
+        } else if !is_fenced {
+            if line.starts_with("## ") {
+                is_exempt = line == REAL_TRACES;
+            }
+            if !is_exempt {
+                prose.push_str(line);
+                prose.push('\n');
+            }
+        }
+    }
+    prose
+}
+
+/// A line without spans of code, targets of links, and the numbers of sections, figures and tables.
+fn without_code(line: &str) -> String {
+    let outside: String = line.split('`').step_by(2).collect();
+    let mut text = String::new();
+    for (at, part) in outside.split("](").enumerate() {
+        text.push_str(if at == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) });
+    }
+    let mut words = Vec::new();
+    let mut is_place = false;
+    for word in text.split(' ') {
+        if !is_place {
+            words.push(word);
+        }
+        is_place = ["Sec.", "Fig.", "Figs.", "Table"].contains(&word.trim_start_matches('('));
+    }
+    words.join(" ")
+}
+
+fn assert_pinned(paper: &str, place: &str, text: &str, texts: &[&str], measured: &[f64]) {
+    let said: Vec<Number> = texts.iter().flat_map(|text| numbers(text)).collect();
+    for number in numbers(&without_code(text)) {
+        let is_said = said.iter().any(|other| (other.value - number.value).abs() < 1e-9);
+        let is_measured = measured.iter().any(|value| shows(number, *value));
+        assert!(is_said || is_measured, "{paper}.md, {place}: nothing pins {}: {text}", number.value);
+    }
+}
+
+fn measured<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<f64> {
+    findings.flat_map(|finding| numbers(&finding.measured)).map(|number| number.value).collect()
+}
+
+#[test]
+fn every_claim_is_on_its_page_with_its_verdict() {
+    for paper in PAPERS {
+        let (page, studies, findings) = (page(paper), Studies::of(paper), findings(paper));
+        let shown: Vec<&str> = rows(&page).iter().map(|row| row.id).collect();
+        let mut known: Vec<&str> = studies.said.keys().map(String::as_str).collect();
+        known.sort_by_key(|id| id[2..].parse::<u32>().expect("a number"));
+        assert_eq!(shown, known, "{paper}.md: all claims of the studies, in order");
+        let reasons = reasons(&page);
+        for row in rows(&page) {
+            assert_eq!(row.verdict, verdict(&findings, row.id), "{paper}.md: {}", row.id);
+            assert_eq!(reasons.contains_key(row.id), row.verdict != "holds", "{paper}.md: the reason of {}", row.id);
+        }
+    }
+}
+
+/// So that what is pinned is not of other studies than those that are there.
+#[test]
+fn what_is_pinned_is_what_the_studies_expect() {
+    for paper in PAPERS {
+        let mut expected = Studies::of(paper).expected;
+        expected.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
+        let mut found = findings(paper);
+        found.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
+        for (found, expected) in found.iter().zip(&expected) {
+            let of = (&*found.id, &*found.study, found.verdict == "differs");
+            let why = "the same expectations, and a reason (`known`) where a finding differs and nowhere else";
+            assert_eq!(of, (&*expected.id, &*expected.study, expected.is_explained), "{paper}: {why}");
+        }
+        assert_eq!(found.len(), expected.len(), "{paper}");
+    }
+}
+
+#[test]
+fn every_number_of_a_page_is_pinned() {
+    for paper in PAPERS {
+        let (page, studies, findings) = (page(paper), Studies::of(paper), findings(paper));
+        let reasons = reasons(&page);
+        for row in rows(&page) {
+            let said = &studies.said[row.id];
+            let measured = measured(findings.iter().filter(|finding| finding.id == row.id));
+            assert_pinned(paper, row.id, row.claim, &[said], &[]);
+            assert_pinned(paper, row.id, row.paper, &[said], &[]);
+            assert_pinned(paper, row.id, row.here, &[said], &measured);
+            assert_pinned(paper, row.id, reasons.get(row.id).map_or("", String::as_str), &[said], &measured);
+        }
+        let mut texts = vec![studies.text];
+        for folder in [format!("devices/{paper}"), "crates/flash/src/nand/part".to_owned()] {
+            for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+                texts.push(fs::read_to_string(entry.expect("an entry").path()).expect("a text"));
+            }
+        }
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let measured = measured(findings.iter());
+        for line in prose(&page).lines().filter(|line| !line.starts_with("| ")) {
+            assert_pinned(paper, "text", line, &texts, &measured);
+        }
+    }
+}
+
+/// A block of `toml` stands below a line that names its file, and its lines stand in that file, in a row.
+#[test]
+fn every_quote_of_a_file_is_in_it() {
+    for paper in PAPERS {
+        let page = page(paper);
+        let (mut file, mut quote) = ("", None::<String>);
+        let mut quotes = 0;
+        for line in page.lines() {
+            match (&mut quote, line) {
+                (Some(text), "```") => {
+                    let is_there = format!("\n{}", read(file)).contains(&format!("\n{text}"));
+                    assert!(is_there, "{paper}.md: {file} does not have:\n{text}");
+                    (quote, quotes) = (None, quotes + 1);
+                }
+                (Some(text), line) => {
+                    text.push_str(line);
+                    text.push('\n');
+                }
+                (None, "```toml") => {
+                    assert!(!file.is_empty(), "{paper}.md: a quote of no file");
+                    quote = Some(String::new());
+                }
+                (None, line) => {
+                    let named = line.split('`').skip(1).step_by(2).find(|span| {
+                        span.ends_with(".toml")
+                            && ["devices/", "studies/", "crates/"].iter().any(|at| span.starts_with(at))
+                    });
+                    file = named.unwrap_or(file);
+                }
+            }
+        }
+        assert!(quotes >= 3, "{paper}.md quotes {quotes} pieces of its device file");
+    }
+}
+
+#[test]
+fn the_overview_counts_as_the_pages_do() {
+    let overview = read("docs/src/papers.md");
+    for paper in PAPERS {
+        let page = page(paper);
+        let rows = rows(&page);
+        let hold = rows.iter().filter(|row| row.verdict == "holds").count();
+        let line = overview.lines().find(|line| line.contains(&format!("(papers/{paper}.md)"))).expect("a row");
+        let counts = format!("| {hold} of {} |", rows.len());
+        assert!(line.ends_with(&counts), "papers.md: {paper}: {counts}: {line}");
+    }
+}
+
+/// `console,norun` blocks are run by nobody: what they name is there.
+#[test]
+fn every_study_that_a_page_runs_is_there() {
+    for paper in PAPERS {
+        let studies: BTreeSet<String> = Studies::of(paper).expected.into_iter().map(|one| one.study).collect();
+        let page = page(paper);
+        for name in page.lines().filter_map(|line| line.strip_prefix("$ flashloom study ")) {
+            assert!(studies.contains(name), "{paper}.md: {name}");
+        }
+        assert!(page.contains(&format!("\n$ flashloom reproduce {paper}\n")), "{paper}.md: its studies");
+    }
+}
+
+#[test]
+fn every_page_shows_its_picture() {
+    let mut shown = BTreeSet::new();
+    for paper in PAPERS {
+        let page = page(paper);
+        for part in page.split("](img/").skip(1) {
+            let name = part.split_once(')').expect("the end of a link").0;
+            let picture = read(&format!("docs/src/papers/img/{name}"));
+            assert!(picture.starts_with("<svg ") && picture.contains("<title>"), "{name}: an SVG with a title");
+            assert!(picture.contains("prefers-color-scheme: dark"), "{name}: legible in the dark");
+            shown.insert(name.to_owned());
+        }
+        assert!(page.contains(&format!("](img/{paper}.svg)")), "{paper}.md shows {paper}.svg");
+    }
+    let there = fs::read_dir(root().join("docs/src/papers/img")).expect("pictures");
+    let there = there.map(|entry| entry.expect("an entry").file_name().into_string().expect("a name"));
+    assert_eq!(there.collect::<BTreeSet<_>>(), shown, "each picture is on a page");
+}
+
+/// What a command of Flashloom finds, in the order in which the files have it.
+fn found(arguments: &[&str]) -> Vec<Finding> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
+    let output = command.args(arguments).args(["--json", "--quiet"]).output().expect("it starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    let mut found = Vec::new();
+    for claim in json["claims"].as_array().expect("claims") {
+        for finding in claim["findings"].as_array().expect("findings") {
+            found.push(Finding {
+                id: text(&claim["id"]),
+                study: text(&finding["study"]),
+                measured: text(&finding["measured"]),
+                verdict: text(&finding["verdict"]),
+            });
+        }
+    }
+    found
+}
+
+fn assert_found(mut found: Vec<Finding>, mut pinned: Vec<Finding>) {
+    for all in [&mut found, &mut pinned] {
+        all.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
+    }
+    for (found, pinned) in found.iter().zip(&pinned) {
+        assert_eq!(found, pinned, "crates/flashloom/tests/papers/*.txt, and a page of the guide, are out of date");
+    }
+    assert_eq!(found.len(), pinned.len());
+}
+
+#[test]
+fn short_studies_find_what_is_pinned() {
+    let pinned = PAPERS.iter().flat_map(|paper| findings(paper)).filter(|one| SHORT.contains(&&*one.study)).collect();
+    assert_found(found(&[&["study"], &SHORT[..]].concat()), pinned);
+}
+
+#[test]
+#[ignore = "make soak"]
+fn all_studies_find_what_is_pinned() {
+    for paper in PAPERS {
+        assert_found(found(&["reproduce", paper]), findings(paper));
+    }
+}
+
+#[test]
+fn numbers_are_read_and_compared() {
+    let values = |text| numbers(text).iter().map(|number| number.value.to_string()).collect::<Vec<_>>();
+    assert_eq!(values("HY3: 1,165 K/s, x2.44, -21%, 0.16 us."), ["1165", "2.44", "21", "0.16"]);
+    let one = |text| numbers(text)[0];
+    for (shown, measured) in [("28", 28.1), ("1.86", 86.0), ("79", 0.79), ("2,000", 2.0), ("144", 2.44), ("0.84", 16.0)]
+    {
+        assert!(shows(one(shown), measured), "{shown}");
+    }
+    assert!(!shows(one("28.3"), 28.1) && !shows(one("85"), 86.0));
+    assert_eq!(without_code("a `1.5` [b 2](c3.md) 4 (Sec. 3.1, Fig. 7) 5"), "a  [b 2 4 (Sec. Fig. 5");
+}
