@@ -68,8 +68,8 @@ fn device_keys(fields: &Fields) -> String {
     let effects = Effects::of_devices(&schema);
     let intro = "# Keys of a device file\n\nA device file describes a drive in TOML. `flashloom check FILE` summarises it or \
                  lists its errors, `--set KEY=VALUE` changes a key for one run. A key that would have no effect on a drive \
-                 is refused, and the message says why; the column *counts with* names the values of `ftl.kind` under which \
-                 a key counts, if it does not count under all. Terms are in the [glossary](../glossary.md).\n";
+                 is refused, and the message says why; the column *counts with* names the values of \
+                 `ftl.kind` under which a key counts, if some refuse it. Terms are in the [glossary](../glossary.md).\n";
     format!("{intro}{}", sections(&Source { schema: &schema, fields, effects: &effects }))
 }
 
@@ -79,13 +79,13 @@ fn workload_keys(fields: &Fields) -> String {
     let intro = "# Keys of a workload file\n\nA workload file in TOML describes a generator of requests, or lists them one \
                  by one: a file with a `[[request]]` is a list. Traces and fio jobs need no such file. Terms are in the \
                  [glossary](../glossary.md).\n";
-    let generated = sections(&Source { schema: &generator, fields, effects: &effects });
-    let listed = sections(&Source { schema: &script, fields, effects: &effects });
-    let (listed, _) = listed.split_once("\n## Quantities").unwrap_or((&listed, ""));
-    let (generated, quantities) = generated.split_once("\n## Quantities").unwrap_or((&generated, ""));
-    format!(
-        "{intro}\n# A generator\n{generated}\n# A list of requests\n{listed}\n# Values\n\n## Quantities{quantities}"
-    )
+    let [generated, listed] = [&generator, &script].map(|schema| {
+        let text = sections(&Source { schema, fields, effects: &effects }).replace("\n## `", "\n### `");
+        let (keys, quantities) = text.split_once("\n## Quantities").expect("quantities");
+        (keys.to_owned(), quantities.to_owned())
+    });
+    let quantities = generated.1;
+    format!("{intro}\n## A generator\n{}\n## A list of requests\n{}\n## Quantities{quantities}", generated.0, listed.0)
 }
 
 fn study_keys(fields: &Fields) -> String {

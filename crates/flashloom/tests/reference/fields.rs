@@ -19,6 +19,11 @@ impl Fields {
         self.0.extend(found);
     }
 
+    /// Whether a type of this name was read.
+    pub(crate) fn knows(&self, of: &str) -> bool {
+        self.0.contains_key(of)
+    }
+
     /// Where a field stands in its type; behind all others if it is not known.
     pub(crate) fn place(&self, of: &str, field: &str) -> usize {
         let place = self.0.get(of).and_then(|fields| fields.iter().position(|name| *name == field));

@@ -118,13 +118,10 @@ impl<'a> Page<'a> {
     /// The rows of a table of one form, and what is to be said below it.
     fn table(&mut self, place: &Place, form: &'a Value, name: Option<&'a str>) {
         let keys = self.sorted(form, name);
-        let rows: Vec<Row> = keys.iter().map(|key| self.row(place, form, key, "")).collect();
+        let rows: Vec<Row> = keys.iter().map(|key| self.row(place, form, key, "", name)).collect();
         self.rows("Counts with", &rows);
-        for key in &keys {
-            let inner = place.key("", key);
-            self.values(key, &form["properties"][*key]);
-            self.refusals(key, &inner.name);
-        }
+        keys.iter().for_each(|key| self.values(key, &form["properties"][*key]));
+        self.refusals(&keys.iter().map(|key| (*key, place.key("", key).name)).collect::<Vec<_>>());
     }
 
     /// A table with several forms: the values of the key that tells them apart, and one row for each of their keys.
@@ -136,7 +133,7 @@ impl<'a> Page<'a> {
             let (_, value) = tag(form).expect("a tagged form");
             let _ = writeln!(self.text, "- `\"{value}\"`: {}", described(form));
             for key in self.sorted(form, None).into_iter().filter(|key| *key != by) {
-                let row = self.row(place, form, key, &format!("({value})"));
+                let row = self.row(place, form, key, &format!("({value})"), None);
                 match rows.iter_mut().find(|(other, _)| *other == row) {
                     Some((_, values)) => values.push(value),
                     None => rows.push((row, vec![value])),
@@ -144,6 +141,9 @@ impl<'a> Page<'a> {
             }
         }
         let all = forms.len();
+        // Keys of one name stand together.
+        let first: Vec<String> = rows.iter().map(|(row, _)| row.key.clone()).collect();
+        rows.sort_by_key(|(row, _)| first.iter().position(|key| *key == row.key));
         let rows: Vec<Row> = rows
             .into_iter()
             .map(|(row, values)| {
@@ -176,7 +176,7 @@ impl<'a> Page<'a> {
         keys
     }
 
-    fn row(&mut self, place: &Place, form: &'a Value, key: &'a str, form_name: &str) -> Row {
+    fn row(&mut self, place: &Place, form: &'a Value, key: &'a str, form_name: &str, of: Option<&str>) -> Row {
         let node = &form["properties"][key];
         let inner = place.key(form_name, key);
         let effect = self.source.effects.get(&inner.name);
@@ -188,12 +188,11 @@ impl<'a> Page<'a> {
         if let Some(range) = effect.range() {
             let _ = write!(kind, ", {range}");
         }
-        let counts = match (effect.taken.len(), effect.refused.len()) {
-            (0, _) | (_, 0) => String::new(),
-            (taken, refused) if taken <= refused => code(effect.taken),
-            _ => format!("not {}", code(effect.refused)),
-        };
-        Row { key: key.to_owned(), meaning, default: self.default(form, key), kind, counts }
+        let counts = code(effect.counts());
+        // Types that are read by hand may take what is left out from another key.
+        let found = effect.left_out().filter(|_| of.is_some_and(|of| self.source.fields.knows(of)));
+        let default = self.default(form, key, found);
+        Row { key: key.to_owned(), meaning, kind, default, counts }
     }
 
     /// What a key may be. Tables get sections of their own.
@@ -205,11 +204,11 @@ impl<'a> Page<'a> {
         }
         let forms = self.schema().forms(node);
         let mut kinds: Vec<String> = Vec::new();
-        if forms.iter().any(|form| is_section(form)) {
-            kinds.push(self.announce(place, found, name));
-        }
         for form in &forms {
             kinds.extend(self.plain(place, form));
+        }
+        if forms.iter().any(|form| is_section(form)) {
+            kinds.push(self.announce(place, found, name));
         }
         kinds.dedup();
         kinds.join(", ")
@@ -254,11 +253,10 @@ impl<'a> Page<'a> {
                 return Some(self.announce(&place, table, name).replacen("table", "list of tables", 1));
             }
             let count = match (form["minItems"].as_u64(), form["maxItems"].as_u64()) {
-                (Some(least), Some(most)) if least == most => format!("{least} of "),
+                (Some(least), Some(most)) if least == most => format!("{least} "),
                 _ => String::new(),
             };
-            let each = self.kind(place, items);
-            return Some(format!("list of {count}{}", if each.is_empty() { "tables".into() } else { each }));
+            return Some(format!("list of {count}{}", plural(&self.kind(place, items))));
         }
         let known = [
             ("integer", "whole number"),
@@ -269,6 +267,10 @@ impl<'a> Page<'a> {
         ];
         let mut kinds: Vec<String> =
             known.iter().filter(|(kind, _)| is(form, kind)).map(|(_, name)| (*name).to_owned()).collect();
+        let (of, _) = self.schema().resolve(&form["additionalProperties"]);
+        if !described(of).is_empty() {
+            kinds = vec![format!("table of {}", described(of).to_lowercase().trim_end_matches('.'))];
+        }
         let examples: Vec<&str> = form["examples"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         if !examples.is_empty() {
             kinds.push(format!("e.g. {}", code(examples.iter().map(|one| format!("\"{one}\"")))));
@@ -276,7 +278,7 @@ impl<'a> Page<'a> {
         Some(kinds.join(", "))
     }
 
-    fn default(&self, form: &Value, key: &str) -> String {
+    fn default(&self, form: &Value, key: &str, found: Option<&str>) -> String {
         if is_required(form, key) {
             return "required".into();
         }
@@ -290,7 +292,9 @@ impl<'a> Page<'a> {
             None => match forms[..] {
                 [form] if is(form, "boolean") => "`false`".into(),
                 [form] if is(form, "array") => "`[]`".into(),
-                [form, ..] if form["const"].is_string() => format!("`{}`", written(&form["const"])),
+                [form, ..] if form["const"].is_string() => {
+                    found.map_or_else(String::new, |name| format!("`\"{name}\"`"))
+                }
                 _ => match self.schema().resolve(node).1 {
                     Some("Ratio") => "`\"0%\"`".into(),
                     _ => String::new(),
@@ -316,11 +320,24 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Where a key is refused because it would do nothing.
-    fn refusals(&mut self, key: &str, name: &str) {
-        let effect = self.source.effects.get(name);
-        for (why, families) in &effect.reasons {
-            let _ = write!(self.text, "\nRefused, `{key}` with {}: {why}.\n", code(families));
+    /// Where keys are refused because they would do nothing: a line for each reason.
+    fn refusals(&mut self, keys: &[(&str, String)]) {
+        let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
+        for (key, name) in keys {
+            for (why, families) in self.source.effects.get(name).reasons() {
+                let with = if families.is_empty() { String::new() } else { format!(" with {}", code(families)) };
+                let line = format!("{with}: {why}");
+                match lines.iter_mut().find(|(other, _)| *other == line) {
+                    Some((_, keys)) => keys.push(key),
+                    None => lines.push((line, vec![key])),
+                }
+            }
+        }
+        if !lines.is_empty() {
+            self.text += "\nRefused where they would have no effect:\n\n";
+            for (line, keys) in lines {
+                let _ = writeln!(self.text, "- {}{line}", code(keys));
+            }
         }
     }
 
@@ -362,6 +379,18 @@ fn code(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     words.into_iter().map(|word| format!("`{}`", word.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
+/// Kinds of values as those of a list.
+fn plural(kind: &str) -> String {
+    let mut kind = kind.replace("](#", "s](#");
+    for one in ["number", "text", "table"] {
+        kind = kind.replace(&format!("{one},"), &format!("{one}s,"));
+        if kind.ends_with(one) {
+            kind.push('s');
+        }
+    }
+    kind.replace("table of", "tables of")
+}
+
 /// What a quantity is called.
 fn label(node: &Value) -> String {
     let text = described(node).to_lowercase();
@@ -387,6 +416,7 @@ fn quantity(name: &str) -> Option<String> {
         "Voltage" => refusal::<Voltage>(),
         _ => None,
     }?;
+    let text = text.replace(" or a share in %", ", %");
     let units = text.split_once("one of the units ").and_then(|(_, rest)| rest.split_once(", e.g."));
-    Some(units.map_or(text.clone(), |(units, _)| code(units.split(", "))))
+    Some(units.map_or_else(|| text.clone(), |(units, _)| code(units.split(", "))))
 }

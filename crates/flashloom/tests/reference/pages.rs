@@ -22,7 +22,7 @@ fn head(text: &mut String, cells: &[&str]) {
 fn dimension(metric: &Metric) -> String {
     let name = serde_json::to_value(metric.unit()).expect("a name");
     match name.as_str().expect("a name") {
-        "time" => "time, in microseconds in files",
+        "time" => "time in µs",
         "rate" => "bytes per second",
         "per-second" => "requests per second",
         "energy" => "joules",
@@ -41,7 +41,7 @@ pub(crate) fn metrics() -> String {
          `write.service / read.service`. Terms are in the [glossary](../glossary.md).\n",
     );
     for group in catalogue() {
-        let _ = write!(text, "\n## {}\n\nHad by {}.\n", group.title, group.runs);
+        let _ = write!(text, "\n## {}\n\nIn the results of {}.\n", group.title, group.runs);
         head(&mut text, &["Metric", "Meaning", "Value"]);
         for entry in group.entries {
             let name = format!("`{}`", entry.name);
@@ -99,14 +99,17 @@ pub(crate) fn formats() -> String {
         "# Trace formats\n\nFlashloom detects most formats from the first bytes of a file; `--format NAME` names one. \
          `--time-unit`, `--address-unit` and `--size-unit` replace the units of a format that has them by convention.\n",
     );
-    head(&mut text, &["Format", "Layout", "Time, address, size", "A line"]);
+    head(&mut text, &["Format", "Layout", "Time, address, size", "For example"]);
     for format in Format::ALL {
         let units = format.units().map_or_else(
             || "in the file".to_owned(),
             |units| format!("{}, {}, {}", units.time, units.address, units.size),
         );
         let sample = format.sample().and_then(|sample| String::from_utf8(sample).ok());
-        let line = sample.as_ref().and_then(|text| text.lines().next()).filter(|line| !line.contains('\0'));
+        let line = sample
+            .as_ref()
+            .and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()))
+            .filter(|line| !line.contains('\0'));
         let line = line.map_or_else(|| "binary".to_owned(), |line| format!("`{}`", line.replace('`', "'")));
         row(&mut text, &[&format!("`{}`", format.name()), format.about(), &units, &line]);
     }
