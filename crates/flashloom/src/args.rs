@@ -19,7 +19,7 @@ pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
 /// A deterministic simulator of solid-state disks.
 #[derive(Debug, Parser)]
-#[command(name = "flashloom", version, arg_required_else_help = true)]
+#[command(name = "flashloom", version, arg_required_else_help = true, after_help = crate::exit::codes())]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -24,6 +24,21 @@ const BUG: u8 = 101;
 /// Exit code after an interruption: what shells use for a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
+/// Every exit code and its meaning.
+const CODES: [(u8, &str); 5] = [
+    (0, "The command did what it was asked to do"),
+    (UNEXPECTED, "An expectation of a study does not hold, and the study does not say why"),
+    (INPUT, "An input is at fault: a file, an option, or a place that cannot be written"),
+    (BUG, "Flashloom is at fault; the message says how to replay it"),
+    (INTERRUPTED, "A signal ended the command (Ctrl-C, SIGTERM, SIGHUP); it leaves no half-written file"),
+];
+
+/// The exit codes as the help lists them.
+pub(crate) fn codes() -> String {
+    let lines: String = CODES.iter().map(|(code, meaning)| format!("  {code:<4} {meaning}\n")).collect();
+    format!("Exit codes:\n{lines}")
+}
+
 /// Why a command did not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {

@@ -3,6 +3,7 @@
 //! It reads results and runs nothing. [`run`], [`compare`] and [`study_report`] each make the tables, the page and the files of one
 //! kind of result; what they are made of is [`figure`], [`page`] and the modules beside them.
 
+pub mod catalogue;
 mod columns;
 pub mod compare;
 mod explained;

@@ -72,7 +72,7 @@ const fn outcome(status: Status) -> &'static str {
     }
 }
 
-fn columns(records: &[Record]) -> [(&'static str, Column); 14] {
+pub(crate) fn columns(records: &[Record]) -> [(&'static str, Column); 14] {
     let counts = |of: fn(&Record) -> u64| Column::Count(records.iter().map(of).collect());
     let texts =
         |of: fn(&Record) -> &'static str| Column::Text(records.iter().map(|record| of(record).into()).collect());

@@ -4,6 +4,9 @@ mod folder;
 mod page;
 mod tables;
 
+#[cfg(test)]
+pub(crate) use folder::write_points;
+pub(crate) use folder::{ALWAYS, column_name};
 pub use folder::{names, write_all};
 pub use page::page;
 pub use tables::{claims_table, points_table};

@@ -1,5 +1,6 @@
 //! The numbers of a run by name, as studies and their expectations ask for them.
 
+mod catalogue;
 mod commands;
 mod dimension;
 mod log;
@@ -20,6 +21,7 @@ use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
 
+pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
 pub use dimension::Dimension;
 pub(crate) use dimension::digits;
 

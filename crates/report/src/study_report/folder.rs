@@ -14,7 +14,7 @@ use crate::columns::{Column, whole};
 use crate::page::Page;
 
 /// What every file of points has, besides the metrics of its study.
-const ALWAYS: [&str; 14] = [
+pub(crate) const ALWAYS: [&str; 14] = [
     "read.mean",
     "read.p99",
     "read.access",
@@ -39,7 +39,7 @@ const ALWAYS: [&str; 14] = [
 ///
 /// # Panics
 /// Never: the metrics that every file has exist.
-fn write_points(out: impl Write + Send, about: &About, outcome: &Outcome) -> Result<()> {
+pub(crate) fn write_points(out: impl Write + Send, about: &About, outcome: &Outcome) -> Result<()> {
     let runs = || outcome.runs.iter().enumerate().flat_map(|(point, runs)| runs.iter().map(move |run| (point, run)));
     let mut columns: Vec<(String, Column)> = Vec::new();
     for (i, axis) in outcome.axes().enumerate() {
@@ -107,7 +107,7 @@ pub fn write_all(
 }
 
 /// A name that every reader of Parquet takes.
-fn column_name(text: &str) -> String {
+pub(crate) fn column_name(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
 

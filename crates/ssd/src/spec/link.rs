@@ -143,6 +143,10 @@ impl JsonSchema for LinkSpec {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let described = |mut schema: Schema, text: &str| {
+            schema.insert("description".to_owned(), text.into());
+            schema
+        };
         json_schema!({
             "description": "A host link: a name, or a table.",
             "anyOf": [
@@ -151,10 +155,20 @@ impl JsonSchema for LinkSpec {
                     "type": "object",
                     "additionalProperties": false,
                     "properties": {
-                        "preset": { "type": "string", "examples": ["sata-600", "ata-133", "pcie-3-x4"] },
-                        "rate": generator.subschema_for::<Rate>(),
-                        "overhead": generator.subschema_for::<Span>(),
-                        "duplex": generator.subschema_for::<Duplex>(),
+                        "preset": {
+                            "type": "string",
+                            "description": "A link by its name, whose other keys may be replaced.",
+                            "examples": ["sata-600", "ata-133", "pcie-3-x4"],
+                        },
+                        "rate": described(generator.subschema_for::<Rate>(), "Bytes per second in one direction."),
+                        "overhead": described(
+                            generator.subschema_for::<Span>(),
+                            "Time that each command takes on the link besides its data.",
+                        ),
+                        "duplex": described(
+                            generator.subschema_for::<Duplex>(),
+                            "Whether both directions work at once.",
+                        ),
                     },
                 },
             ],

@@ -1,0 +1,117 @@
+//! The pages that are no keys: metrics, columns, exit codes, trace formats.
+
+use std::fmt::Write as _;
+
+use flash::backend::{Cause, Op};
+use report::catalogue::files;
+use study::metric::{Metric, catalogue, meaning_of_cause, meaning_of_op};
+use workload::trace::Format;
+
+/// A line of a table.
+fn row(text: &mut String, cells: &[&str]) {
+    let cells: Vec<String> = cells.iter().map(|cell| cell.replace('|', "\\|").replace('<', "&lt;")).collect();
+    let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+/// The head of a table.
+fn head(text: &mut String, cells: &[&str]) {
+    let _ = write!(text, "\n| {} |\n|{}\n", cells.join(" | "), " --- |".repeat(cells.len()));
+}
+
+/// What a metric counts, and how a study writes it.
+fn dimension(metric: &Metric) -> String {
+    let name = serde_json::to_value(metric.unit()).expect("a name");
+    match name.as_str().expect("a name") {
+        "time" => "time in µs",
+        "rate" => "bytes per second",
+        "per-second" => "requests per second",
+        "energy" => "joules",
+        "share" => "share of one",
+        "count" => "count",
+        "plain" => "number",
+        other => panic!("{other}: how is it called on the page of metrics?"),
+    }
+    .to_owned()
+}
+
+/// Every metric.
+pub(crate) fn metrics() -> String {
+    let mut text = String::from(
+        "# Metrics\n\nA study names metrics in `metrics` and in its expectations; `A / B` is the quotient of two, e.g. \
+         `write.service / read.service`. Terms are in the [glossary](../glossary.md).\n",
+    );
+    for group in catalogue() {
+        let _ = write!(text, "\n## {}\n\nIn the results of {}.\n", group.title, group.runs);
+        head(&mut text, &["Metric", "Meaning", "Value"]);
+        for entry in group.entries {
+            let name = format!("`{}`", entry.name);
+            row(&mut text, &[&name, entry.meaning, &dimension(&entry.metric())]);
+        }
+    }
+    text += "\n## Operations\n\nThey stand for `OP`.\n";
+    head(&mut text, &["OP", "Meaning"]);
+    for op in Op::ALL {
+        row(&mut text, &[&format!("`{}`", op.name()), meaning_of_op(op)]);
+    }
+    text += "\n## Causes\n\nThey stand for `CAUSE`.\n";
+    head(&mut text, &["CAUSE", "Meaning"]);
+    for cause in Cause::ALL {
+        row(&mut text, &[&format!("`{}`", cause.name()), meaning_of_cause(cause)]);
+    }
+    text
+}
+
+/// Every column.
+pub(crate) fn columns() -> String {
+    let mut text = String::from(
+        "# Columns\n\nThe Parquet files that Flashloom writes. Each has in its metadata the version (`flashloom.version`), the \
+         commit, the seed and the resolved configuration. `KIND` stands for `read`, `write`, `flush` and `discard`.\n",
+    );
+    for file in files() {
+        let name = if file.name.contains(['.', '-']) { format!("`{}`", file.name) } else { file.name.to_owned() };
+        let _ = write!(text, "\n## {name}\n\n{}\n", file.about);
+        head(&mut text, &["Column", "Meaning", "Value"]);
+        for column in file.columns {
+            row(&mut text, &[&format!("`{}`", column.name), &column.meaning, column.values.name()]);
+        }
+    }
+    text
+}
+
+/// Every exit code, from what the command says of itself.
+pub(crate) fn exit_codes(help: &str) -> String {
+    let mut text = String::from(
+        "# Exit codes\n\nA result goes to the standard output, messages go to the standard error. The exit code says whose \
+         fault an end is.\n",
+    );
+    head(&mut text, &["Code", "Meaning"]);
+    let (_, listed) = help.split_once("Exit codes:\n").expect("the help lists the exit codes");
+    for line in listed.lines().take_while(|line| line.starts_with("  ")) {
+        let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");
+        row(&mut text, &[&format!("`{code}`"), meaning.trim()]);
+    }
+    text
+}
+
+/// Every trace format.
+pub(crate) fn formats() -> String {
+    let mut text = String::from(
+        "# Trace formats\n\nFlashloom detects most formats from the first bytes of a file; `--format NAME` names one. \
+         `--time-unit`, `--address-unit` and `--size-unit` replace the units of a format that has them by convention.\n",
+    );
+    head(&mut text, &["Format", "Layout", "Time, address, size", "For example"]);
+    for format in Format::ALL {
+        let units = format.units().map_or_else(
+            || "in the file".to_owned(),
+            |units| format!("{}, {}, {}", units.time, units.address, units.size),
+        );
+        let sample = format.sample().and_then(|sample| String::from_utf8(sample).ok());
+        let line = sample
+            .as_ref()
+            .and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()))
+            .filter(|line| !line.contains('\0'));
+        let line = line.map_or_else(|| "binary".to_owned(), |line| format!("`{}`", line.replace('`', "'")));
+        row(&mut text, &[&format!("`{}`", format.name()), format.about(), &units, &line]);
+    }
+    text
+}

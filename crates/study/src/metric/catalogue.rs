@@ -1,0 +1,273 @@
+//! Every metric and its meaning: the reference page is generated from it.
+
+use flash::backend::{Cause, Op};
+
+use super::Metric;
+
+/// Metrics that belong together.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What they are about.
+    pub title: &'static str,
+    /// Which runs have them.
+    pub runs: &'static str,
+    /// The metrics.
+    pub entries: Vec<Entry>,
+}
+
+/// A metric and its meaning.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause.
+    pub name: String,
+    /// Its meaning.
+    pub meaning: &'static str,
+}
+
+impl Entry {
+    /// The metric; of those that the name stands for, the first one.
+    ///
+    /// # Panics
+    /// Never: the catalogue names metrics.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        let name = self.name.replace("KIND", "read").replace("OP", Op::ALL[0].name());
+        name.replace("CAUSE", Cause::ALL[0].name()).parse().expect("the catalogue names metrics")
+    }
+}
+
+/// What the flash commands of an operation do.
+#[must_use]
+pub const fn meaning_of_op(op: Op) -> &'static str {
+    match op {
+        Op::Read => "Array read, and transfer out of the chip",
+        Op::Program => "Transfer into the chip, and array program",
+        Op::Erase => "Erase of a block",
+        Op::CopyBack => "Array read and program inside one plane, without the channel",
+    }
+}
+
+/// Why flash commands of a cause exist.
+#[must_use]
+pub const fn meaning_of_cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Host => "Data of the host",
+        Cause::Gc => "Garbage collection",
+        Cause::Merge => "A merge or a fold of log blocks, replacement blocks, superblocks or chains",
+        Cause::Wear => "Static wear levelling",
+        Cause::Map => "Map tables in flash: translation pages, block maps",
+        Cause::Flush => "A flush by the host",
+        Cause::Pad => "Filling of a program that has too little data",
+        Cause::Recovery => "Rebuilding of state after power returns, and rescue of data from a failing block",
+    }
+}
+
+type Meaning = (&'static str, &'static str);
+
+const ALL: [Meaning; 10] = [
+    ("mean", "Mean response time, from submission to completion"),
+    ("accumulated", "Sum of all response times"),
+    ("requests-per-s", "Requests completed per simulated second"),
+    ("rate", "Bytes read and written per simulated second"),
+    ("simulated", "Simulated time from the first submission to the last completion"),
+    ("verified", "Reads whose data the oracle compared; with `run.verify` or `--verify` only"),
+    (
+        "waf",
+        "Write amplification: mapping units programmed on all flash per mapping unit that the host wrote and no buffer absorbed",
+    ),
+    ("cost", "Price of the flash, in GiB of MLC flash"),
+    ("energy", "Energy of the flash, if the part states its currents"),
+    ("energy-per-sector", "Energy per sector of 512 bytes read or written"),
+];
+
+const KIND: [Meaning; 18] = [
+    ("mean", "Mean response time, from submission to completion"),
+    ("min", "Shortest response time"),
+    ("p50", "Median of the response time"),
+    ("p90", "90th percentile of the response time"),
+    ("p95", "95th percentile of the response time"),
+    ("p99", "99th percentile of the response time"),
+    ("p99_9", "99.9th percentile of the response time"),
+    ("p99_99", "99.99th percentile of the response time"),
+    ("p99_999", "99.999th percentile of the response time"),
+    ("max", "Longest response time"),
+    ("wait", "Mean time in the submission queue"),
+    ("service", "Mean time from leaving the submission queue to completion"),
+    ("flash-wait", "Mean over the requests of the longest wait of a flash command for its die or channel"),
+    ("access", "`service` less `flash-wait`"),
+    ("requests", "Requests completed"),
+    ("requests-per-s", "Requests completed per simulated second"),
+    ("rate", "Bytes per simulated second"),
+    ("bytes", "Bytes that the requests asked for"),
+];
+
+const BUSY: [Meaning; 6] = [
+    ("link", "The host link"),
+    ("channels", "The channels, mean"),
+    ("dies", "The dies, mean"),
+    ("units", "The controllers, mean"),
+    ("processor", "The processor of software controllers and of the FTL"),
+    ("ftl", "The map unit: mean over the cores of DFTL and CDFTL, the busier of CMT and CTP of FMMU"),
+];
+
+const ERASES: [Meaning; 4] = [
+    ("mean", "Mean erase count of a block at the end"),
+    ("min", "Least erase count"),
+    ("max", "Greatest erase count"),
+    ("deviation", "Standard deviation of the erase counts"),
+];
+
+const FLASH: [Meaning; 4] = [
+    ("commands.OP", "Flash commands of an operation"),
+    ("commands.OP.CAUSE", "Flash commands of an operation and a cause"),
+    ("slots.OP", "Mapping units that they carried"),
+    ("slots.OP.CAUSE", "Mapping units that they carried, of one cause"),
+];
+
+const MAP: [Meaning; 14] = [
+    ("questions", "Questions answered: look-ups and changes"),
+    ("hits", "Questions that found their entries in the first cache (CMT); all of them with the whole table"),
+    ("hit-ratio", "Share of hits in the first cache"),
+    ("page-hits", "Requests to the second cache (CTP) that found their translation page"),
+    ("page-hit-ratio", "Share of hits in the second cache"),
+    ("loads", "Translation pages loaded from flash"),
+    ("stores", "Translation pages stored to flash"),
+    ("flushes", "Flushes: each writes back all dirty blocks of one translation page"),
+    ("flushed-blocks", "Cache blocks that flushes wrote back"),
+    ("loads-at-most", "Most loads under way at once"),
+    (
+        "mshrs.cmt",
+        "Most miss status registers (MSHRs) of the first cache in use at once; in software, most questions that waited",
+    ),
+    ("mshrs.ctp", "Most miss status registers of the second cache in use at once"),
+    ("time", "Mean busy time of a question; loads from flash are no busy time"),
+    ("flush-time", "Mean busy time of a flush and of the stores that it leads to"),
+];
+
+const LOG: [Meaning; 8] = [
+    ("switch", "Switch merges: the log block becomes the data block"),
+    (
+        "partial",
+        "Partial merges: the rest of the data block is copied into the log block, which becomes the data block",
+    ),
+    ("full", "Full merges: the valid pages of the log block and its data blocks are copied into new data blocks"),
+    ("k", "New data blocks per full merge"),
+    ("pages.partial", "Pages copied per partial merge"),
+    ("pages.full", "Pages copied per full merge"),
+    ("erases", "Erases of merges: one for each, and `k` more for a full one (Sung, Table 3)"),
+    ("saving", "Time that merges on controllers of their own save on an idle drive (Sung, Fig. 11 to 13)"),
+];
+
+const MERGES: [Meaning; 8] = [
+    ("merges", "Merges that ended, those of wear levelling included"),
+    ("copied", "Rows that merges copied inside their chips"),
+    ("given", "Rows with sectors of the host"),
+    ("log-pages", "Pages of the log, replicas excluded"),
+    ("maps", "Times the block map was written"),
+    ("flush-pages", "Pages of flushes without merges"),
+    ("replaced", "Failing blocks that a spare block replaced"),
+    ("spread", "Erases of the most erased superblock less those of the least erased one, at the end"),
+];
+
+const SLC: [Meaning; 25] = [
+    ("small", "Share of the write requests that were no larger than the threshold"),
+    ("accepted", "Share of the write requests that the SLC flash took"),
+    ("updates", "Share of the accepted writes that were updates"),
+    ("throttled", "Small writes that the throttle turned away"),
+    ("unplaced", "Small writes that found no place in the hash table"),
+    ("threshold", "The threshold at the end, in sectors"),
+    ("k", "Blocks that the SLC log may have at the end"),
+    ("alpha", "Share of the written data that the SLC flash took (Chang, Table 3)"),
+    ("n1", "Valid pages of an SLC block that becomes the tail"),
+    ("n2", "Pages of them that are copied to the head"),
+    ("n3", "Pages of a chain that are scanned if the mapping cache misses"),
+    ("n4", "Blocks erased when a chain is folded"),
+    ("p1", "Share of the page writes whose logical block the mapping cache misses"),
+    ("p2", "Folds per page written to the MLC flash"),
+    ("expected", "Time of a page write that the closed form expects with these factors"),
+    ("switches", "Chains that became a data block without a copy"),
+    ("levelled", "Chains that wear levelling moved"),
+    ("wear", "Mean erases of an SLC block by those of an MLC block"),
+    ("spread", "Erases of the most erased SLC block less those of the least erased one"),
+    ("cost", "Price of the flash by that of the MLC flash alone"),
+    ("tables", "Bytes of RAM of the tables"),
+    ("mode", "Logical blocks in SLC mode at the end, with density control"),
+    ("mode-pages", "Pages of the MLC flash programmed in SLC mode"),
+    ("commands.OP", "Commands of the SLC flash"),
+    ("commands.OP.CAUSE", "Commands of the SLC flash, of one cause"),
+];
+
+/// Every metric.
+#[must_use]
+pub fn catalogue() -> Vec<Group> {
+    let group = |title, runs, prefix: &str, all: &[Meaning]| {
+        let entry = |(name, meaning): &Meaning| Entry { name: format!("{prefix}{name}"), meaning };
+        Group { title, runs, entries: all.iter().map(entry).collect() }
+    };
+    vec![
+        group("All requests together", "all runs", "", &ALL),
+        group(
+            "Requests of one kind",
+            "runs with requests of that kind: `read`, `write`, `flush`, `discard`",
+            "KIND.",
+            &KIND,
+        ),
+        group("Busy shares", "all runs; `busy.ftl` those with a map unit whose work takes time", "busy.", &BUSY),
+        group("Erase counts", "all runs", "erases.", &ERASES),
+        group("Flash commands", "all runs", "", &FLASH),
+        group("Map unit", "drives with `ftl.map` other than `ram`", "map.", &MAP),
+        group("Merges of log blocks", "drives with `ftl.kind` `bast` or `fast`", "log.", &LOG),
+        group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
+        group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::metric::{HELP, names};
+
+    fn listed() -> BTreeSet<String> {
+        catalogue().into_iter().flat_map(|group| group.entries).map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn every_metric_is_listed_once() {
+        let entries: Vec<Entry> = catalogue().into_iter().flat_map(|group| group.entries).collect();
+        let listed = listed();
+        assert_eq!(entries.len(), listed.len(), "no name twice");
+        for entry in &entries {
+            assert_eq!(entry.metric().to_string().split('.').count(), entry.name.split('.').count(), "{}", entry.name);
+        }
+        for name in names() {
+            let (group, stat) = name.split_once('.').unwrap_or(("", &name));
+            let general = match group {
+                "read" | "write" | "flush" | "discard" => format!("KIND.{stat}"),
+                "commands" | "slots" => format!("{group}.OP"),
+                _ => name.clone(),
+            };
+            assert!(listed.contains(&general), "{name} is not in the catalogue");
+        }
+    }
+
+    /// The help of a metric and the catalogue name the same numbers.
+    #[test]
+    fn the_catalogue_and_the_help_agree() {
+        let listed = listed();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        for group in ["map", "log", "merges", "slc"] {
+            let starts = format!("{group}.STAT");
+            let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
+            let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();
+            let named = words.iter().filter(|word| format!("{group}.{word}").parse::<Metric>().is_ok());
+            for word in named {
+                assert!(listed.contains(&format!("{group}.{word}")), "{group}.{word} is not in the catalogue");
+            }
+            for name in listed.iter().filter_map(|name| name.strip_prefix(&format!("{group}."))) {
+                assert!(words.contains(name), "{group}.{name} is not in the help");
+            }
+        }
+    }
+}
