@@ -17,6 +17,13 @@ fn pictures(page: &Page) -> Vec<&str> {
     targets.filter_map(|target| target.split_once("img/")?.1.strip_suffix(".png")).collect()
 }
 
+/// The pictures of a page that none of its commands has made in its folder.
+fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
+    let is_made =
+        |picture: &&str| ["html", "json"].iter().any(|kind| folder.join(format!("{picture}.{kind}")).is_file());
+    pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()
+}
+
 /// Runs a page of the guide in a folder of its own; how many commands ran.
 fn play(name: &str, share: Share) -> usize {
     let page = Page::at(&format!("{FOLDER}/{name}.md"));
@@ -29,10 +36,8 @@ fn play(name: &str, share: Share) -> usize {
     furnish(&folder);
     let ran = page.play(&folder, share, |_| false);
     page.assert_names();
-    for picture in pictures(&page) {
-        let is_made = ["html", "json"].iter().any(|kind| folder.join(format!("{picture}.{kind}")).is_file());
-        assert!(is_made, "{}: no command of the page writes {picture}.html or {picture}.json", page.name);
-    }
+    let unmade = unmade(&page, &folder);
+    assert!(unmade.is_empty(), "{}: no command of the page writes {unmade:?}, as .html or .json", page.name);
     ran
 }
 
@@ -105,6 +110,35 @@ fn no_two_pages_have_a_picture_of_one_name() {
         let is_shown = all.iter().any(|(picture, _)| format!("{picture}.png") == file);
         assert!(is_shown, "no page shows {FOLDER}/img/{file}");
     }
+}
+
+#[test]
+fn a_page_that_does_not_keep_its_word_fails() {
+    let place = tempfile::tempdir().expect("a directory");
+    let page = |text: &str| Page { name: "docs/src/page.md".into(), text: text.into() };
+    let sound = "```toml d.toml\nname = 1\n```\n```console\n$ flashloom check d.toml | cat\n...\n$ echo $?\n2\n```\n";
+    assert_eq!(page(sound).play(place.path(), Share::Quick, |_| false), 1);
+    let slow = page("```console\n$ flashloom reproduce hydra   # four minutes\nall hold\n```\n");
+    assert_eq!(slow.play(place.path(), Share::Quick, |_| false), 0);
+    for (text, why) in [
+        ("```\nan old block\n```\n", "nobody knows what it is"),
+        ("```toml\nname = 1\n```\n", "a file without a name"),
+        ("```toml f.toml\nname = 1\n```\n", "no command reads it"),
+        ("```console\n$ flashloom check nothing.toml\n...\n```\n", "it fails, and no exit code is shown"),
+        ("```console\n$ flashloom check nothing.toml\n...\n$ echo $?\n1\n```\n", "another exit code"),
+        ("```console\n$ flashloom devices\n...\nno such line\n...\n```\n", "it prints something else"),
+        ("```console\n$ flashloom devices\n```\n", "it prints more"),
+        ("```console\n$ rm -r x\n```\n", "not a program of a page"),
+        ("```rust\n{{#include ../../README.md}}\n```\n", "not an example"),
+        ("```rust\n{{#include ../../crates/flashloom/examples/embed.rs:nothing}}\n```\n", "no such part of it"),
+    ] {
+        let page = page(text);
+        let played = std::panic::catch_unwind(|| page.play(place.path(), Share::Quick, |_| false));
+        assert!(played.is_err(), "{why}: {text}");
+    }
+    assert_eq!(unmade(&page("![](img/a.png) ![](img/b.png)"), place.path()), ["a", "b"]);
+    fs::write(place.path().join("b.json"), "{}").expect("written");
+    assert_eq!(unmade(&page("![](img/a.png) ![](img/b.png)"), place.path()), ["a"]);
 }
 
 #[test]

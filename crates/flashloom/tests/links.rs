@@ -69,19 +69,11 @@ fn anchors(text: &str) -> BTreeSet<String> {
 
 /// A path without `.` and `..`; none if it leaves the repository.
 fn plain(path: &Path) -> Option<PathBuf> {
-    let mut parts = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::ParentDir => {
-                if !parts.pop() {
-                    return None;
-                }
-            }
-            Component::Normal(name) => parts.push(name),
-            _ => {}
-        }
-    }
-    Some(parts)
+    path.components().try_fold(PathBuf::new(), |mut parts, part| match part {
+        Component::ParentDir => parts.pop().then_some(parts),
+        Component::Normal(name) => Some(parts.join(name)),
+        _ => Some(parts),
+    })
 }
 
 /// Why a link of a page leads nowhere.

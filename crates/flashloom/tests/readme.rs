@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use study::watch::journey::Part;
+
 use crate::shown::blocks::{Block, Shown, blocks};
 use crate::shown::{Page, Share, furnish};
 
@@ -55,6 +57,18 @@ fn what_is_compared_elsewhere_is_shown_and_compared() {
 #[test]
 fn every_command_and_option_that_is_named_is_there() {
     readme().assert_names();
+}
+
+#[test]
+fn the_parts_of_explain_are_named_as_its_table_names_them() {
+    let forms = readme().blocks().into_iter().find_map(|block| match block {
+        Block::Forms(text) => Some(text),
+        _ => None,
+    });
+    let forms = forms.expect("what it does");
+    let of = forms.split("percentile band:").nth(1).expect("the parts").split("\nflashloom").next().expect("their end");
+    let named: Vec<&str> = of.split(',').map(str::trim).collect();
+    assert_eq!(named, Part::ALL.map(Part::name));
 }
 
 #[test]

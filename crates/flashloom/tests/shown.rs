@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use blocks::{Block, Shown, blocks};
 
 /// Pages that quote files and show commands without their output; tests of their own compare them.
-const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers/", "docs/src/reference/"];
+const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
 /// Programs that a page may run beside `flashloom`. Readers have all of them.
 const PROGRAMS: [&str; 6] = ["flashloom", "cargo", "cat", "grep", "gzip", "head"];
@@ -162,7 +162,7 @@ impl Page {
                     assert_eq!(status, 0, "{}: the last command of a block failed: show its exit code", self.name);
                 }
                 Block::Include(path) => self.assert_included(&path),
-                Block::Forms => {}
+                Block::Forms(_) => {}
                 Block::Quotation(line) => {
                     assert!(
                         self.has_tests_of_its_own(),

@@ -21,7 +21,7 @@ pub(crate) enum Block {
     /// ```` ```console ````.
     Console(Vec<Shown>),
     /// ```` ```text ````: forms of commands, not commands.
-    Forms,
+    Forms(String),
     /// ```` ```rust ```` with nothing but `{{#include PATH}}`: the path. What it includes is compiled elsewhere.
     Include(String),
     /// ```` ```toml ````, a quotation, or ```` ```console,norun ````: a page that has these has a test of its own for them.
@@ -41,7 +41,7 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         blocks.push(match kind.split_whitespace().collect::<Vec<_>>()[..] {
             ["toml" | "csv" | "ini" | "text", name] => Block::File(name.to_owned(), text()),
             ["console"] => Block::Console(commands(&body)),
-            ["text"] => Block::Forms,
+            ["text"] => Block::Forms(text()),
             ["toml"] | ["console,norun"] => Block::Quotation(at + 1),
             ["rust"] => match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
                 Some(path) if body.len() == 1 => Block::Include(path.to_owned()),
