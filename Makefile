@@ -11,6 +11,8 @@ FUZZ_SECONDS ?= 600
 MUTANTS ?= 300
 MUTANTS_SEED ?= 1
 MUTANTS_FROM ?= 0
+# What builds the guide.
+MDBOOK_VERSION ?= 0.5.4
 
 .DEFAULT_GOAL := help
 
@@ -56,6 +58,13 @@ endif
 mutants: ## Draw MUTANTS small changes of the FTLs, the device and the flash, and say which of them no test finds (hours)
 	@$(CARGO) mutants --version >/dev/null 2>&1 || { echo 'This needs cargo-mutants: cargo install --locked cargo-mutants'; exit 1; }
 	$(CARGO) run -p flashloom-fuzz --bin mutants -- $(MUTANTS) $(MUTANTS_SEED) $(MUTANTS_FROM)
+
+.PHONY: docs
+docs: ## Run the guide's commands, draw its pictures and build it (target/book/index.html; installs mdBook into target/tools)
+	@test -x target/tools/bin/mdbook || $(CARGO) install --locked --root target/tools --version $(MDBOOK_VERSION) --no-default-features --features search mdbook
+	$(CARGO) test -p flashloom --test it guide
+	docs/pictures
+	target/tools/bin/mdbook build docs
 
 .PHONY: ci
 ci: ## What continuous integration runs

@@ -21,6 +21,7 @@ fn read(tag: u64, sector: u64) -> Request<Stamp> {
     Request { tag, queue: QueueId::default(), io, data: Vec::new() }
 }
 
+// ANCHOR: finish
 /// Lets the drive work until nothing is under way.
 fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
     let mut done = Vec::new();
@@ -29,9 +30,11 @@ fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
     }
     done
 }
+// ANCHOR_END: finish
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // ANCHOR: clock
     let device = Device::open_with("demo", ["flash.blocks=26", "ftl.capacity=100MiB"])?;
     let mut drive: Ssd<Stamp> = Ssd::new(&device.resolved, 7);
 
@@ -45,9 +48,11 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         drive.submit(now, write(tag, tag * 8));
     }
     done.extend(finish(&mut drive));
+    // ANCHOR_END: clock
     let mean = done.iter().map(|completion| (completion.end - completion.arrival).as_us_f64()).sum::<f64>() / 100.0;
     println!("{} writes, {mean:.1} us each", done.len());
 
+    // ANCHOR: power
     // The drive has a volatile write buffer: what is to survive is flushed.
     drive.submit(drive.now(), FLUSH(0));
     finish(&mut drive);
@@ -62,6 +67,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     drive.submit(drive.now(), read(111, 50 * 8));
     let data = finish(&mut drive).remove(0).data;
     assert_eq!(data, [Stamp(50); 8]);
+    // ANCHOR_END: power
     println!("write 50 reads back");
     Ok(())
 }

@@ -342,6 +342,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let faults = flashloom::nand::Faults::new(&resolved.spec.flash.faults, 1);
     let timing = &resolved.backend.timing;
     let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults);
+    // ANCHOR: device
     let mut drive: Ssd<Stamp, (), LogFtl> = Ssd::with_ftl(resolved, config, 1, media, None, ());
 
     // A session runs it like any other drive, and an oracle checks what every read returns.
@@ -353,6 +354,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let session = Session::new(&device).stop(Stop::Requests(20_000));
     let flow: Flow<'_> = session.open(&Workload::parse(writes)?, &TraceOptions::default())?;
     let outcome = session.flow(flow).run_on(&mut drive, &mut oracle)?;
+    // ANCHOR_END: device
     let summary = outcome.first().summary();
     println!("{} requests, write amplification {:.2}", summary.requests, summary.write_amplification.unwrap_or(0.0));
     println!("{} reads returned what was written last", oracle.verified().reads);

@@ -9,6 +9,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("   capacity   write amplification   mean latency, us");
     let mut before = 1.0;
     for capacity in ["60MiB", "80MiB", "100MiB"] {
+        // ANCHOR: session
         // A drive so small that it is steady soon.
         let settings = ["flash.blocks=26", "flash.pages=24", &format!("ftl.capacity={capacity}")];
         let device = Device::open_with("demo", settings)?;
@@ -18,6 +19,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
             .stop(Stop::Requests(30_000));
         let writes = session.open(&Workload::find("random-write-4k")?, &TraceOptions::default())?;
         let outcome = session.flow(writes).run()?;
+        // ANCHOR_END: session
         let summary = outcome.first().summary();
         let amplification = summary.write_amplification.ok_or("nothing was written")?;
         println!("{capacity:>11} {amplification:>21.2} {:>18.1}", summary.kinds["write"].latency_us["mean"]);

@@ -1,15 +1,14 @@
-//! What README.md shows: files, commands, and what they print.
-
-/// The text of README.md.
-pub(crate) const README: &str = include_str!("../../../../README.md");
+//! What a page shows: files, commands, and what they print.
 
 /// A command and what is shown of its output.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
-    /// The line in README.md, counted from one.
+    /// Its line in the page, counted from one.
     pub(crate) line: usize,
-    /// Its words, without comments.
+    /// The command, without its comment.
     pub(crate) command: String,
+    /// The comment says that it takes minutes.
+    pub(crate) takes_minutes: bool,
     /// The lines; `...` stands for any that are left out.
     pub(crate) output: Vec<String>,
 }
@@ -17,12 +16,16 @@ pub(crate) struct Shown {
 /// A fenced block.
 #[derive(Clone, Debug)]
 pub(crate) enum Block {
-    /// ```` ```toml NAME ````: the name and the text of a file.
+    /// ```` ```toml NAME ````, also `csv`, `ini` and `text`: the name and the text of a file.
     File(String, String),
     /// ```` ```console ````.
     Console(Vec<Shown>),
     /// ```` ```text ````: forms of commands, not commands.
     Forms(String),
+    /// ```` ```rust ```` with nothing but `{{#include PATH}}`: the path. What it includes is compiled elsewhere.
+    Include(String),
+    /// ```` ```toml ````, a quotation, or ```` ```console,norun ````: a page that has these has a test of its own for them.
+    Quotation(usize),
     /// Anything else, with its line.
     Unknown(usize, String),
 }
@@ -36,9 +39,14 @@ pub(crate) fn blocks(text: &str) -> Vec<Block> {
         let body: Vec<(usize, &str)> = lines.by_ref().take_while(|(_, line)| !line.starts_with("```")).collect();
         let text = || body.iter().map(|(_, line)| format!("{line}\n")).collect::<String>();
         blocks.push(match kind.split_whitespace().collect::<Vec<_>>()[..] {
-            ["toml", name] => Block::File(name.to_owned(), text()),
+            ["toml" | "csv" | "ini" | "text", name] => Block::File(name.to_owned(), text()),
             ["console"] => Block::Console(commands(&body)),
             ["text"] => Block::Forms(text()),
+            ["toml"] | ["console,norun"] => Block::Quotation(at + 1),
+            ["rust"] => match text().trim().strip_prefix("{{#include ").and_then(|rest| rest.strip_suffix("}}")) {
+                Some(path) if body.len() == 1 => Block::Include(path.to_owned()),
+                _ => Block::Unknown(at + 1, kind.to_owned()),
+            },
             _ => Block::Unknown(at + 1, kind.to_owned()),
         });
     }
@@ -51,19 +59,21 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
     for (at, line) in body {
         let part = line.strip_prefix("$ ").or(goes_on.then_some(*line));
         let Some(part) = part else {
-            let shown = all.last_mut().unwrap_or_else(|| panic!("README.md:{}: output of no command", at + 1));
+            let shown = all.last_mut().unwrap_or_else(|| panic!("line {}: output of no command", at + 1));
             shown.output.push((*line).to_owned());
             continue;
         };
-        let part = part.split(" #").next().unwrap_or_default().trim_end();
-        let words = part.trim_end_matches('\\').trim();
+        let (part, comment) = part.split_once(" #").unwrap_or((part, ""));
+        let words = part.trim_end().trim_end_matches('\\').trim();
+        let takes_minutes = comment.contains("minute");
         if goes_on {
             let shown = all.last_mut().expect("its first line");
             shown.command = format!("{} {words}", shown.command);
+            shown.takes_minutes |= takes_minutes;
         } else {
-            all.push(Shown { line: at + 1, command: words.to_owned(), output: Vec::new() });
+            all.push(Shown { line: at + 1, command: words.to_owned(), takes_minutes, output: Vec::new() });
         }
-        goes_on = part.ends_with('\\');
+        goes_on = part.trim_end().ends_with('\\');
     }
     all
 }

@@ -1,0 +1,151 @@
+//! The guide in `docs/src`: every command of every page runs and prints what is shown, and every picture has a command that
+//! makes it. What the pages write stays in `target/tmp/guide`; `make docs` draws the pictures from there.
+
+use std::fs;
+use std::path::Path;
+
+use study::watch::journey::Part;
+
+use crate::links::pages_below;
+use crate::shown::{Page, Share, furnish};
+
+const FOLDER: &str = "docs/src";
+
+/// The pictures that a page shows: names of files in `img`, without `.png`.
+fn pictures(page: &Page) -> Vec<&str> {
+    let targets = page.text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter_map(|target| target.split_once("img/")?.1.strip_suffix(".png")).collect()
+}
+
+/// The pictures of a page that none of its commands has made in its folder.
+fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
+    let is_made =
+        |picture: &&str| ["html", "json"].iter().any(|kind| folder.join(format!("{picture}.{kind}")).is_file());
+    pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()
+}
+
+/// Runs a page of the guide in a folder of its own; how many commands ran.
+fn play(name: &str, share: Share) -> usize {
+    let page = Page::at(&format!("{FOLDER}/{name}.md"));
+    let kept = if share == Share::Quick { "guide" } else { "guide-whole" };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(kept).join(name.replace('/', "-"));
+    if folder.exists() {
+        fs::remove_dir_all(&folder).expect("removed");
+    }
+    fs::create_dir_all(&folder).expect("created");
+    furnish(&folder);
+    let ran = page.play(&folder, share, |_| false);
+    page.assert_names();
+    let unmade = unmade(&page, &folder);
+    assert!(unmade.is_empty(), "{}: no command of the page writes {unmade:?}, as .html or .json", page.name);
+    ran
+}
+
+macro_rules! chapters {
+    ($($name:ident)*) => {
+        /// Pages with a test of their own.
+        const CHAPTERS: &[&str] = &[$(stringify!($name)),*];
+        $(
+            #[test]
+            fn $name() {
+                let ran = play(&stringify!($name).replace('_', "-"), Share::Quick);
+                assert!(ran >= 3, "{ran} commands");
+            }
+        )*
+    };
+}
+
+chapters! {
+    first_run
+    describe_a_drive
+    feed_it
+    measure_it_well
+    explain_it
+    compare_and_mix
+    write_a_study
+    embed_it
+    how_far_to_trust_it
+}
+
+/// All pages of the guide, as their names behind `docs/src`, without `.md`.
+fn names() -> Vec<String> {
+    let pages = pages_below(FOLDER).into_iter();
+    pages.map(|path| path[FOLDER.len() + 1..].trim_end_matches(".md").to_owned()).collect()
+}
+
+#[test]
+fn every_other_page() {
+    for name in names() {
+        if !CHAPTERS.contains(&name.replace('-', "_").as_str()) {
+            play(&name, Share::Quick);
+        }
+    }
+}
+
+#[test]
+#[ignore = "make soak"]
+fn every_page_with_the_commands_that_take_minutes() {
+    for name in names() {
+        let page = Page::at(&format!("{FOLDER}/{name}.md"));
+        if page.commands().iter().any(|shown| shown.takes_minutes) {
+            play(&name, Share::All);
+        }
+    }
+}
+
+#[test]
+fn no_two_pages_have_a_picture_of_one_name() {
+    let mut all: Vec<(String, String)> = Vec::new();
+    for name in names() {
+        let page = Page::at(&format!("{FOLDER}/{name}.md"));
+        all.extend(pictures(&page).into_iter().map(|picture| (picture.to_owned(), name.clone())));
+    }
+    all.sort();
+    for pair in all.windows(2) {
+        assert_ne!(pair[0].0, pair[1].0, "{} and {} have it", pair[0].1, pair[1].1);
+    }
+    let drawn = fs::read_dir(crate::shown::root().join(FOLDER).join("img")).expect("pictures");
+    for file in drawn {
+        let file = file.expect("a file").file_name().into_string().expect("a name");
+        let is_shown = all.iter().any(|(picture, _)| format!("{picture}.png") == file);
+        assert!(is_shown, "no page shows {FOLDER}/img/{file}");
+    }
+}
+
+#[test]
+fn a_page_that_does_not_keep_its_word_fails() {
+    let place = tempfile::tempdir().expect("a directory");
+    let page = |text: &str| Page { name: "docs/src/page.md".into(), text: text.into() };
+    let sound = "```toml d.toml\nname = 1\n```\n```console\n$ flashloom check d.toml | cat\n...\n$ echo $?\n2\n```\n";
+    assert_eq!(page(sound).play(place.path(), Share::Quick, |_| false), 1);
+    let slow = page("```console\n$ flashloom reproduce hydra   # four minutes\nall hold\n```\n");
+    assert_eq!(slow.play(place.path(), Share::Quick, |_| false), 0);
+    for (text, why) in [
+        ("```\nan old block\n```\n", "nobody knows what it is"),
+        ("```toml\nname = 1\n```\n", "a file without a name"),
+        ("```toml f.toml\nname = 1\n```\n", "no command reads it"),
+        ("```console\n$ flashloom check nothing.toml\n...\n```\n", "it fails, and no exit code is shown"),
+        ("```console\n$ flashloom check nothing.toml\n...\n$ echo $?\n1\n```\n", "another exit code"),
+        ("```console\n$ flashloom devices\n...\nno such line\n...\n```\n", "it prints something else"),
+        ("```console\n$ flashloom devices\n```\n", "it prints more"),
+        ("```console\n$ rm -r x\n```\n", "not a program of a page"),
+        ("```rust\n{{#include ../../README.md}}\n```\n", "not an example"),
+        ("```rust\n{{#include ../../crates/flashloom/examples/embed.rs:nothing}}\n```\n", "no such part of it"),
+    ] {
+        let page = page(text);
+        let played = std::panic::catch_unwind(|| page.play(place.path(), Share::Quick, |_| false));
+        assert!(played.is_err(), "{why}: {text}");
+    }
+    assert_eq!(unmade(&page("![](img/a.png) ![](img/b.png)"), place.path()), ["a", "b"]);
+    fs::write(place.path().join("b.json"), "{}").expect("written");
+    assert_eq!(unmade(&page("![](img/a.png) ![](img/b.png)"), place.path()), ["a"]);
+}
+
+#[test]
+fn the_parts_of_a_latency_are_explained_in_the_order_of_the_table() {
+    let page = Page::at(&format!("{FOLDER}/explain-it.md"));
+    let (_, table) = page.text.split_once("| part | the request waits for |").expect("the table of parts");
+    let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));
+    let named: Vec<&str> = rows.map(|row| row.trim_matches('|').split('|').next().expect("a cell").trim()).collect();
+    assert_eq!(named, Part::ALL.map(|part| format!("`{}`", part.name())));
+}

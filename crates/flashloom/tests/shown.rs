@@ -1,0 +1,251 @@
+//! Pages whose files, commands and outputs are tests: README.md and the guide.
+
+pub(crate) mod blocks;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use blocks::{Block, Shown, blocks};
+
+/// Pages that quote files and show commands without their output; tests of their own compare them.
+const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
+
+/// Programs that a page may run beside `flashloom`. Readers have all of them.
+const PROGRAMS: [&str; 6] = ["flashloom", "cargo", "cat", "grep", "gzip", "head"];
+
+/// The repository.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+fn makefile() -> String {
+    fs::read_to_string(root().join("Makefile")).expect("a Makefile")
+}
+
+/// The commands of a target of the Makefile.
+fn recipe(target: &str) -> Vec<String> {
+    let text = makefile();
+    let lines = text.lines().skip_while(|line| !line.starts_with(&format!("{target}: ")));
+    lines.skip(1).take_while(|line| line.starts_with('\t')).map(ToOwned::to_owned).collect()
+}
+
+/// Runs `flashloom` in a folder.
+pub(crate) fn flashloom(arguments: &[&str], folder: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_flashloom")).args(arguments).current_dir(folder).output().expect("it starts")
+}
+
+/// Gives a folder what the commands of a page read: the repository's own devices, workloads and studies.
+pub(crate) fn furnish(folder: &Path) {
+    for name in ["workloads", "devices", "studies"] {
+        std::os::unix::fs::symlink(root().join(name), folder.join(name)).expect("linked");
+    }
+}
+
+/// A page in Markdown.
+#[derive(Debug)]
+pub(crate) struct Page {
+    /// Its path in the repository.
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// How much of a page is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Share {
+    /// All but commands whose comment says that they take minutes.
+    Quick,
+    All,
+}
+
+impl Page {
+    /// The page at a path in the repository.
+    pub(crate) fn at(name: &str) -> Self {
+        let text = fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        Self { name: name.to_owned(), text }
+    }
+
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        blocks(&self.text)
+    }
+
+    /// All commands of the page.
+    pub(crate) fn commands(&self) -> Vec<Shown> {
+        let consoles = self.blocks().into_iter().filter_map(|block| match block {
+            Block::Console(all) => Some(all),
+            _ => None,
+        });
+        consoles.flatten().collect()
+    }
+
+    fn has_tests_of_its_own(&self) -> bool {
+        WITH_TESTS_OF_THEIR_OWN.iter().any(|folder| self.name.starts_with(folder))
+    }
+
+    fn assert_target(&self, target: &str) {
+        let is_there = makefile().lines().any(|line| line.starts_with(&format!("{target}: ")));
+        assert!(is_there, "{} names `make {target}`, which the Makefile has not", self.name);
+    }
+
+    /// Runs a command as a reader would who has the repository and has built it.
+    fn run(&self, shown: &Shown, folder: &Path) -> Output {
+        if let Some(target) = shown.command.strip_prefix("make ") {
+            let recipe = recipe(target);
+            let run = recipe.iter().find_map(|line| line.split_once("-p flashloom -- ")).expect("it runs Flashloom").1;
+            fs::create_dir_all(folder.join("out")).expect("created");
+            return flashloom(&run.split_whitespace().collect::<Vec<_>>(), folder);
+        }
+        for stage in shown.command.split('|') {
+            let program = stage.split_whitespace().next().unwrap_or_default();
+            assert!(PROGRAMS.contains(&program), "{}:{}: `{program}` is none of {PROGRAMS:?}", self.name, shown.line);
+        }
+        // A page says `flashloom` and `cargo` as a reader does, in the repository.
+        let flashloom = format!("flashloom() {{ '{}' \"$@\"; }}", env!("CARGO_BIN_EXE_flashloom"));
+        let cargo = format!(
+            "cargo() {{ '{}' \"$1\" --quiet --offline --locked --manifest-path '{}' -p flashloom \"${{@:2}}\"; }}",
+            env!("CARGO"),
+            root().join("Cargo.toml").display()
+        );
+        let script = format!("set -o pipefail\n{flashloom}\n{cargo}\n{}", shown.command);
+        Command::new("bash").args(["-c", &script]).current_dir(folder).output().expect("bash starts")
+    }
+
+    /// Runs a command, compares what it prints, and returns its exit code. What it says on standard error may be shown, too.
+    pub(crate) fn compare(&self, shown: &Shown, folder: &Path) -> i32 {
+        let output = self.run(shown, folder);
+        let place = format!("{}:{}: `{}`", self.name, shown.line, shown.command);
+        let printed = String::from_utf8_lossy(&output.stdout);
+        let said = String::from_utf8_lossy(&output.stderr);
+        if shown.output.is_empty() && self.has_tests_of_its_own() {
+            return output.status.code().unwrap_or(-1);
+        }
+        assert!(!shown.output.is_empty() || output.stdout.is_empty(), "{place}: show what it prints:\n{printed}");
+        let ways = [printed.clone(), format!("{printed}{said}").into(), format!("{said}{printed}").into()];
+        let wrong: Vec<String> = ways.iter().filter_map(|way| shown.differs(way)).collect();
+        if wrong.len() == ways.len() {
+            panic!("{place}: {}\n\nIt prints:\n{printed}\nand says:\n{said}", wrong[0]);
+        }
+        output.status.code().unwrap_or(-1)
+    }
+
+    /// Writes all files of the page into a folder, runs its commands there one after another, and compares. A command that
+    /// fails is followed by `echo $?` and its exit code. Returns how many commands ran.
+    pub(crate) fn play(&self, folder: &Path, share: Share, is_compared_elsewhere: impl Fn(&Shown) -> bool) -> usize {
+        let (mut files, mut used, mut compared) = (Vec::new(), BTreeSet::new(), 0);
+        for block in self.blocks() {
+            match block {
+                Block::File(name, text) => {
+                    fs::write(folder.join(&name), text).expect("written");
+                    files.push(name);
+                }
+                Block::Console(all) => {
+                    let mut status = 0;
+                    for shown in all {
+                        let place = format!("{}:{}", self.name, shown.line);
+                        if shown.command == "echo $?" {
+                            assert_eq!(shown.output, [status.to_string()], "{place}: the exit code");
+                            status = 0;
+                            continue;
+                        }
+                        assert_eq!(status, 0, "{place}: the command before it failed: show its exit code");
+                        used.extend(shown.command.split(|c| " =,".contains(c)).map(ToOwned::to_owned));
+                        match shown.command.strip_prefix("make ") {
+                            Some(target) if shown.output.is_empty() => self.assert_target(target),
+                            _ if is_compared_elsewhere(&shown) || shown.takes_minutes && share == Share::Quick => {}
+                            _ => {
+                                status = self.compare(&shown, folder);
+                                compared += 1;
+                            }
+                        }
+                    }
+                    assert_eq!(status, 0, "{}: the last command of a block failed: show its exit code", self.name);
+                }
+                Block::Include(path) => self.assert_included(&path),
+                Block::Forms(_) => {}
+                Block::Quotation(line) => {
+                    assert!(
+                        self.has_tests_of_its_own(),
+                        "{}:{line}: a file without a name, or a command that no test runs",
+                        self.name
+                    );
+                }
+                Block::Unknown(line, kind) => {
+                    panic!(
+                        "{}:{line}: ```{kind} is none of `toml NAME`, `csv NAME`, `ini NAME`, `console`, `text`",
+                        self.name
+                    )
+                }
+            }
+        }
+        // A file may be named by another one: a study names its device.
+        let named = |file: &str| {
+            used.contains(file)
+                || blocks(&self.text).iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
+        };
+        for file in files {
+            assert!(named(&file), "{} shows {file}, and no command that uses it", self.name);
+        }
+        compared
+    }
+
+    /// An included example exists and has the part that is asked for.
+    fn assert_included(&self, path: &str) {
+        let (file, anchor) = path.split_once(':').unwrap_or((path, ""));
+        let file = root().join(&self.name).parent().expect("a folder").join(file);
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{} includes {path}: {error}", self.name));
+        let is_example = file.parent().is_some_and(|folder| folder.ends_with("examples"));
+        assert!(is_example, "{} includes {path}, which no test compiles", self.name);
+        for mark in ["ANCHOR", "ANCHOR_END"].iter().filter(|_| !anchor.is_empty()) {
+            let mark = format!("// {mark}: {anchor}");
+            assert!(text.lines().any(|line| line.trim() == mark), "{} has no `{mark}`", file.display());
+        }
+    }
+
+    /// Every command, option and target of `make` in the text is there.
+    pub(crate) fn assert_names(&self) {
+        let place = tempfile::tempdir().expect("a directory");
+        let help = |command: &[&str]| {
+            let output = flashloom(&[command, &["--help"]].concat(), place.path());
+            assert!(output.status.success(), "{} names `flashloom {}`", self.name, command.join(" "));
+            String::from_utf8(output.stdout).expect("text")
+        };
+        let with_options: [&[&str]; 8] = [
+            &["run"],
+            &["compare"],
+            &["explain"],
+            &["study"],
+            &["reproduce"],
+            &["check"],
+            &["trace", "info"],
+            &["trace", "convert"],
+        ];
+        let every: String = with_options.map(help).concat();
+        let mut commands = BTreeSet::new();
+        // Spans of code about other programs name options of theirs.
+        let spans = self.text.split('`').filter(|span| !span.starts_with("cargo ") && !span.starts_with("mdbook "));
+        let ours = spans.collect::<Vec<_>>().join("`");
+        let words: Vec<&str> = ours.split(|c: char| c.is_whitespace() || "`,;|()[]{}".contains(c)).collect();
+        for pair in words.windows(2).filter(|pair| pair[0] == "flashloom") {
+            let command = pair[1].trim_end_matches(['.', ':']);
+            if command.chars().all(|c| c.is_ascii_lowercase()) && !command.is_empty() {
+                commands.insert(command);
+            }
+        }
+        for command in commands {
+            help(&[command]);
+        }
+        let is_option = |word: &&&str| {
+            word.strip_prefix("--").is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
+        };
+        for option in words.iter().filter(is_option) {
+            let option = option.trim_end_matches(['.', ':', ',']);
+            let option = option.split('=').next().unwrap_or(option);
+            let listed = every.split(|c: char| c.is_whitespace() || c == ',').any(|word| word == option);
+            assert!(listed || option == "--example", "{} names {option}, which no command has", self.name);
+        }
+        for target in self.text.split("`make ").skip(1).filter_map(|rest| rest.split('`').next()) {
+            self.assert_target(target.split_whitespace().next().unwrap_or_default());
+        }
+    }
+}
