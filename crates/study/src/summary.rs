@@ -4,7 +4,7 @@ mod commands;
 mod log;
 mod map;
 mod merges;
-mod slc_mlc;
+mod slc;
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub use commands::FlashRow;
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
-pub use slc_mlc::SlcMlcSummary;
+pub use slc::SlcMlcSummary;
 
 /// Where a result comes from; every result file says so.
 #[derive(Clone, Debug, Default, PartialEq)]
