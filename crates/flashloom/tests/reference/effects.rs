@@ -49,11 +49,7 @@ impl Effect {
     pub(crate) fn counts(&self) -> Vec<&'static str> {
         let refused = |name: &&str| self.refused.contains(name) && !self.taken.contains(name);
         let names = FtlKind::EVERY.map(FtlKind::name);
-        if names.iter().any(|name| refused(&name)) {
-            names.into_iter().filter(|name| !refused(name)).collect()
-        } else {
-            Vec::new()
-        }
+        if names.iter().any(&refused) { names.into_iter().filter(|name| !refused(name)).collect() } else { Vec::new() }
     }
 
     /// Why it is refused where it would have no effect, and under which families if not under all that have the key.

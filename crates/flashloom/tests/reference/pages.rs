@@ -22,7 +22,7 @@ fn head(text: &mut String, cells: &[&str]) {
 fn dimension(metric: &Metric) -> String {
     let name = serde_json::to_value(metric.unit()).expect("a name");
     match name.as_str().expect("a name") {
-        "time" => "time in µs",
+        "time" => "time in us",
         "rate" => "bytes per second",
         "per-second" => "requests per second",
         "energy" => "joules",
