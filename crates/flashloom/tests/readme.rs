@@ -77,6 +77,7 @@ fn the_comparison_notices_what_differs() {
         line: 1,
         command: "flashloom".into(),
         takes_minutes: false,
+        output_at: 0,
         output: output.lines().map(ToOwned::to_owned).collect(),
     };
     let printed = "a\nb\nc\nd\n";

@@ -1,6 +1,9 @@
 //! Pages whose files, commands and outputs are tests: README.md and the guide.
+//!
+//! With `FLASHLOOM_BLESS` set a page gets the outputs of today, the same lines of each as it shows: look at every change.
 
 pub(crate) mod blocks;
+mod refresh;
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use blocks::{Block, Shown, blocks};
+use refresh::refreshed;
 
 /// Pages that quote files and show commands without their output; tests of their own compare them.
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
@@ -111,32 +115,59 @@ impl Page {
         Command::new("bash").args(["-c", &script]).current_dir(folder).output().expect("bash starts")
     }
 
-    /// Runs a command, compares what it prints, and returns its exit code. What it says on standard error may be shown, too.
-    pub(crate) fn compare(&self, shown: &Shown, folder: &Path) -> i32 {
+    /// Runs a command and compares what it prints. What it says on standard error may be shown, too. Returns its exit code, and
+    /// if the output is another one, why and what to show instead.
+    fn differs(&self, shown: &Shown, folder: &Path) -> (i32, Option<(String, Vec<String>)>) {
         let output = self.run(shown, folder);
+        let status = output.status.code().unwrap_or(-1);
         let place = format!("{}:{}: `{}`", self.name, shown.line, shown.command);
         let printed = String::from_utf8_lossy(&output.stdout);
         let said = String::from_utf8_lossy(&output.stderr);
         if shown.output.is_empty() && self.has_tests_of_its_own() {
-            return output.status.code().unwrap_or(-1);
+            return (status, None);
         }
         assert!(!shown.output.is_empty() || output.stdout.is_empty(), "{place}: show what it prints:\n{printed}");
-        let ways = [printed.clone(), format!("{printed}{said}").into(), format!("{said}{printed}").into()];
+        let ways = [printed.to_string(), format!("{printed}{said}"), format!("{said}{printed}")];
         let wrong: Vec<String> = ways.iter().filter_map(|way| shown.differs(way)).collect();
-        if wrong.len() == ways.len() {
-            panic!("{place}: {}\n\nIt prints:\n{printed}\nand says:\n{said}", wrong[0]);
+        if wrong.len() < ways.len() {
+            return (status, None);
         }
-        output.status.code().unwrap_or(-1)
+        let fresh = ways.iter().map(|way| refreshed(&shown.output, way)).min_by_key(|(unlike, _)| *unlike);
+        let why = format!("{place}: {}\n\nIt prints:\n{printed}\nand says:\n{said}", wrong[0]);
+        (status, fresh.map(|(_, lines)| (why, lines)))
+    }
+
+    /// Runs a command, compares what it prints, and returns its exit code.
+    pub(crate) fn compare(&self, shown: &Shown, folder: &Path) -> i32 {
+        let (status, differs) = self.differs(shown, folder);
+        assert!(differs.is_none(), "{}", differs.expect("it differs").0);
+        status
+    }
+
+    /// True if the page is to get the outputs of today; what is no page of the repository gets none.
+    #[allow(clippy::disallowed_methods)] // Whoever runs the tests asks them to write files.
+    fn is_blessed(&self) -> bool {
+        std::env::var_os("FLASHLOOM_BLESS").is_some() && root().join(&self.name).is_file()
+    }
+
+    /// Writes the page with other outputs.
+    fn bless(&self, fresh: &[(&Shown, Vec<String>)]) {
+        let mut lines: Vec<String> = self.text.lines().map(ToOwned::to_owned).collect();
+        for (shown, output) in fresh.iter().rev() {
+            lines.splice(shown.output_at..shown.output_at + shown.output.len(), output.iter().cloned());
+        }
+        fs::write(root().join(&self.name), lines.join("\n") + "\n").expect("written");
     }
 
     /// Writes all files of the page into a folder, runs its commands there one after another, and compares. A command that
     /// fails is followed by `echo $?` and its exit code. Returns how many commands ran.
     pub(crate) fn play(&self, folder: &Path, share: Share, is_compared_elsewhere: impl Fn(&Shown) -> bool) -> usize {
         let (mut files, mut used, mut compared) = (Vec::new(), BTreeSet::new(), 0);
-        for block in self.blocks() {
+        let (blocks, mut fresh) = (self.blocks(), Vec::new());
+        for block in &blocks {
             match block {
                 Block::File(name, text) => {
-                    fs::write(folder.join(&name), text).expect("written");
+                    fs::write(folder.join(name), text).expect("written");
                     files.push(name);
                 }
                 Block::Console(all) => {
@@ -152,16 +183,22 @@ impl Page {
                         used.extend(shown.command.split(|c| " =,".contains(c)).map(ToOwned::to_owned));
                         match shown.command.strip_prefix("make ") {
                             Some(target) if shown.output.is_empty() => self.assert_target(target),
-                            _ if is_compared_elsewhere(&shown) || shown.takes_minutes && share == Share::Quick => {}
+                            _ if is_compared_elsewhere(shown) || shown.takes_minutes && share == Share::Quick => {}
                             _ => {
-                                status = self.compare(&shown, folder);
+                                let differs;
+                                (status, differs) = self.differs(shown, folder);
+                                match differs {
+                                    Some((_, lines)) if self.is_blessed() => fresh.push((shown, lines)),
+                                    Some((why, _)) => panic!("{why}"),
+                                    None => {}
+                                }
                                 compared += 1;
                             }
                         }
                     }
                     assert_eq!(status, 0, "{}: the last command of a block failed: show its exit code", self.name);
                 }
-                Block::Include(path) => self.assert_included(&path),
+                Block::Include(path) => self.assert_included(path),
                 Block::Forms(_) => {}
                 Block::Quotation(line) => {
                     assert!(
@@ -180,11 +217,13 @@ impl Page {
         }
         // A file may be named by another one: a study names its device.
         let named = |file: &str| {
-            used.contains(file)
-                || blocks(&self.text).iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
+            used.contains(file) || blocks.iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
         };
         for file in files {
-            assert!(named(&file), "{} shows {file}, and no command that uses it", self.name);
+            assert!(named(file), "{} shows {file}, and no command that uses it", self.name);
+        }
+        if !fresh.is_empty() {
+            self.bless(&fresh);
         }
         compared
     }

@@ -11,6 +11,8 @@ pub(crate) struct Shown {
     pub(crate) takes_minutes: bool,
     /// The lines; `...` stands for any that are left out.
     pub(crate) output: Vec<String>,
+    /// How many lines of the page stand before them.
+    pub(crate) output_at: usize,
 }
 
 /// A fenced block.
@@ -60,6 +62,9 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
         let part = line.strip_prefix("$ ").or(goes_on.then_some(*line));
         let Some(part) = part else {
             let shown = all.last_mut().unwrap_or_else(|| panic!("line {}: output of no command", at + 1));
+            if shown.output.is_empty() {
+                shown.output_at = *at;
+            }
             shown.output.push((*line).to_owned());
             continue;
         };
@@ -71,7 +76,13 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
             shown.command = format!("{} {words}", shown.command);
             shown.takes_minutes |= takes_minutes;
         } else {
-            all.push(Shown { line: at + 1, command: words.to_owned(), takes_minutes, output: Vec::new() });
+            all.push(Shown {
+                line: at + 1,
+                command: words.to_owned(),
+                takes_minutes,
+                output: Vec::new(),
+                output_at: 0,
+            });
         }
         goes_on = part.trim_end().ends_with('\\');
     }
