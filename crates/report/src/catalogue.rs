@@ -3,7 +3,7 @@
 use base::io::IoKind;
 use study::metric::{Entry, catalogue as metrics};
 
-use crate::lab::{ALWAYS, column_name};
+use crate::study_report::{ALWAYS, column_name};
 
 /// A Parquet file.
 #[derive(Clone, Debug)]

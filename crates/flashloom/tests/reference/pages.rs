@@ -20,7 +20,7 @@ fn head(text: &mut String, cells: &[&str]) {
 
 /// What a metric counts, and how a study writes it.
 fn dimension(metric: &Metric) -> String {
-    let name = serde_json::to_value(metric.unit()).expect("a name");
+    let name = serde_json::to_value(metric.dimension()).expect("a name");
     match name.as_str().expect("a name") {
         "time" => "time in us",
         "rate" => "bytes per second",
