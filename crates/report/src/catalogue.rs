@@ -113,7 +113,7 @@ const SERIES: [Column; 19] = [
     ("link_busy", Values::Number, "Share of the interval for which the host link was busy"),
     ("channels_busy", Values::Number, "The same, mean over the channels"),
     ("dies_busy", Values::Number, "The same, mean over the dies"),
-    ("units_busy", Values::Number, "The same, mean over the controllers"),
+    ("controllers_busy", Values::Number, "The same, mean over the controllers"),
     ("ftl_busy", Values::Number, "The same of the map unit, as the metric `busy.ftl`"),
     ("processor_busy", Values::Number, "The same of the processor"),
     ("flash_reads", Values::Count, "Flash reads"),
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn every_column_of_a_study_is_listed() {
         let outcome = studied(small::STUDY);
-        let written = of(|out| crate::lab::write_points(out, &About::default(), &outcome));
+        let written = of(|out| crate::study_report::write_points(out, &About::default(), &outcome));
         let listed = listed("STUDY.parquet");
         let metrics = outcome.plan.spec.metrics.iter().map(|metric| column_name(&metric.to_string()));
         let own: Vec<String> = outcome.axes().map(column_name).chain(metrics).collect();

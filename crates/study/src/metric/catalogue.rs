@@ -105,7 +105,7 @@ const BUSY: [Meaning; 6] = [
     ("link", "The host link"),
     ("channels", "The channels, mean"),
     ("dies", "The dies, mean"),
-    ("units", "The controllers, mean"),
+    ("controllers", "The controllers, mean"),
     ("processor", "The processor of software controllers and of the FTL"),
     ("ftl", "The map unit: mean over the cores of DFTL and CDFTL, the busier of CMT and CTP of FMMU"),
 ];
