@@ -1,4 +1,4 @@
-//! Which descriptions Hydra's FTL takes, and what they come to.
+//! The device descriptions that Hydra's FTL accepts, and its configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR, Span};
@@ -11,7 +11,7 @@ use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::spec::FtlSpec;
 
-/// Hydra's FTL.
+/// The family of Hydra's FTL.
 #[derive(Debug)]
 pub(crate) struct HydraFamily;
 
@@ -110,7 +110,7 @@ impl Family for HydraFamily {
         ]
     }
 
-    /// The chips of a gang are one die with a row of their pages for a page, which is the mapping unit.
+    /// A gang is one die, and a row of its chips' pages is one page: the mapping unit.
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
         let Site { flash, part, .. } = *site;
         let row = part.geometry.page.get().saturating_mul(u64::from(flash.gang)) / SECTOR.get();
@@ -138,7 +138,7 @@ impl Family for HydraFamily {
         }
         let areas = areas(site, &layout);
         let reserved = spares.saturating_add(areas.most_blocks());
-        // One superblock of each superchip is free to merge into.
+        // Each superchip keeps one superblock free as the target of merges.
         if geometry.blocks < reserved.saturating_add(2) {
             let message = format!(
                 "{} blocks in a die: {spares} are spare, {} hold the map and its log, and two hold data",
@@ -163,7 +163,7 @@ impl Family for HydraFamily {
 }
 
 impl HydraFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> HydraConfig {
         let Setup { array, units, .. } = setup;
         let mut layout = layout(site, &array.geometry);
@@ -198,7 +198,7 @@ fn spec(site: &Site<'_>) -> HydraSpec {
     site.ftl.hydra.clone().unwrap_or_default()
 }
 
-/// The shape of the superchips, before it is known how many superblocks hold data.
+/// The superchips of the array, before the number of data superblocks is known.
 fn layout(site: &Site<'_>, geometry: &Geometry) -> Layout {
     let hydra = spec(site);
     Layout {
@@ -213,14 +213,14 @@ fn layout(site: &Site<'_>, geometry: &Geometry) -> Layout {
     }
 }
 
-/// What is reserved of them.
+/// The reserved areas of a layout.
 fn areas(site: &Site<'_>, layout: &Layout) -> Areas {
     let row = u64::from(layout.sectors) * SECTOR.get();
     let rows = site.flush_log.map(|size| u32::try_from(size.get() / row).unwrap_or(u32::MAX));
     Areas::new(layout, spec(site).replicate, rows)
 }
 
-/// Rows the host sees: whole superblocks if a share is asked for.
+/// Rows that the host sees: a whole number of superblocks if the description gives over-provisioning.
 fn units(site: &Site<'_>, geometry: &Geometry, layout: &Layout, faults: &mut Faults) -> Option<u32> {
     let row = u64::from(geometry.sectors) * SECTOR.get();
     let rows = u64::from(layout.rows());
