@@ -1,4 +1,4 @@
-//! Which descriptions the block-mapped FTL takes, and what they come to.
+//! The device descriptions that the block-mapped FTL accepts, and its configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, Ratio, SECTOR};
@@ -15,7 +15,7 @@ use crate::pages;
 use crate::spec::FtlSpec;
 use crate::toolkit::WearSpec;
 
-/// The block-mapped FTL.
+/// The family of the block-mapped FTL.
 #[derive(Debug)]
 pub(crate) struct BlockFamily;
 
@@ -28,7 +28,7 @@ impl Family for BlockFamily {
             wear: WearSpec { dynamic, ..WearSpec::default() },
             ..FtlSpec::default()
         };
-        // The first has other values than those that may be left out.
+        // The first sample differs from the defaults.
         vec![sample(3, false), sample(1, true), sample(0, true)]
     }
 
@@ -110,7 +110,7 @@ impl Family for BlockFamily {
 }
 
 impl BlockFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> BlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
         BlockConfig {

@@ -1,4 +1,4 @@
-//! Which descriptions the FTLs with log blocks take, and what they come to.
+//! The device descriptions that the log-block FTLs accept, and their configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
@@ -12,14 +12,14 @@ use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 
-/// The FTLs with log blocks: BAST and FAST.
+/// The family of the log-block FTLs: BAST and FAST.
 #[derive(Debug)]
 pub(crate) struct LogBlockFamily(pub(crate) Policy);
 
 impl Family for LogBlockFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         let is_used = site.ftl.kind.has_log_blocks();
-        // Once for both.
+        // Reports the fault once, not for both policies.
         if site.ftl.log != LogSpec::default() && !is_used && self.0 == Policy::Bast {
             let remedy = "leave [ftl.log] out, or set ftl.kind to bast or fast";
             faults.add("ftl.log", "this family has no log blocks", remedy);
@@ -87,7 +87,7 @@ impl Family for LogBlockFamily {
 }
 
 impl LogBlockFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> LogBlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
         LogBlockConfig {
