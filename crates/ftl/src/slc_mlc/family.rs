@@ -1,4 +1,4 @@
-//! Which descriptions Chang's FTL takes, and what they come to.
+//! The device descriptions that Chang's FTL accepts, and its configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
@@ -13,7 +13,7 @@ use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 use crate::spec::FtlSpec;
 
-/// Chang's FTL, with SLC flash in front or without.
+/// The family of Chang's FTL, with or without SLC flash.
 #[derive(Debug)]
 pub(crate) struct SlcMlcFamily;
 
@@ -119,7 +119,7 @@ impl Family for SlcMlcFamily {
 }
 
 impl SlcMlcFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> SlcMlcConfig {
         let Array { geometry, backend, endurance, .. } = setup.array;
         SlcMlcConfig {
@@ -138,7 +138,7 @@ fn spec(ftl: &FtlSpec) -> SlcMlcSpec {
     ftl.chang.clone().unwrap_or_default()
 }
 
-/// Keys of `[ftl.chang]` that have no effect beside the others.
+/// Keys of `[ftl.chang]` without effect beside the others.
 fn idle_keys(site: &Site<'_>, chang: &SlcMlcSpec) -> Vec<Idle> {
     let plain = SlcMlcSpec::default();
     let pages = chang.mapping == MappingSpec::Pages;
