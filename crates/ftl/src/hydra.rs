@@ -92,7 +92,7 @@ pub struct HydraFtl {
     /// Free places in `merges`.
     idle: Vec<u32>,
     waiting: VecDeque<u32>,
-    /// Merges under way, and the limit on them: one for each background controller.
+    /// Merges that controllers work on, and the limit: the number of controllers, or of superchips if it is not given.
     working: u32,
     at_once: u32,
     /// The mapping units of the host write that is being collected.

@@ -17,7 +17,7 @@ pub struct HydraConfig {
     pub(crate) layout: Layout,
     /// The reserved areas.
     pub(crate) areas: Areas,
-    /// Merges under way at once, at most: one for each controller.
+    /// The most merges at once: the number of controllers, or of superchips if it is not given.
     pub(crate) at_once: u32,
     /// Processor time of a read request, and of a merge.
     pub(crate) cpu_time: [Span; 2],

@@ -17,7 +17,7 @@ use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::Versions;
 
 impl HydraFtl {
-    /// Recovers the FTL from the media. A new drive has an empty media.
+    /// Recovers the FTL from the media. A new drive has empty media.
     pub(super) fn mount<S: Sector>(hydra: &HydraConfig, from: &Mount<'_, S>) -> Self {
         let media = from.media;
         let layout = hydra.layout;

@@ -41,7 +41,7 @@ impl Ideal {
         (data + log).max(programs).saturating_sub(data.max(log).max(programs))
     }
 
-    /// The programs of `n` pages, which overlap all reads but the first.
+    /// The time of `n` programs, which overlap all reads but the first.
     fn programs(&self, n: u64) -> Span {
         if n == 0 { Span::ZERO } else { self.read + self.program * n }
     }

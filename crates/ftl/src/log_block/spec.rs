@@ -89,7 +89,7 @@ impl LogSpec {
         self.parallel.saturating_add(2)
     }
 
-    /// The distance of neighbouring pages, in logical blocks.
+    /// Logical blocks over which neighbouring pages rotate: 1, or the number of buses.
     pub(crate) const fn width(&self, geometry: &Geometry) -> u32 {
         match self.striping {
             Striping::Block => 1,

@@ -41,7 +41,7 @@ pub struct SlcMlcSpec {
     pub throttle: bool,
     /// Blocks by which the throttle shortens and lengthens the SLC log.
     pub throttle_step: u32,
-    /// Requests between two such steps.
+    /// Requests between two steps of the throttle.
     pub throttle_every: u32,
     /// Whether sectors in the tail go back to the head if their logical block has no log block (Sec. 3.6). If not, all
     /// sectors go to the MLC flash.
