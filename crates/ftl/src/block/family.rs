@@ -47,7 +47,7 @@ impl Family for BlockFamily {
         let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
         vec![
             Idle::new("ftl.gc", gc, "merges collect its garbage"),
-            Idle::new("ftl.placement", placement, "a logical block's number says which die it is on"),
+            Idle::new("ftl.placement", placement, "a logical block's number determines its die"),
         ]
     }
 
@@ -83,27 +83,27 @@ impl Family for BlockFamily {
         if geometry.slots > 1 {
             let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
             let message =
-                format!("a page holds {} mapping units of {unit}, and a block map knows pages", geometry.slots);
+                format!("a page holds {} mapping units of {unit}, and a block map places whole pages", geometry.slots);
             faults.add("ftl.map-unit", message, "leave it out, or make it a page");
         }
         if geometry.stripe > 1 {
             let message =
-                format!("{} planes or ganged chips work together, and a block map knows pages", geometry.stripe);
+                format!("{} planes or ganged chips work together, and a block map places whole pages", geometry.stripe);
             faults.add("flash.multi-plane", message, "set it to false, and flash.gang to 1");
         }
         if timing.one_shot > 1 {
-            let message = format!("one program takes {} pages, and a block map knows pages", timing.one_shot);
+            let message = format!("one program takes {} pages, and a block map places whole pages", timing.one_shot);
             faults.add("flash.part", message, "choose a part that programs page by page");
         }
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "a block map is small, and in RAM", "leave it out");
         }
         if site.ftl.wear.threshold.is_some() {
-            faults.add("ftl.wear.threshold", "a block-mapped FTL levels no static wear", "leave it out");
+            faults.add("ftl.wear.threshold", "a block-mapped FTL has no static wear levelling", "leave it out");
         }
         if sets > 1 {
             let message =
-                "a block-mapped FTL confines nobody to dies: a logical block's number says which die it is on";
+                "a block-mapped FTL cannot confine a queue to dies: a logical block's number determines its die";
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }

@@ -18,7 +18,7 @@ pub(crate) struct HydraFamily;
 impl Family for HydraFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         if site.ftl.hydra.is_some() {
-            faults.add("ftl.hydra", "stands in a page-mapped FTL", "leave it out, or say ftl.kind = \"hydra\"");
+            faults.add("ftl.hydra", "is for Hydra's FTL only", "leave it out, or say ftl.kind = \"hydra\"");
         }
     }
 
@@ -38,7 +38,7 @@ impl Family for HydraFamily {
         }
         let shape = &part.geometry;
         if shape.planes_per_die != 1 {
-            let message = format!("{} planes in a die, where Hydra's copy-back knows one", shape.planes_per_die);
+            let message = format!("{} planes in a die; Hydra's copy-back works on one", shape.planes_per_die);
             faults.add("flash.planes", message, "use planes = 1");
         }
         if part.timing.one_shot != 1 {
@@ -59,17 +59,17 @@ impl Family for HydraFamily {
             faults.add("ftl.hydra.chips", message, "use a divisor");
         }
         if hydra.processor.is_some_and(|processor| processor.mhz == 0) {
-            faults.add("ftl.hydra.processor.mhz", "is zero: nothing would ever be done", "use e.g. 200");
+            faults.add("ftl.hydra.processor.mhz", "is zero: the processor would never finish", "use e.g. 200");
         }
         if let Some(cycles) = hydra.processor.and_then(|processor| processor.unit_cycles) {
             let path = "ftl.hydra.processor.unit-cycles";
             if cycles == 0 {
-                faults.add(path, "is zero", "leave it out: the units are then hardware, which takes no time");
+                faults.add(path, "is zero", "leave it out: the controllers are then hardware and take no time");
             }
             if site.flash.software_controllers.is_some() {
                 faults.add(
                     path,
-                    "stands beside flash.software-controllers, which says the same",
+                    "stands beside flash.software-controllers, which gives the same time",
                     "leave one of them out",
                 );
             }
@@ -77,7 +77,7 @@ impl Family for HydraFamily {
         if site.confines {
             faults.add(
                 "host.queue",
-                "confines writes to dies, which a block map cannot",
+                "confines writes to dies, which a block map cannot do",
                 "leave channels and dies out",
             );
         }

@@ -77,10 +77,11 @@ impl Family for LogBlockFamily {
             faults.add("ftl.map", "a family with log blocks has its small maps in RAM", "leave it out");
         }
         if site.ftl.wear.threshold.is_some() {
-            faults.add("ftl.wear.threshold", "a family with log blocks levels no static wear", "leave it out");
+            faults.add("ftl.wear.threshold", "a family with log blocks has no static wear levelling", "leave it out");
         }
         if sets > 1 {
-            let message = "a family with log blocks confines nobody to dies: its merges mix the data of all";
+            let message =
+                "a family with log blocks cannot confine a queue to dies: its merges mix the data of all queues";
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }
