@@ -5,10 +5,10 @@
 //! flash. Without SLC flash the FTL is that of the paper's conventional SSD. The MLC flash may also have a [map of
 //! pages](page_map) instead of chains; the paper does not have that combination.
 //!
-//! The FTL runs one command list at a time (Sec. 5.1; but see [`MappingSpec::Pages`]). All volatile tables can be
-//! rebuilt from the spare areas (Sec. 3.1). So the FTL serves requests one after another, each after the cleaning,
-//! folding and spare-area scans that it causes. A step is one command list on one of the two arrays. A [stack of
-//! tasks](task) holds the work under way on both arrays ([disk]); waiting [requests] begin tasks.
+//! The FTL runs one command list at a time (Sec. 5.1; but see [`MappingSpec::Pages`]). Volatile memory holds only
+//! tables, which mount rebuilds from the spare areas (Sec. 3.1). So the FTL serves requests one after another, each
+//! after the cleaning, folding and spare-area scans that it needs. A step is one command list on one of the two arrays.
+//! A [stack of tasks](task) holds the work under way on both arrays ([disk]); waiting [requests] begin tasks.
 
 mod blocks;
 mod cache;
