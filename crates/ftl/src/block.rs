@@ -1,14 +1,14 @@
-//! A block-mapped FTL with replacement blocks, as textbooks on flash begin with it (Ban, US patent 5,937,425; Chung et al.,
-//! "A Survey of Flash Translation Layer", Journal of Systems Architecture 55, 2009; Sung, Sec. 2.3).
+//! The block-mapped FTL with replacement blocks, the textbook FTL (Ban, US patent 5,937,425; Chung et al., "A Survey of
+//! Flash Translation Layer", Journal of Systems Architecture 55, 2009; Sung, Sec. 2.3).
 //!
-//! The map knows blocks only: a page stands at its own offset in a block of its logical block. What overwrites a page goes
-//! to the same offset of a *replacement block*, and a logical block is a [chain](chains) of its data block and the
-//! replacement blocks behind it. When the chain is as long as it may be, or its die has no free block for a longer one, a
-//! [merge] makes one block of it. Without replacement blocks each overwrite is a merge, which takes the data along
-//! (Sung, Sec. 2.3).
+//! The map has an entry for each logical block; a page always has its own offset in a block. An overwrite goes to the
+//! same offset of a *replacement block*. A logical block is a [chain](chains): its data block and the replacement
+//! blocks behind it. A [merge] makes one block of a chain when the chain has reached its limit, or when its die has no
+//! free block for another replacement. Without replacement blocks each overwrite is a merge, which writes the new data
+//! itself (Sung, Sec. 2.3).
 //!
-//! Everything is local to a die: logical block `l` lives on die `l` modulo their number, so dies share neither free blocks
-//! nor merges. What a page holds is read from its spare area, so there is no state for pages beside the discarded ones.
+//! Logical block `l` lives on die `l` modulo the number of dies, so dies share neither free blocks nor merges. The
+//! spare area of a page tells what it holds, so the FTL has no state for each page except for discarded ones.
 
 mod chains;
 mod check;
@@ -41,14 +41,14 @@ pub use config::BlockConfig;
 pub(crate) use family::BlockFamily;
 pub use spec::BlockSpec;
 
-/// A logical block.
+/// The number of a logical block.
 type Lbn = u32;
 
-/// Blocks of each die that no replacement block is taken from: one to merge into, one because a merge that has taken writes
-/// along when the power goes holds on to its own, and two in place of those that fail.
+/// Blocks of each die that never become replacement blocks: one is the target of merges, one may be held by a merge
+/// that had taken writes along when the power failed, and two replace failing blocks.
 const RESERVE: u32 = 4;
 
-/// What a list is for: its tag.
+/// The purpose of a command list: its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Kind {
@@ -71,38 +71,38 @@ pub struct BlockFtl {
     /// Pages of a block.
     pages: Divisor,
     units: u32,
-    /// Replacement blocks that may stand behind a data block.
+    /// Replacement blocks behind a data block, at most.
     replacements: u32,
     blocks: Vec<Block>,
-    /// The blocks of each logical block.
+    /// The chain of each logical block.
     chains: Vec<Chain>,
     dies: Vec<Die>,
     holes: Holes,
     gates: Gates<Lbn>,
-    /// Blocks that a mount found useless, to be erased.
+    /// Blocks that mount found without new pages; they are to be erased.
     useless: Vec<SuperblockId>,
     versions: Versions,
     found: u32,
-    /// The lists that the request under way has open.
+    /// The open lists of the current request.
     writing: DieLists<Handle<List>>,
     reading: DieLists<Handle<List>>,
-    /// Dies at which units of the request under way wait.
+    /// Dies at which mapping units of the current request wait.
     stalled: Vec<usize>,
-    /// The units that a merge takes along, by offset; empty between merges.
+    /// The writes that a merge takes along, by offset; empty between merges.
     along: Vec<Option<PageWrite>>,
-    /// What a merge that ends has taken along; empty between.
+    /// The writes that the ending merge has taken along; empty between merges.
     taken: Vec<Slot>,
     planted: Planted,
 }
 
 impl BlockFtl {
-    /// The logical block of a page, and its offset there.
+    /// The logical block of a page, and the page's offset there.
     #[inline]
     const fn split(&self, lpn: Lpn) -> (Lbn, u32) {
         self.pages.split(lpn.get())
     }
 
-    /// The die that a logical block lives on.
+    /// The die of a logical block.
     #[inline]
     fn home(&self, lbn: Lbn) -> usize {
         lbn as usize % self.dies.len()

@@ -1,16 +1,14 @@
-//! The FTL of a hybrid disk: a small SLC flash in front of a large MLC flash (Chang, "A Hybrid Approach to
+//! The FTL of Chang's hybrid disk: a small SLC flash in front of a large MLC flash (Chang, "A Hybrid Approach to
 //! NAND-Flash-Based Solid-State Disks", IEEE Trans. Computers 59(10), 2010).
 //!
-//! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains] of the MLC
-//! flash. Without SLC flash it is the paper's conventional SSD.
+//! Small writes go to the SLC flash as long as they are updated often enough, all others go to the [chains] of the MLC
+//! flash. Without SLC flash the FTL is that of the paper's conventional SSD. The MLC flash may also have a [map of
+//! pages](page_map) instead of chains; the paper does not have that combination.
 //!
-//! In front of a [map of pages](page_map) instead it is a mixture, which the paper does not have.
-//!
-//! Nothing works beside anything else (Sec. 5.1; but see [`MappingSpec::Pages`]), and nothing is kept in volatile memory
-//! but tables that the spare areas tell (Sec. 3.1). So requests are worked on one after another, each with whatever
-//! cleaning, folding and looking it causes before it, and a step is one command list on one of the two arrays. What is
-//! under way is a [stack of tasks](task), which work on both arrays ([disk]) and are begun by the requests that wait
-//! ([requests]).
+//! The FTL runs one command list at a time (Sec. 5.1; but see [`MappingSpec::Pages`]). Volatile memory holds only
+//! tables, which mount rebuilds from the spare areas (Sec. 3.1). So the FTL serves requests one after another, each
+//! after the cleaning, folding and spare-area scans that it needs. A step is one command list on one of the two arrays.
+//! A [stack of tasks](task) holds the work under way on both arrays ([disk]); waiting [requests] begin tasks.
 
 mod blocks;
 mod cache;
@@ -78,17 +76,17 @@ pub use model::{PageTimes, WriteCost};
 pub use spec::SlcMlcSpec;
 pub use table::Probing;
 
-/// The FTL of a disk with MLC flash, and SLC flash before it if there is any.
+/// The FTL of Chang's disk: MLC flash, with or without SLC flash in front.
 #[derive(Clone, Debug)]
 pub struct SlcMlcFtl {
     /// Both arrays.
     disk: Disk,
-    /// Requests that wait for their turn.
+    /// Waiting requests.
     requests: Requests,
-    /// What is under way.
+    /// The work under way.
     tasks: Tasks,
     versions: Versions,
-    /// Units that were there at mount.
+    /// Mapping units found at mount.
     found: u32,
 }
 
@@ -97,7 +95,7 @@ impl SlcMlcFtl {
         self.disk.mlc.mapping.blocks().spare() as u64
     }
 
-    /// Units that a request had best have: those of a block.
+    /// The best size of a request, in mapping units: a block.
     pub(crate) const fn batch(&self) -> u32 {
         self.disk.mlc.pages
     }
@@ -114,12 +112,12 @@ impl SlcMlcFtl {
         self.disk.counts = SlcMlcCounters { mlc, slc, table_bytes, ..SlcMlcCounters::default() };
     }
 
-    /// Takes a unit of the write that is being handed over.
+    /// Adds a mapping unit to the write that is being collected.
     pub(crate) fn write(&mut self, unit: PageWrite) {
         self.requests.write(unit);
     }
 
-    /// All units of the write have been handed over.
+    /// Queues the write that has been collected.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -129,7 +127,7 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// Takes a unit of a read. False if it is nowhere.
+    /// Adds a mapping unit to the read that is being collected. Returns false if neither array holds it.
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
         _: &mut Flash<'_, S, O>,
@@ -144,12 +142,12 @@ impl SlcMlcFtl {
         is_there
     }
 
-    /// All units of the read have been asked for; it begins in [`SlcMlcFtl::begin_due`].
+    /// Queues the read that has been collected; it begins in [`SlcMlcFtl::begin_due`].
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         self.requests.end_read(flash.now);
     }
 
-    /// Forgets a unit when its turn has come; true if that is not now.
+    /// Discards a mapping unit in order of arrival. Returns true if the discard has to wait.
     pub(crate) fn discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
         let waits = !self.tasks.is_empty() || !self.requests.is_empty();
         if waits {
@@ -160,12 +158,12 @@ impl SlcMlcFtl {
         waits
     }
 
-    /// True if there is something to begin that nobody has begun.
+    /// True if a request waits and nothing is under way.
     pub(crate) fn is_due(&self) -> bool {
         self.tasks.is_empty() && !self.requests.is_empty()
     }
 
-    /// Begins requests until a list is under way or none waits.
+    /// Begins requests until a list is under way or no request waits.
     pub(crate) fn begin_due<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -178,7 +176,7 @@ impl SlcMlcFtl {
         }
     }
 
-    /// A list of the MLC flash is done.
+    /// A list of the MLC flash has finished.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -189,7 +187,7 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// A list of the SLC flash is done.
+    /// A list of the SLC flash has finished.
     pub(crate) fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -200,8 +198,8 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// What is begun next: what recovery has left to be done, and then the request whose turn it is. A discard is done at
-    /// once, and leaves nothing to begin.
+    /// The next task: first the rest of the recovery, then the oldest request. A discard takes effect at once and needs
+    /// no task.
     fn next_task<S: Sector>(&mut self, now: Time, owners: &mut impl Owners<S>) -> Option<Task> {
         let disk = &mut self.disk;
         if !disk.mlc.useless.is_empty() {

@@ -1,35 +1,35 @@
-//! The blocks of a logical block: its data block, and the replacement blocks behind it.
+//! The chain of a logical block: its data block, and the replacement blocks behind it.
 //!
-//! Each block leads to the next older one. A page is programmed in a younger block only when an older one has it already,
-//! so of several copies the one in the youngest block is the newest, and a look goes from the youngest on.
+//! Each block links to the next older one. A page goes to a younger block only if an older one already has it, so the
+//! copy in the youngest block is the newest. A lookup goes from the youngest block to the oldest.
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{Media, Sector};
 
 use super::{BlockFtl, Lbn, RESERVE};
 
-/// The life of a block.
+/// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// Erased, and in no chain.
     #[default]
     Free,
-    /// In a chain, or what a merge copies to.
+    /// In a chain, or the destination of a merge.
     Used,
-    /// Out of its chain; somebody may still read it.
+    /// Out of its chain; reads of it may still be under way.
     Leaving,
     /// An erase is under way.
     Erasing,
-    /// Out of use.
+    /// Retired.
     Bad,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
     pub(super) state: State,
-    /// A program failed in it: nothing more is written to it, and it is retired instead of erased.
+    /// A program in it has failed: it takes no more pages, and is retired instead of erased.
     pub(super) failing: bool,
-    /// Reads by the host under way.
+    /// Host reads under way.
     pub(super) pins: u32,
     /// The first page that may be programmed.
     pub(super) next: u32,
@@ -37,11 +37,11 @@ pub(super) struct Block {
     pub(super) older: Option<SuperblockId>,
 }
 
-/// The blocks of a logical block.
+/// The chain of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
     pub(super) newest: Option<SuperblockId>,
-    /// How many there are.
+    /// Number of blocks.
     pub(super) length: u32,
     /// Programs under way.
     pub(super) programs: u32,
@@ -55,7 +55,7 @@ impl BlockFtl {
         std::iter::successors(newest, |block| self.blocks[block.index()].older)
     }
 
-    /// Where the newest copy of a page is, if it has not been discarded.
+    /// The place of a page's newest copy, if the page has not been discarded.
     #[inline]
     pub(super) fn place_of<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
         let mut places = self.chain(lbn).map(|block| self.geometry.slot(block, offset));
@@ -63,7 +63,7 @@ impl BlockFtl {
         (!self.holes.contains(lbn, offset)).then_some(place)
     }
 
-    /// Puts a block at the young end of a chain.
+    /// Adds a block at the young end of a chain.
     pub(super) fn link(&mut self, lbn: Lbn, superblock: SuperblockId) {
         let die = self.home(lbn);
         let chain = &mut self.chains[lbn as usize];
@@ -74,11 +74,11 @@ impl BlockFtl {
         }
     }
 
-    /// Opens a block for a page that no block of the chain can take any more: the data block, or a replacement block.
-    /// None if the chain is as long as it may be, or merges need what is free.
+    /// Opens the data block, or a replacement block if no block of the chain can take the page. Returns none if the
+    /// chain has reached its limit, or if merges need the free blocks.
     pub(super) fn open(&mut self, lbn: Lbn) -> Option<SuperblockId> {
         let (die, length) = (self.home(lbn), self.chains[lbn as usize].length);
-        // Where blocks have failed the last data blocks take those that stand in for them.
+        // A die with failed blocks may use the two blocks that replace them for its last data blocks.
         let kept = if length == 0 { RESERVE - 2 } else { RESERVE };
         if length > self.replacements || self.dies[die].free.len() <= kept {
             return None;
@@ -94,7 +94,7 @@ impl BlockFtl {
         Some(superblock)
     }
 
-    /// Forgets a page, at once.
+    /// Discards a page at once.
     pub(super) fn discard(&mut self, lpn: Lpn) {
         let (lbn, offset) = self.split(lpn);
         if self.chain(lbn).any(|block| offset < self.blocks[block.index()].next) {

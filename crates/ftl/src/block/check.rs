@@ -1,4 +1,4 @@
-//! What must hold between two events.
+//! The invariants that hold between two events.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::BlockFtl;
 use super::chains::State;
 
 impl BlockFtl {
-    /// Checks the books: of every page the newest copy is found, and every block is of one use. Slow: for tests.
+    /// Checks that the newest copy of every page is found, and that every block has one use. Slow: for tests.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
         let mut used = BTreeSet::new();
         for lbn in 0..self.chains.len() as u32 {

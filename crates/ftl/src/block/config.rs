@@ -1,4 +1,4 @@
-//! What the block-mapped FTL is built from.
+//! The configuration of the block-mapped FTL.
 
 use std::fmt::Display;
 
@@ -15,7 +15,7 @@ use crate::family::Config;
 use crate::port::PageWrite;
 use crate::toolkit::{DieLists, ENTRY, FreeList, Holes, WearSpec};
 
-/// A block-mapped FTL on an array.
+/// The configuration of a block-mapped FTL on an array.
 #[derive(Clone, Debug)]
 pub struct BlockConfig {
     pub(super) geometry: Geometry,
@@ -27,7 +27,7 @@ pub struct BlockConfig {
 }
 
 impl BlockConfig {
-    /// Logical blocks there are.
+    /// Number of logical blocks.
     pub(super) const fn logical(&self) -> u32 {
         self.units.div_ceil(self.geometry.superblock_slots())
     }
@@ -55,12 +55,12 @@ impl Config for BlockConfig {
             + u64::from(pages) * size_of::<Option<PageWrite>>() as u64
     }
 
-    /// Every programmed block with its age, and the versions in a chain.
+    /// The age of every programmed block, and the versions in a chain.
     fn memory_of_mount(&self) -> u64 {
         let blocks = u64::from(self.geometry.superblock_count());
         growing(blocks, size_of::<(Lbn, BlockBirth, SuperblockId)>()) + u64::from(self.geometry.superblock_slots()) * 4
     }
 
-    /// A chain that is too long for another number of replacement blocks is merged when it is next written to.
+    /// Says nothing: if another number of replacement blocks makes a chain too long, its next write merges it.
     fn format(&self, _: &mut dyn FnMut(&'static str, &dyn Display)) {}
 }

@@ -1,4 +1,4 @@
-//! What a die has: free blocks, writes that wait, and at most one merge.
+//! The state of a die: its free blocks, its waiting writes, and at most one merge.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use super::{BlockFtl, Kind, Lbn, RESERVE};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::FreeList;
 
-/// Writes of a logical block that wait: for its merge, or for a free block.
+/// The writes of a logical block that wait for its merge or for a free block.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     pub(super) lbn: Lbn,
@@ -22,24 +22,24 @@ pub(super) struct Waiting {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Merge {
     pub(super) lbn: Lbn,
-    /// The new data block; none if the youngest block of the chain becomes it.
+    /// The new data block. If none, the youngest block of the chain becomes the data block.
     pub(super) destination: Option<SuperblockId>,
 }
 
-/// A die.
+/// The state of a die.
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) free: FreeList,
-    /// One entry for each logical block, in the order in which they began to wait.
+    /// One entry for each logical block with waiting writes, the one that has waited longest first.
     pub(super) waiting: VecDeque<Waiting>,
-    /// Queues of entries that have gone, to be used again.
+    /// The queues of removed entries, kept for reuse.
     pub(super) over: Vec<VecDeque<PageWrite>>,
     pub(super) merge: Option<Merge>,
-    /// Logical blocks with replacement blocks, in the order in which they got the first.
+    /// Logical blocks with replacement blocks, in the order of their first replacements.
     pub(super) replaced: VecDeque<Lbn>,
-    /// Blocks that are being erased, or will be when they are no longer read.
+    /// Blocks that are being erased, or will be after the last read of them.
     pub(super) leaving: u32,
-    /// Lists that have not finished.
+    /// Submitted lists that have not finished.
     pub(super) under_way: u32,
 }
 
@@ -56,12 +56,12 @@ impl Die {
         }
     }
 
-    /// The entry of a logical block whose writes wait.
+    /// The entry of a logical block with waiting writes.
     pub(super) fn waiting_for(&mut self, lbn: Lbn) -> Option<&mut Waiting> {
         self.waiting.iter_mut().find(|waiting| waiting.lbn == lbn)
     }
 
-    /// A unit waits behind those of its logical block, or before them.
+    /// Queues a write of a logical block, at the front or at the back.
     pub(super) fn wait(&mut self, lbn: Lbn, unit: PageWrite, first: bool) {
         match (self.waiting_for(lbn), first) {
             (Some(waiting), true) => waiting.units.push_front(unit),
@@ -76,7 +76,7 @@ impl Die {
 }
 
 impl BlockFtl {
-    /// Lets what waits at a die go on. Units are refused only when nothing is under way there that could make room.
+    /// Starts the waiting writes and merges of a die. Refuses writes only if nothing under way there could make room.
     pub(super) fn start_next<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -103,7 +103,7 @@ impl BlockFtl {
         }
     }
 
-    /// Programs as many of the units that wait at a die as have a place now.
+    /// Programs the waiting writes of a die that have a place now.
     fn place_waiting<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -125,29 +125,29 @@ impl BlockFtl {
         self.send(flash);
     }
 
-    /// The logical block that is to be merged next at a die. None if nothing waits for a merge, or if what has been given
-    /// up is still being erased: that may be room enough.
+    /// The logical block that the die merges next. None if no write waits for a merge, or if a block is still being
+    /// erased: that one may be room enough.
     fn next_merge(&self, die: usize) -> Option<Lbn> {
         let here = &self.dies[die];
         if here.merge.is_some() || here.leaving > 0 {
             return None;
         }
         let idle = |lbn: &Lbn| self.chains[*lbn as usize].programs == 0;
-        // A cut in a merge has cost a block: that merge comes first.
+        // A power cut during a merge has cost a block, so that merge comes first.
         let is_short = here.free.len() < RESERVE;
         here.waiting.iter().find_map(|Waiting { lbn, .. }| {
             let length = self.chains[*lbn as usize].length;
             if !here.replaced.is_empty() && (is_short || length <= self.replacements) {
-                // It wants a free block.
+                // It needs a free block.
                 here.replaced.iter().copied().find(idle)
             } else {
-                // Its chain is as long as it may be, or there is no block for a longer one.
+                // Its chain has reached its limit, or there is no block for a longer one.
                 Some(*lbn).filter(|lbn| length > 0 && idle(lbn))
             }
         })
     }
 
-    /// Takes a block out of use: it is erased, or retired, as soon as nobody reads it.
+    /// Takes a block out of use: it is erased or retired as soon as no read of it is under way.
     pub(super) fn give_up<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -160,7 +160,7 @@ impl BlockFtl {
         self.erase_unread(flash, superblock, cause);
     }
 
-    /// Erases or retires a block that has been given up, unless it is read.
+    /// Erases or retires a block that is out of use, unless it is being read.
     pub(super) fn erase_unread<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -181,7 +181,7 @@ impl BlockFtl {
         self.submit(flash, die, list);
     }
 
-    /// A block that has been given up is out of use.
+    /// Retires a block that is out of use.
     pub(super) fn retire<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self.block(superblock).state = State::Bad;

@@ -1,4 +1,4 @@
-//! Which descriptions the block-mapped FTL takes, and what they come to.
+//! The device descriptions that the block-mapped FTL accepts, and its configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, Ratio, SECTOR};
@@ -15,7 +15,7 @@ use crate::pages;
 use crate::spec::FtlSpec;
 use crate::toolkit::WearSpec;
 
-/// The block-mapped FTL.
+/// The family of the block-mapped FTL.
 #[derive(Debug)]
 pub(crate) struct BlockFamily;
 
@@ -28,7 +28,7 @@ impl Family for BlockFamily {
             wear: WearSpec { dynamic, ..WearSpec::default() },
             ..FtlSpec::default()
         };
-        // The first has other values than those that may be left out.
+        // The first sample differs from the defaults.
         vec![sample(3, false), sample(1, true), sample(0, true)]
     }
 
@@ -47,7 +47,7 @@ impl Family for BlockFamily {
         let (gc, placement) = (site.ftl.gc != GcSpec::default(), site.ftl.placement != PlacementSpec::default());
         vec![
             Idle::new("ftl.gc", gc, "merges collect its garbage"),
-            Idle::new("ftl.placement", placement, "a logical block's number says which die it is on"),
+            Idle::new("ftl.placement", placement, "a logical block's number determines its die"),
         ]
     }
 
@@ -83,34 +83,34 @@ impl Family for BlockFamily {
         if geometry.slots > 1 {
             let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
             let message =
-                format!("a page holds {} mapping units of {unit}, and a block map knows pages", geometry.slots);
+                format!("a page holds {} mapping units of {unit}, and a block map places whole pages", geometry.slots);
             faults.add("ftl.map-unit", message, "leave it out, or make it a page");
         }
         if geometry.stripe > 1 {
             let message =
-                format!("{} planes or ganged chips work together, and a block map knows pages", geometry.stripe);
+                format!("{} planes or ganged chips work together, and a block map places whole pages", geometry.stripe);
             faults.add("flash.multi-plane", message, "set it to false, and flash.gang to 1");
         }
         if timing.one_shot > 1 {
-            let message = format!("one program takes {} pages, and a block map knows pages", timing.one_shot);
+            let message = format!("one program takes {} pages, and a block map places whole pages", timing.one_shot);
             faults.add("flash.part", message, "choose a part that programs page by page");
         }
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "a block map is small, and in RAM", "leave it out");
         }
         if site.ftl.wear.threshold.is_some() {
-            faults.add("ftl.wear.threshold", "a block-mapped FTL levels no static wear", "leave it out");
+            faults.add("ftl.wear.threshold", "a block-mapped FTL has no static wear levelling", "leave it out");
         }
         if sets > 1 {
             let message =
-                "a block-mapped FTL confines nobody to dies: a logical block's number says which die it is on";
+                "a block-mapped FTL cannot confine a queue to dies: a logical block's number determines its die";
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }
 }
 
 impl BlockFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> BlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
         BlockConfig {

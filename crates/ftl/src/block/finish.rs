@@ -1,4 +1,4 @@
-//! What the FTL learns when a list is done. Only here a write is in its place.
+//! Finished lists. Only here a write takes effect.
 
 use base::engine::Handle;
 use base::units::SuperblockId;
@@ -11,7 +11,7 @@ use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
-    /// A list is done.
+    /// A list has finished.
     pub(super) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -69,7 +69,7 @@ impl BlockFtl {
                 self.fail(target.superblock);
             }
             if torn {
-                // The data is still with its owner: it is written again, elsewhere.
+                // The owner still has the data: the FTL writes it again, elsewhere.
                 self.dies[die].wait(lbn, PageWrite::again(&slot), false);
                 continue;
             }
@@ -79,7 +79,7 @@ impl BlockFtl {
         flash.backend.release(list);
     }
 
-    /// A program failed: nothing more is written to its block, and it is retired when it has been merged.
+    /// A program has failed: the block takes no more pages, and is retired after its merge.
     pub(super) fn fail(&mut self, superblock: SuperblockId) {
         let pages = self.pages.get();
         let block = self.block(superblock);

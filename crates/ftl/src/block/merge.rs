@@ -1,9 +1,10 @@
-//! Merges: a chain becomes one block.
+//! Merges: a merge makes one block of a chain.
 //!
-//! If the youngest block has all pages up to its last one that are anywhere, the others are copied behind them, and it is the
-//! new data block; where nothing is to be copied that is the switch of an overwrite from end to end. Otherwise the newest
-//! copy of each page goes to a free block, page by page, and writes that wait for the merge are taken along. The chain stays
-//! what it is until all that has been programmed, so reads go on.
+//! If the youngest block has the newest copy of every page up to its last one, the merge copies only the pages behind
+//! that, and the youngest block becomes the data block. After an overwrite from end to end there is nothing to copy: a
+//! switch merge. Otherwise the merge copies the newest copy of each page to a free block, page by page, and also
+//! programs the waiting writes of the logical block. The chain stays unchanged until all programs are done, so reads go
+//! on.
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
@@ -16,14 +17,14 @@ use super::{BlockFtl, Kind, Lbn};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, add_copy};
 
-/// The commands of a merge, one after another: a page goes through the buffer of one page.
+/// The commands of a merge. They run one after another, because the buffer holds one page.
 struct Copies {
     list: Handle<List>,
     last: Option<Handle<Command>>,
 }
 
 impl BlockFtl {
-    /// Begins to merge a logical block. False if there is no room for that now.
+    /// Begins the merge of a logical block. Returns false if there is no room for it now.
     pub(super) fn merge<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -40,8 +41,8 @@ impl BlockFtl {
             self.copy(flash, owners, die, youngest, from);
             return true;
         }
-        // With the last free block goes what is in the chain, and nothing else: if the power goes, what it holds is also where
-        // it was, and it can be erased.
+        // A merge into the last free block takes no writes along. After a power cut its pages are then also in the
+        // chain, and the block can be erased.
         let free = self.dies[die].free.len();
         if free == 0 || (free == 1 && chain.length == 1) {
             return false;
@@ -55,7 +56,7 @@ impl BlockFtl {
         true
     }
 
-    /// True if a block has all pages before its next one that the chain has.
+    /// True if the newest copies of all pages before the block's next one are in this block.
     fn is_whole<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, lbn: Lbn, superblock: SuperblockId) -> bool {
         let block = self.blocks[superblock.index()];
         let media = flash.backend.media();
@@ -63,7 +64,7 @@ impl BlockFtl {
         !block.failing && (0..block.next).all(|offset| self.place_of(media, lbn, offset).is_none_or(here))
     }
 
-    /// Takes the writes that wait for a logical block out of the queue of its die, to be programmed by its merge.
+    /// Moves the waiting writes of a logical block from the queue of its die to its merge.
     fn take_along(&mut self, die: usize, lbn: Lbn) {
         let waiting = &mut self.dies[die].waiting;
         let Some(place) = waiting.iter().position(|waiting| waiting.lbn == lbn) else { return };
@@ -75,7 +76,7 @@ impl BlockFtl {
         self.dies[die].over.push(units);
     }
 
-    /// Sends the list of a merge: from a page on, the newest copies of all pages and what is taken along.
+    /// Submits the list of a merge: from a page on, the newest copies of all pages and the writes taken along.
     fn copy<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -107,7 +108,7 @@ impl BlockFtl {
         }
     }
 
-    /// Adds the program of a unit that a merge takes along.
+    /// Adds the program of a write that the merge takes along.
     fn add_along<S: Sector, O: Observer>(
         &self,
         flash: &mut Flash<'_, S, O>,
@@ -122,7 +123,7 @@ impl BlockFtl {
         }
     }
 
-    /// Adds the read of a page and its program.
+    /// Adds the read and the program of a page.
     fn add_copy<S: Sector, O: Observer>(
         &self,
         flash: &mut Flash<'_, S, O>,
@@ -136,7 +137,7 @@ impl BlockFtl {
         }
     }
 
-    /// The list of a merge is done.
+    /// The list of a merge has finished.
     pub(super) fn merge_finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -164,7 +165,7 @@ impl BlockFtl {
             self.taken = taken;
             return;
         }
-        // The chain is what it was. What was taken along is still with its owners, and waits again.
+        // The chain is unchanged. The owners still have the data of the writes taken along, and these wait again.
         self.dies[die].merge = None;
         for slot in taken.drain(..).rev() {
             self.dies[die].wait(lbn, PageWrite::again(&slot), true);
@@ -179,7 +180,7 @@ impl BlockFtl {
         }
     }
 
-    /// All pages are in one block: it is the data block, and the others are given up.
+    /// All pages are in one block: makes it the data block, and gives up the others.
     fn end_merge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, die: usize) {
         let Merge { lbn, destination } = self.dies[die].merge.take().expect("its merge");
         let chain = self.chains[lbn as usize];
@@ -195,7 +196,7 @@ impl BlockFtl {
         self.dies[die].replaced.retain(|other| *other != lbn);
         self.chains[lbn as usize] = Chain::default();
         if is_empty {
-            // Everything had been discarded.
+            // All pages had been discarded.
             self.block(data).state = State::Free;
             self.dies[die].free.push(data, flash.backend.media().erases(data));
         } else {

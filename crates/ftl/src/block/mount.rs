@@ -1,9 +1,9 @@
-//! The state of the FTL from nothing but the media.
+//! Recovery: the state of the FTL from the media alone.
 //!
-//! Every programmed page carries its unit and version, and a block has pages of one logical block only. The chain of a logical
-//! block is what it has, from the oldest block on. A block whose pages are all in older ones, in the same version, is what
-//! a merge had begun to copy to: it is useless, and erased. One that also took writes along stays, at the young end of
-//! a chain that may be longer than it should be until it is merged again.
+//! Every programmed page carries its mapping unit and version, and a block has pages of one logical block only. The
+//! chain of a logical block is all its blocks, from the oldest on. If older blocks have all pages of a block in the
+//! same versions, the block was the destination of an unfinished merge: it is useless, and is erased. If the merge had
+//! taken writes along, the block stays at the young end of the chain, which may exceed its limit until its next merge.
 
 use base::units::SuperblockId;
 use flash::nand::{BlockBirth, Media, Sector, Spare};
@@ -16,7 +16,7 @@ use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{DieLists, FreeList, Gates, Holes, Versions};
 
 impl BlockFtl {
-    /// The FTL of a device, with its state read from the media.
+    /// Recovers the FTL from the media.
     pub(super) fn mount<S: Sector>(config: &BlockConfig, from: &Mount<'_, S>) -> Self {
         let geometry = config.geometry.clone();
         let (dies, pages) = (geometry.die_count(), geometry.superblock_slots());
@@ -80,7 +80,7 @@ impl BlockFtl {
             }
             self.found += versions.iter().flatten().count() as u32;
         }
-        // Those that have waited longest for a merge come first.
+        // The chains that have waited longest for a merge come first.
         for die in 0..self.dies.len() {
             let mut replaced = std::mem::take(&mut self.dies[die].replaced);
             replaced.make_contiguous().sort_by_cached_key(|lbn| {
@@ -91,7 +91,7 @@ impl BlockFtl {
         }
     }
 
-    /// The logical block whose pages a block has, if there are any.
+    /// The logical block of a block's pages, if it has any.
     fn scan_superblock<S: Sector>(&mut self, media: &Media<S>, superblock: SuperblockId) -> Option<Lbn> {
         let mut found = None;
         for offset in 0..self.pages.get() {
@@ -112,7 +112,7 @@ impl BlockFtl {
         found
     }
 
-    /// True if a block has a page that no older block of its chain has in the same version.
+    /// True if the block has a page that no older block of its chain has in the same version.
     fn adds<S: Sector>(&self, media: &Media<S>, superblock: SuperblockId, versions: &mut [Option<u32>]) -> bool {
         let mut adds = false;
         for (offset, known) in (0..).zip(versions) {

@@ -1,4 +1,4 @@
-//! The block-mapped FTL behind the port.
+//! The FTL port of the block-mapped FTL.
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};

@@ -9,7 +9,7 @@ use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::add_read;
 
 impl BlockFtl {
-    /// Reads sectors of a unit. False if it is nowhere, and reads as zeros without flash.
+    /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
     pub(super) fn read<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -28,7 +28,7 @@ impl BlockFtl {
         true
     }
 
-    /// The request is complete: its lists are sent, one for each die.
+    /// Submits the lists of a complete request, one for each die.
     pub(super) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         while let Some(list) = self.reading.pop_first() {
             let die = self.die_of(flash, list);

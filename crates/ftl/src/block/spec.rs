@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct BlockSpec {
-    /// Replacement blocks that may stand behind the data block of a logical block. With 0 each overwrite is a merge.
+    /// Replacement blocks behind the data block of a logical block, at most. With 0 each overwrite is a merge.
     pub replacements: u32,
 }
 
@@ -19,7 +19,7 @@ impl Default for BlockSpec {
 }
 
 impl BlockSpec {
-    /// A read looks through the whole chain.
+    /// The limit on the chain, because a read searches the whole chain.
     const MOST: u32 = 255;
 
     pub(super) fn check(&self, faults: &mut Faults) {

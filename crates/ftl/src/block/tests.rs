@@ -1,4 +1,4 @@
-//! The block-mapped FTL alone, on arrays that are small enough to be counted.
+//! Tests of the block-mapped FTL alone, on small arrays with known counts.
 
 use base::units::Time;
 use flash::backend::{Cause, Op};
@@ -15,7 +15,7 @@ fn rig(replacements: u32, more: &str) -> Rig {
     ))
 }
 
-/// Writes pages one after another, each with a stamp of its own.
+/// Writes pages one after another, each with its own stamp.
 fn write(rig: &mut Rig, pages: impl IntoIterator<Item = u32>, round: u64) {
     for page in pages {
         rig.write(&[page], Some(Stamp(round * 100 + u64::from(page))));
@@ -31,7 +31,7 @@ fn done(rig: &Rig) -> [u64; 3] {
     [account.of(Op::Program, Cause::Host).pages, copied, account.of(Op::Erase, Cause::Merge).pages]
 }
 
-/// What is read of each page: the round in which it was written.
+/// The round in which each page was last written.
 fn rounds(rig: &mut Rig, pages: std::ops::Range<u32>) -> Vec<u64> {
     pages.map(|page| rig.read(page).expect("not lost").0 / 100).collect()
 }
@@ -42,7 +42,7 @@ fn an_overwrite_from_end_to_end_copies_nothing() {
     for round in 1..5 {
         write(&mut rig, 0..16, round);
     }
-    // Of the 16 blocks that took it those are left that are not free: a switch has given the others back.
+    // Each of the 16 blocks written is still in use or was given back by a switch.
     assert_eq!(done(&rig), [64, 0, 16 - (10 - rig.ftl.free_blocks())]);
     assert_eq!(rounds(&mut rig, 0..16), [4; 16]);
 }
@@ -56,7 +56,7 @@ fn without_replacement_blocks_each_overwrite_is_a_merge() {
     assert_eq!(done(&rig), [17, 3, 1], "the other pages are copied, and the new one stands among them");
     write(&mut rig, [5, 6], 3);
     assert_eq!(done(&rig), [19, 9, 3]);
-    // Those of one request go with one merge, and nothing is left to copy.
+    // One merge writes all pages of a request, and nothing is left to copy.
     rig.write(&[4, 5, 6, 7], Some(Stamp(400)));
     rig.run_until_idle();
     assert_eq!(done(&rig), [23, 9, 4]);
@@ -70,12 +70,13 @@ fn a_replacement_block_takes_what_comes_in_order() {
     write(&mut rig, [1, 3], 2);
     assert_eq!(done(&rig), [18, 0, 0], "offsets may be left out");
     write(&mut rig, [2], 3);
-    // Nothing can be programmed behind page 1 of it any more: pages 0 to 3 are copied, with the new page 2.
+    // The replacement block can take nothing behind page 1 any more: pages 0 to 3 are copied, with the new page 2.
     assert_eq!(done(&rig), [19, 3, 2]);
     write(&mut rig, [0, 1], 4);
     assert_eq!(done(&rig), [21, 3, 2]);
     write(&mut rig, [0], 5);
-    // The replacement block has all pages up to page 1: only the others are copied, and then another one is opened.
+    // The replacement block has all pages up to page 1: the merge copies only the others, and then another one is
+    // opened.
     assert_eq!(done(&rig), [22, 5, 3]);
     assert_eq!(rounds(&mut rig, 0..5), [5, 4, 3, 2, 1]);
     rig.cut_power();
@@ -98,7 +99,7 @@ fn a_chain_may_be_longer() {
 fn where_no_block_is_free_the_oldest_chain_is_merged() {
     let mut rig = rig(3, "");
     write(&mut rig, 0..16, 1);
-    // Six blocks are free, and four of them are kept.
+    // Six blocks are free, and four of them are reserved.
     write(&mut rig, [4, 8], 2);
     assert_eq!((done(&rig), rig.ftl.free_blocks()), ([18, 0, 0], 4));
     write(&mut rig, [12], 3);
@@ -145,7 +146,7 @@ fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_what_it_has() {
     let mut round = 2;
     while rig.host.refused == 0 {
         assert!(round < 10, "it never gives up");
-        // Counted from the first plan on, behind the first round.
+        // Counted from the first planned fault, after the first round.
         let programs = rig.backend.account(Time::MAX).op(Op::Program).pages - 16;
         rig.backend.media_mut().faults_mut().fail_program(programs);
         write(&mut rig, [0], round);
@@ -165,9 +166,9 @@ fn it_takes_the_memory_that_it_says() {
     );
     let crate::AnyFtl::Block(ftl) = &rig.ftl else { panic!("a block map") };
     let tables = size_of_val(&*ftl.blocks) + size_of_val(&*ftl.chains) + size_of_val(&*ftl.dies);
-    // Of each die's free blocks the number and the wear, of each logical block a bit for each page and where they are.
+    // Each free block has a number and an erase count; each logical block a bit for each page, and their place.
     let full = tables + 800 * 8 + ftl.chains.len() * (8 + 4);
     let said = crate::Config::memory(&rig.config);
-    // The lists that a request has open, and what a merge gathers.
+    // The lists of a request, and the pages of a merge.
     assert!((full as u64..full as u64 + 4096).contains(&said), "{said}, and the tables take {full}");
 }

@@ -1,4 +1,4 @@
-//! Host data on its way to flash.
+//! Host writes.
 
 use base::engine::Handle;
 use flash::backend::{Cause, Class, Command, List, Observer};
@@ -9,7 +9,7 @@ use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
-    /// Takes one unit of the request.
+    /// Takes a mapping unit of the request.
     pub(super) fn write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -18,7 +18,7 @@ impl BlockFtl {
     ) {
         let (lbn, _) = self.split(unit.lpn);
         let die = self.home(lbn);
-        // Pages of a logical block stay in order: a sequence must not be torn because its head waits.
+        // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let behind = self.dies[die].waiting_for(lbn).is_some();
         if behind || !self.place(flash, owners, &unit) {
             self.dies[die].wait(lbn, unit, false);
@@ -28,7 +28,7 @@ impl BlockFtl {
         }
     }
 
-    /// The request is complete: what was put together is sent.
+    /// Submits the programs of a complete request, and starts the dies at which writes wait.
     pub(super) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -40,7 +40,7 @@ impl BlockFtl {
         }
     }
 
-    /// Sends the lists of programs, one for each die.
+    /// Submits the lists of programs, one for each die.
     pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         while let Some(list) = self.writing.pop_first() {
             let die = self.die_of(flash, list);
@@ -48,13 +48,13 @@ impl BlockFtl {
         }
     }
 
-    /// The die that a list works on.
+    /// The die of a list's commands.
     pub(super) fn die_of<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, list: Handle<List>) -> usize {
         let first = flash.backend.list(list).first().expect("a list of commands");
         self.geometry.die_of(flash.backend.command(first).target.superblock).index()
     }
 
-    /// Adds the program of a unit to the list of its die. False if there is no page for it now.
+    /// Adds the program of a mapping unit to the list of its die. Returns false if there is no page for it now.
     pub(super) fn place<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -65,7 +65,7 @@ impl BlockFtl {
         if self.dies[self.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
             return false;
         }
-        // Pages are programmed in order, so the youngest block takes the page if nothing behind it is there.
+        // Pages are programmed in order: the youngest block takes the page if it has nothing at or behind its offset.
         let fits = |block: &base::units::SuperblockId| self.blocks[block.index()].next <= offset;
         let Some(superblock) = self.chains[lbn as usize].newest.filter(fits).or_else(|| self.open(lbn)) else {
             return false;
@@ -73,7 +73,8 @@ impl BlockFtl {
         let die = self.geometry.die_of(superblock);
         let list = self.writing.list(flash.backend, die, (Class::Other, Kind::Write as u32));
         let (program, reads) = self.add_program(flash, owners, list, Target { superblock, offset }, unit);
-        // Programs of a chain go in order, also from block to block: the order of the blocks is that of their first pages.
+        // The programs of a chain run in order, across blocks too: the order of the blocks is that of their first
+        // pages.
         if let Some(gate) = self.gates.of(lbn) {
             flash.backend.depend(gate, program);
         }
@@ -85,7 +86,8 @@ impl BlockFtl {
         true
     }
 
-    /// Adds a program of a unit. One that is written in part takes the rest from where it is: true if that is read first.
+    /// Adds the program of a mapping unit. A partial write takes its other sectors from the old copy: returns true if
+    /// that must be read.
     pub(super) fn add_program<S: Sector, O: Observer>(
         &self,
         flash: &mut Flash<'_, S, O>,

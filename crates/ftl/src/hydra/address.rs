@@ -1,16 +1,16 @@
-//! Where a sector is: superchip, superblock, chip, page, bus (Seong et al., Sec. 3.1, Figs. 4 and 6).
+//! The address of a sector: superchip, superblock, chip, page, bus (Seong et al., Sec. 3.1, Figs. 4 and 6).
 //!
-//! The chips of all buses that share a number work as one gang, and a gang is a die of the flash array. So what the
-//! paper calls a page on each of the buses is one *row* here: the mapping unit, and one slot. Consecutive sectors go
-//! to consecutive buses, and consecutive rows to consecutive dies of the superchip.
+//! The chips with the same number on all buses work as one gang, and a gang is a die of the flash array. The paper's
+//! pages on each of the buses are one *row* here: one mapping unit and one slot. Consecutive sectors go to consecutive
+//! buses, and consecutive rows to consecutive dies of the superchip.
 
 use base::units::Lpn;
 use flash::nand::Geometry;
 
-/// The shape of the drive in terms of superchips.
+/// The shape of the drive in superchips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// Buses that sectors are spread over.
+    /// Buses over which the sectors of a row are spread.
     pub(crate) buses: u32,
     /// Dies (gangs of chips) in a superchip.
     pub(crate) chips: u32,
@@ -21,20 +21,20 @@ pub(crate) struct Layout {
     pub(crate) pages: u32,
     /// Physical superblocks of a superchip.
     pub(crate) superblocks: u32,
-    /// Blocks of each die that stand in for failing ones.
+    /// Spare blocks of each die, which replace failing ones.
     pub(crate) spares: u32,
     /// Logical superblocks.
     pub(crate) logical: u32,
 }
 
-/// Where a sector of a superblock is.
+/// The place of a sector in its superblock.
 #[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
     bus: u32,
     chip: u32,
     page: u32,
-    /// In the page of its chip.
+    /// Within the page of its chip.
     sector: u32,
 }
 
@@ -45,39 +45,39 @@ impl Layout {
         self.pages * self.chips
     }
 
-    /// The logical superblock of a row, and the row's number in it.
+    /// The logical superblock of a row, and the row's index in it.
     #[inline]
     pub(crate) const fn split(&self, row: Lpn) -> (u32, u32) {
         (row.get() / self.rows(), row.get() % self.rows())
     }
 
-    /// The row of that number in a logical superblock.
+    /// The row at an index of a logical superblock.
     pub(crate) const fn join(&self, logical: u32, row: u32) -> Lpn {
         Lpn::new(logical * self.rows() + row)
     }
 
-    /// The superchip that a logical superblock never leaves: the low bits of its number.
+    /// The superchip of a logical superblock, for good: the low bits of its number.
     #[inline]
     pub(crate) const fn superchip_of(&self, logical: u32) -> u32 {
         logical % self.superchips
     }
 
-    /// The die in the superchip, and the page, of a row.
+    /// The die of a row within the superchip, and the page there.
     #[inline]
     pub(crate) const fn chip_and_page(&self, row: u32) -> (u32, u32) {
         (row % self.chips, row / self.chips)
     }
 
-    /// The die of that number in a superchip.
+    /// The array's die for a chip of a superchip.
     #[inline]
     pub(crate) const fn die(&self, superchip: u32, chip: u32) -> u32 {
         superchip * self.chips + chip
     }
 
-    /// Sectors that a transfer of these sectors of a row counts for: the fullest bus has so many on all of them.
+    /// The sectors that a transfer is charged for: all buses take as long as the one with the most sectors.
     #[inline]
     pub(crate) fn bus_sectors(&self, mask: u64) -> u32 {
-        // The sectors of one bus are every so many-th.
+        // One bus has every `buses`-th sector.
         let bus = (0..self.sectors).step_by(self.buses as usize).fold(0, |bus, sector| bus | 1_u64 << sector);
         let most = (0..self.buses).map(|number| (mask & bus << number).count_ones()).max();
         most.unwrap_or(0) * self.buses
@@ -93,22 +93,22 @@ impl Layout {
         self.superchips * self.chips
     }
 
-    /// The first block of a die that stands in for others.
+    /// The first spare block of a die.
     pub(crate) const fn first_spare(&self) -> u32 {
         self.superblocks
     }
 
-    /// The first block of a die behind those for data and their spares.
+    /// The first block of a die after the data blocks and their spares.
     pub(crate) const fn first_reserved(&self) -> u32 {
         self.superblocks + self.spares
     }
 
-    /// The first logical number that no row of the host can have: the pages of the reserved areas have them.
+    /// The first logical number beyond the host's rows: the pages of the reserved areas are numbered from here.
     pub(crate) const fn first_number(&self) -> u32 {
         self.logical * self.rows()
     }
 
-    /// True if the array has the dies, pages and rows that the layout speaks of.
+    /// True if the array has the dies, pages and row size of this layout.
     pub(crate) fn fits(&self, geometry: &Geometry) -> bool {
         let dies = geometry.die_count() == self.dies() && geometry.groups() == 1 && geometry.row_slots() == 1;
         dies && geometry.pages == self.pages && geometry.sectors == self.sectors

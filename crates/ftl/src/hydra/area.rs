@@ -1,7 +1,7 @@
-//! A reserved area of flash: pages of the log, or of the map, one behind the other in blocks of one die.
+//! A reserved area of flash: pages of the log or of the map, in sequence, in blocks of one die.
 //!
-//! A block is erased when it is needed next. What a failing block holds already can still be read, so it is kept like
-//! a full one, until nobody needs its pages.
+//! The area erases a block just before it fills it. A failing block keeps the pages it already holds, so the area keeps
+//! it like a full block until those pages are obsolete.
 
 use std::collections::VecDeque;
 
@@ -13,28 +13,28 @@ use flash::nand::{Media, Sector, Spare, Stream, Target};
 use crate::port::{Flash, full_mask};
 use crate::toolkit::Commands;
 
-/// A page of an area: a number and a version, as its spare area says.
+/// A page of an area: the number and version that its spare area records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Page {
     pub(super) number: u32,
     pub(super) version: u32,
 }
 
-/// A block with pages that somebody may need.
+/// A block whose pages may still be needed.
 #[derive(Clone, Copy, Debug)]
 struct Full {
     block: SuperblockId,
-    /// The newest version in it.
+    /// The newest version in the block.
     newest: u32,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Area {
-    /// Logical numbers of pages begin here.
+    /// The logical number of the area's first page.
     first_number: u32,
     pages: u32,
     sectors: u32,
-    /// Lists carry it.
+    /// The tag of the area's lists.
     tag: u32,
     free: VecDeque<SuperblockId>,
     full: Vec<Full>,
@@ -61,7 +61,7 @@ impl Area {
         }
     }
 
-    /// Looks through a block. Returns the pages found in it: each will be asked whether it is needed.
+    /// Reads the spare areas of a block and returns the pages it holds.
     pub(super) fn scan<S: Sector>(&self, media: &Media<S>, block: SuperblockId) -> impl Iterator<Item = Page> {
         let pages = (0..self.pages).filter_map(|page| {
             let psn = media.geometry().slot(block, page);
@@ -71,7 +71,7 @@ impl Area {
         pages.collect::<Vec<_>>().into_iter()
     }
 
-    /// At power-on: a block that holds pages up to this version, or none that is needed.
+    /// At power-on: adds a block with pages up to version `newest`, or, if none of its pages is needed, a free one.
     pub(super) fn found<S: Sector>(&mut self, media: &Media<S>, block: SuperblockId, newest: Option<u32>) {
         match newest {
             Some(newest) => self.full.push(Full { block, newest }),
@@ -80,28 +80,28 @@ impl Area {
         }
     }
 
-    /// Full blocks.
+    /// Number of full blocks.
     pub(super) fn full(&self) -> usize {
         self.full.len()
     }
 
-    /// A page is to be written.
+    /// Queues a page to be written.
     pub(super) fn push(&mut self, page: Page) {
         self.waiting.push_back(page);
     }
 
-    /// True if pages wait and there is no block for them, nor will there be one before others are let go.
+    /// True if pages wait for a block and only the release of full blocks can give them one.
     pub(super) fn is_out_of_blocks(&self) -> bool {
         let idle = self.writing.is_empty() && !self.erasing;
         idle && !self.waiting.is_empty() && self.current.is_none() && self.free.is_empty()
     }
 
-    /// True if nothing is being written, and nothing waits to be.
+    /// True if the area neither writes nor erases, and no page waits.
     pub(super) fn is_idle(&self) -> bool {
         self.writing.is_empty() && self.waiting.is_empty() && !self.erasing
     }
 
-    /// Blocks that hold nothing newer than `version`, or rather nothing as new, are not needed any more.
+    /// Frees the full blocks that hold only pages older than `version`.
     pub(super) fn release<S: Sector>(&mut self, media: &Media<S>, version: u32) {
         for i in (0..self.full.len()).rev() {
             if self.full[i].newest < version {
@@ -113,7 +113,7 @@ impl Area {
         }
     }
 
-    /// Writes what waits, if it can begin now: as many pages as the block has room for.
+    /// Writes the waiting pages, as many as the block has room for, unless a list is under way.
     pub(super) fn advance<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.waiting.is_empty() || !self.writing.is_empty() || self.erasing {
             return;
@@ -139,7 +139,7 @@ impl Area {
             let lpn = Lpn::new(self.first_number + page.number);
             let mask = full_mask(self.sectors);
             flash.backend.push_slot(program, Slot { lpn, version: page.version, mask, ..Slot::default() });
-            // One after another, so that a read gets in between.
+            // The programs run one after another, so that reads can go in between.
             if let Some(before) = before.replace(program) {
                 flash.backend.depend(before, program);
             }
@@ -148,7 +148,7 @@ impl Area {
         flash.submit(list);
     }
 
-    /// A list of this area has finished. `written` is told of every page that is on flash now.
+    /// A list of this area has finished. Calls `written` for every page that is now on flash.
     pub(super) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

@@ -1,4 +1,4 @@
-//! What must hold between two events.
+//! The invariants that hold between two events.
 
 use flash::nand::{Media, Sector, Spare};
 
@@ -7,10 +7,10 @@ use super::merge::Stage;
 use super::superblocks::State;
 
 impl HydraFtl {
-    /// Checks everything that must hold between two events.
+    /// Checks the invariants that hold between two events.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
         self.superblocks.check(media);
         let mut there = vec![None; self.layout.physical() as usize];
@@ -31,7 +31,7 @@ impl HydraFtl {
         }
     }
 
-    /// A row that is there says that it is, and none was torn on the way.
+    /// Each row carries its own address, and none is torn.
     fn check_rows<S: Sector>(&self, media: &Media<S>, logical: u32, superblock: u32) {
         for row in 0..self.layout.rows() {
             let (chip, page) = self.layout.chip_and_page(row);
@@ -57,7 +57,7 @@ impl HydraFtl {
         assert!(logical.windows(2).all(|pair| pair[0] != pair[1]), "two merges of a logical superblock at once");
         let waiting = self.merges.iter().filter(|merge| merge.stage == Stage::Waiting).count();
         assert_eq!(waiting, self.waiting.len(), "merges that wait");
-        // A log that nobody writes would keep them for ever.
+        // If nothing were writing the log, these merges would wait for ever.
         let logging = merges.iter().any(|merge| merge.stage == Stage::Logging);
         assert!(!logging || !self.journal.is_idle(), "a merge waits for a log that is not written");
     }

@@ -1,4 +1,4 @@
-//! What Hydra's FTL is built from.
+//! The configuration of Hydra's FTL.
 
 use std::fmt::Display;
 
@@ -10,14 +10,14 @@ use super::{Areas, Layout};
 use crate::family::Config;
 use crate::toolkit::{ENTRY, WearSpec};
 
-/// Hydra's FTL on an array.
+/// The configuration of Hydra's FTL on an array.
 #[derive(Clone, Debug)]
 pub struct HydraConfig {
-    /// Its shape.
+    /// The shape of the drive.
     pub(crate) layout: Layout,
     /// The reserved areas.
     pub(crate) areas: Areas,
-    /// Merges that the units work on at once.
+    /// The most merges at once: the number of controllers, or of superchips if it is not given.
     pub(crate) at_once: u32,
     /// Processor time of a read request, and of a merge.
     pub(crate) cpu_time: [Span; 2],
@@ -37,7 +37,7 @@ impl HydraConfig {
         self.layout.physical()
     }
 
-    /// Blocks of each die, from the first on, that hold data. The others stand in for failing ones, or hold the map.
+    /// Data blocks of each die, from block 0. The blocks after them are spares, or hold the map and the logs.
     #[must_use]
     pub const fn data_blocks(&self) -> u32 {
         self.layout.superblocks
@@ -67,7 +67,7 @@ impl Config for HydraConfig {
         self.units
     }
 
-    /// The place of each superblock, and how often it was erased (Seong et al., Sec. 3.3.1).
+    /// The place and the erase count of each superblock (Seong et al., Sec. 3.3.1).
     fn table_ram(&self) -> u64 {
         u64::from(self.superblocks()) * 2 * ENTRY
     }
@@ -78,7 +78,7 @@ impl Config for HydraConfig {
         Superblocks::memory(layout) + map + u64::from(layout.chips) * 8 + u64::from(layout.superchips) * 64
     }
 
-    /// What it finds of the map.
+    /// The map that a mount reads.
     fn memory_of_mount(&self) -> u64 {
         u64::from(self.layout.logical) * 2 * size_of::<u32>() as u64
     }

@@ -1,28 +1,28 @@
-//! What merges did.
+//! Counters of merges.
 
 use base::units::Span;
 
-/// What a block-mapped FTL has done.
+/// The work of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounters {
-    /// Merges that have ended, those of wear levelling among them.
+    /// Finished merges, including those of wear levelling.
     pub merges: u64,
-    /// Rows that they copied inside their chips.
+    /// Rows that merges copied inside a chip.
     pub copied: u64,
-    /// Rows with sectors of the host.
+    /// Rows that merges wrote with sectors of the host.
     pub given: u64,
-    /// Pages of the log, replicas not counted.
+    /// Pages written to the log, without the replicas.
     pub log_pages: u64,
     /// Times the map was written.
     pub maps: u64,
-    /// Pages of flushes without merges.
+    /// Pages of logged flushes.
     pub flush_pages: u64,
-    /// Failing blocks that a spare stands in for.
+    /// Failing blocks that spares have replaced.
     pub replaced: u64,
-    /// What recovery would take if the power went now.
+    /// Time that recovery would take after a power cut now.
     pub recovery: Span,
-    /// Erases of the most erased superblock less those of the least erased one: not what happened, but how it is now
-    /// (Seong et al., Fig. 21a).
+    /// Erase count of the most erased superblock less that of the least erased one: the present state, not a count of
+    /// events (Seong et al., Fig. 21a).
     pub erase_spread: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Which descriptions Hydra's FTL takes, and what they come to.
+//! The device descriptions that Hydra's FTL accepts, and its configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR, Span};
@@ -11,14 +11,14 @@ use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::spec::FtlSpec;
 
-/// Hydra's FTL.
+/// The family of Hydra's FTL.
 #[derive(Debug)]
 pub(crate) struct HydraFamily;
 
 impl Family for HydraFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         if site.ftl.hydra.is_some() {
-            faults.add("ftl.hydra", "stands in a page-mapped FTL", "leave it out, or say ftl.kind = \"hydra\"");
+            faults.add("ftl.hydra", "is for Hydra's FTL only", "leave it out, or say ftl.kind = \"hydra\"");
         }
     }
 
@@ -38,7 +38,7 @@ impl Family for HydraFamily {
         }
         let shape = &part.geometry;
         if shape.planes_per_die != 1 {
-            let message = format!("{} planes in a die, where Hydra's copy-back knows one", shape.planes_per_die);
+            let message = format!("{} planes in a die; Hydra's copy-back works on one", shape.planes_per_die);
             faults.add("flash.planes", message, "use planes = 1");
         }
         if part.timing.one_shot != 1 {
@@ -59,17 +59,17 @@ impl Family for HydraFamily {
             faults.add("ftl.hydra.chips", message, "use a divisor");
         }
         if hydra.processor.is_some_and(|processor| processor.mhz == 0) {
-            faults.add("ftl.hydra.processor.mhz", "is zero: nothing would ever be done", "use e.g. 200");
+            faults.add("ftl.hydra.processor.mhz", "is zero: the processor would never finish", "use e.g. 200");
         }
         if let Some(cycles) = hydra.processor.and_then(|processor| processor.unit_cycles) {
             let path = "ftl.hydra.processor.unit-cycles";
             if cycles == 0 {
-                faults.add(path, "is zero", "leave it out: the units are then hardware, which takes no time");
+                faults.add(path, "is zero", "leave it out: the controllers are then hardware and take no time");
             }
             if site.flash.software_controllers.is_some() {
                 faults.add(
                     path,
-                    "stands beside flash.software-controllers, which says the same",
+                    "stands beside flash.software-controllers, which gives the same time",
                     "leave one of them out",
                 );
             }
@@ -77,7 +77,7 @@ impl Family for HydraFamily {
         if site.confines {
             faults.add(
                 "host.queue",
-                "confines writes to dies, which a block map cannot",
+                "confines writes to dies, which a block map cannot do",
                 "leave channels and dies out",
             );
         }
@@ -110,7 +110,7 @@ impl Family for HydraFamily {
         ]
     }
 
-    /// The chips of a gang are one die with a row of their pages for a page, which is the mapping unit.
+    /// A gang is one die, and a row of its chips' pages is one page: the mapping unit.
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
         let Site { flash, part, .. } = *site;
         let row = part.geometry.page.get().saturating_mul(u64::from(flash.gang)) / SECTOR.get();
@@ -138,7 +138,7 @@ impl Family for HydraFamily {
         }
         let areas = areas(site, &layout);
         let reserved = spares.saturating_add(areas.most_blocks());
-        // One superblock of each superchip is free to merge into.
+        // Each superchip keeps one superblock free as the target of merges.
         if geometry.blocks < reserved.saturating_add(2) {
             let message = format!(
                 "{} blocks in a die: {spares} are spare, {} hold the map and its log, and two hold data",
@@ -163,7 +163,7 @@ impl Family for HydraFamily {
 }
 
 impl HydraFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> HydraConfig {
         let Setup { array, units, .. } = setup;
         let mut layout = layout(site, &array.geometry);
@@ -198,7 +198,7 @@ fn spec(site: &Site<'_>) -> HydraSpec {
     site.ftl.hydra.clone().unwrap_or_default()
 }
 
-/// The shape of the superchips, before it is known how many superblocks hold data.
+/// The superchips of the array, before the number of data superblocks is known.
 fn layout(site: &Site<'_>, geometry: &Geometry) -> Layout {
     let hydra = spec(site);
     Layout {
@@ -213,14 +213,14 @@ fn layout(site: &Site<'_>, geometry: &Geometry) -> Layout {
     }
 }
 
-/// What is reserved of them.
+/// The reserved areas of a layout.
 fn areas(site: &Site<'_>, layout: &Layout) -> Areas {
     let row = u64::from(layout.sectors) * SECTOR.get();
     let rows = site.flush_log.map(|size| u32::try_from(size.get() / row).unwrap_or(u32::MAX));
     Areas::new(layout, spec(site).replicate, rows)
 }
 
-/// Rows the host sees: whole superblocks if a share is asked for.
+/// Rows that the host sees: a whole number of superblocks if the description gives over-provisioning.
 fn units(site: &Site<'_>, geometry: &Geometry, layout: &Layout, faults: &mut Faults) -> Option<u32> {
     let row = u64::from(geometry.sectors) * SECTOR.get();
     let rows = u64::from(layout.rows());

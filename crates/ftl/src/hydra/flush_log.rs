@@ -1,10 +1,11 @@
-//! Flushes without merges (Seong et al., Sec. 4.2.2, Fig. 16): what the buffer has goes to a reserved area of flash, one
-//! sector behind the other, the flush is done, and the merges come when they would have come without it.
+//! Flushes without merges (Seong et al., Sec. 4.2.2, Fig. 16). The buffer's sectors are packed into a reserved area of
+//! flash and the flush completes; the merges happen later, at their usual time.
 //!
-//! The area is blocks of the dies of one superchip, which are filled side by side. A page holds the sectors of as many
-//! rows as fit in whole, and says which: 16 spare bytes to a sector are enough for that. The newest page with a row
-//! counts until a merge of that row, or of a newer one, is in the log of the map. A block is used again when neither it
-//! nor anything older has a page that counts. Recovery gives the buffer back what no merge has taken.
+//! The area is blocks of all dies of one superchip, filled in parallel. A page holds the sectors of as many rows as fit
+//! whole, and a directory of them, for which 16 spare bytes to a sector are enough. The newest logged copy of a row is
+//! live until the map's log records a merge of that version of the row, or of a newer one. A block is free again when
+//! neither it nor an older block has a live page. After a power cut, recovery gives the buffer back the rows that no
+//! merge has taken.
 
 use std::collections::VecDeque;
 
@@ -18,27 +19,27 @@ use super::journal::Areas;
 use crate::port::{Flash, Owners, PageWrite, Saved};
 use crate::toolkit::Commands;
 
-/// Words that a page says of a row: which, which of its sectors (two), and the version.
+/// Words for each row in a page's directory: the row's number, its sector mask (two words), and its version.
 const ROW: usize = 4;
 
-/// A row that the log has.
+/// A logged row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Live {
     lpn: Lpn,
-    /// Of its content: a merge of the same content has it, and a later one a higher.
+    /// The version of the row's content: a merge of the same content records this version, a later merge a higher one.
     version: u32,
-    /// Of the page.
+    /// The version of the page.
     page: u32,
 }
 
-/// A block with pages, the newest of which has this version.
+/// A block with pages, and the newest version among them.
 #[derive(Clone, Copy, Debug)]
 struct Full {
     block: SuperblockId,
     newest: u32,
 }
 
-/// The blocks of one die.
+/// The area's blocks on one die.
 #[derive(Clone, Debug, Default)]
 struct Strip {
     free: VecDeque<SuperblockId>,
@@ -57,32 +58,32 @@ pub(super) struct FlushLog {
     pages: u32,
     sectors: u32,
     buses: u32,
-    /// Logical numbers of its pages, and the numbers of their content in the media, begin here.
+    /// The first logical number of the area's pages, and the first number of their images in the media.
     first_number: u32,
     first_image: u32,
-    /// Tags of its lists begin here: for each strip one to erase and one to program.
+    /// The first tag of the area's lists; each strip has one for erases and one for programs.
     first_tag: u32,
-    /// The strip whose turn it is.
+    /// The strip that takes the next page.
     turn: usize,
-    /// The rows that are being put together, each with the page it goes to, and the sectors in the last page.
+    /// The rows that are being packed, each with its page, and the sectors used in the last page.
     packing: Vec<(PageWrite, u32)>,
     used: u32,
-    /// The rows under way, the version of their pages, and how many lists have yet to end.
+    /// The rows of the flush under way, the version of its pages, and the lists that have not finished.
     writing: Vec<Live>,
     version: u32,
     left: u32,
     failed: bool,
-    /// The rows that count, in the order of their numbers.
+    /// The live rows, by number.
     live: Vec<Live>,
     words: Vec<u32>,
     lists: Vec<Option<(Handle<List>, Handle<Command>)>>,
-    /// Pages written since the power came.
+    /// Pages written since power-on.
     written: u64,
 }
 
 impl FlushLog {
-    /// The area with what the media say of it, and the newest version there. `merged(row)` is the version of a row
-    /// where the map leads.
+    /// Recovers the area from the media. Also returns the rows for the buffer, and the newest version on flash.
+    /// `merged(row)` is the version of a row in its mapped superblock.
     pub(super) fn mount<S: Sector>(
         layout: &Layout,
         areas: &Areas,
@@ -129,7 +130,7 @@ impl FlushLog {
             }
         }
         let newest = self.strips.iter().flat_map(|strip| &strip.full).map(|full| full.newest).max().unwrap_or(0);
-        // The last of each row is the newest.
+        // The last one of each row is the newest.
         found.sort_by_key(|(live, _)| (live.lpn, live.page, live.version));
         let mut saved = Vec::new();
         for same in found.chunk_by(|(a, _), (b, _)| a.lpn == b.lpn) {
@@ -143,7 +144,7 @@ impl FlushLog {
         (saved, newest)
     }
 
-    /// Looks at a page: what it holds is appended to `found`. Its version, if it holds anything.
+    /// Appends the rows of a page to `found`. Returns the version of the page, if it holds any.
     fn scan<S: Sector>(
         &self,
         media: &Media<S>,
@@ -169,7 +170,7 @@ impl FlushLog {
         SuperblockId::new(die * media.geometry().blocks + first + i)
     }
 
-    /// The number of a page: all of them have one of their own.
+    /// The number of a page, unique in the area.
     fn page_number(&self, strip: usize, block: u32, page: u32) -> u32 {
         let before: u32 = self.places[..strip].iter().map(|place| place.2).sum();
         (before + block) * self.pages + page
@@ -179,29 +180,29 @@ impl FlushLog {
         self.first_image + self.page_number(strip, block, page)
     }
 
-    /// Pages written since the power came.
+    /// Pages written since power-on.
     pub(super) const fn written(&self) -> u64 {
         self.written
     }
 
-    /// True while something is being written.
+    /// True while programs are under way.
     pub(super) const fn is_writing(&self) -> bool {
         self.left > 0
     }
 
-    /// Pages that can be written at once.
+    /// Pages that can be written without another erase.
     pub(super) fn room(&self) -> u32 {
         let left = self.strips.iter().filter_map(|strip| strip.current);
         left.map(|(_, next)| self.pages - next).sum()
     }
 
-    /// True if there is no room, nor will there be before merges are done.
+    /// True if the log has no room, and only merges can make some.
     pub(super) fn is_full(&self) -> bool {
         let hope = |strip: &Strip| strip.current.is_some() || strip.erasing.is_some() || !strip.free.is_empty();
         !self.is_writing() && !self.strips.iter().any(hope)
     }
 
-    /// Sees that every strip has an erased block, or will have.
+    /// Starts an erase on each strip that has no erased block and has a free one.
     pub(super) fn prepare<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         for strip in 0..self.strips.len() {
             let tag = self.tag(strip, false);
@@ -225,7 +226,7 @@ impl FlushLog {
         super::Kind::Area.tag(self.first_tag + 2 * strip as u32 + programs as u32)
     }
 
-    /// Takes a row for the pages that are written next. False if there is no room in them.
+    /// Takes a row for the next pages. Returns false if they have no room.
     pub(super) fn take(&mut self, unit: PageWrite) -> bool {
         let sectors = unit.mask.count_ones();
         let last = self.packing.last().map(|(_, page)| *page);
@@ -241,7 +242,7 @@ impl FlushLog {
         true
     }
 
-    /// Writes the rows that were taken.
+    /// Writes the taken rows.
     pub(super) fn write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -288,7 +289,7 @@ impl FlushLog {
         let count: u32 = rows.iter().map(|(unit, _)| unit.mask.count_ones()).sum();
         let slot = Slot { lpn, version: self.version, ..Slot::default() };
         let slot = flash.backend.push_slot(program, slot);
-        // One sector behind the other fills all buses alike.
+        // The packed sectors fill all buses alike.
         flash.backend.set_sectors(program, count.next_multiple_of(self.buses));
         self.words.clear();
         let mut first = 0;
@@ -300,7 +301,7 @@ impl FlushLog {
         }
         let image = self.image(strip, i, page);
         flash.backend.media_mut().stage_image(image, None, self.version, &self.words);
-        // One after another, so that a read gets in between.
+        // The programs run one after another, so that reads can go in between.
         if let Some((_, before)) = before {
             flash.backend.depend(before, program);
         }
@@ -308,8 +309,8 @@ impl FlushLog {
         self.written += 1;
     }
 
-    /// A list has finished. When it was the last of what was being written: whether all of that is on flash. `merged`
-    /// as for [`FlushLog::mount`].
+    /// A list has finished. After the last list of a flush, returns whether all of the flush is on flash. `merged` as
+    /// for [`FlushLog::mount`].
     pub(super) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -357,7 +358,7 @@ impl FlushLog {
         Some(well)
     }
 
-    /// A row is in the log, unless a merge has had it meanwhile.
+    /// Makes a row live, unless a merge has written it meanwhile.
     fn live_again(&mut self, row: Live, merged: Option<u32>) {
         let gone = merged.is_some_and(|version| version >= row.version);
         match self.live.binary_search_by_key(&row.lpn, |live| live.lpn) {
@@ -368,7 +369,7 @@ impl FlushLog {
         }
     }
 
-    /// A merge with this version of a row is in the log of the map.
+    /// The map's log records a merge of this version of a row.
     pub(super) fn merged(&mut self, lpn: Lpn, version: u32) {
         if let Ok(place) = self.live.binary_search_by_key(&lpn, |live| live.lpn)
             && self.live[place].version <= version
@@ -377,15 +378,15 @@ impl FlushLog {
         }
     }
 
-    /// A row is forgotten.
+    /// The host has discarded a row.
     pub(super) fn forget(&mut self, lpn: Lpn) {
         self.merged(lpn, u32::MAX);
         self.writing.retain(|row| row.lpn != lpn);
     }
 
-    /// Lets blocks go of which nothing counts any more, nor anything older.
+    /// Frees the full blocks if neither they nor older blocks have a live page.
     pub(super) fn release<S: Sector>(&mut self, media: &Media<S>) {
-        // What is being written counts as a whole, or not at all, when its last page is there.
+        // The flush under way counts as live until its last page is written.
         let written = self.is_writing().then_some(self.version);
         let oldest = self.live.iter().map(|live| live.page).chain(written).min().unwrap_or(u32::MAX);
         for strip in &mut self.strips {
@@ -400,7 +401,7 @@ impl FlushLog {
         }
     }
 
-    /// Checks what must hold between two events.
+    /// Checks the invariants that hold between two events.
     pub(super) fn check<S: Sector>(&self, media: &Media<S>, merged: impl Fn(Lpn) -> Option<u32>) {
         assert!(self.live.is_sorted_by(|a, b| a.lpn < b.lpn), "rows in the log of flushes");
         let mut found = Vec::new();

@@ -1,10 +1,9 @@
-//! What makes a block map outlive the power (Seong et al., Sec. 3.3.1): a log record for every superblock that has a
-//! new place, in a reserved area of flash, and now and then the whole map with the erase counts in another.
+//! The block map on flash (Seong et al., Sec. 3.3.1): one reserved area has a log record for every superblock that got
+//! a new place, another has, now and then, the whole map with the erase counts.
 //!
-//! Records that come while a page of the log is being written share the next one. When a block of the log is full the
-//! map is written; then the log before it is not needed any more. Recovery reads the newest map that is there as a
-//! whole, and the log behind it. With replication there are two of each area, on different dies, and what is written
-//! counts when both have it.
+//! Records that arrive during the write of a log page share the next page. A full log block triggers a write of the
+//! map, which makes the older log obsolete. Recovery reads the newest complete map, and then the log after it. With
+//! replication there are two copies of each area, on different dies, and a page is durable when both copies hold it.
 
 use std::collections::VecDeque;
 
@@ -17,22 +16,23 @@ use super::address::Layout;
 use super::area::{Area, Page};
 use crate::port::Flash;
 
-/// Blocks of a log area beyond those that may fail: one being filled, those before it until the map is written.
+/// Blocks of a log area beside those that may fail: the block being filled, and the full ones before it until the map
+/// is written.
 const LOG_BLOCKS: u32 = 4;
-/// Room for flushes without merges, in multiples of what the buffer can hold: rows that do not fill a page leave gaps, and
-/// what is flushed again leaves the older copy behind.
+/// Room for logged flushes, in multiples of the buffer's capacity: rows that do not fill a page leave gaps, and a row
+/// flushed again leaves its older copy behind.
 const FLUSHES: u32 = 2;
-/// Blocks of an area that may fail before the drive takes no more writes.
+/// Blocks of an area that may fail before the drive becomes read-only.
 const FAILING: u32 = 2;
 /// Words of a record.
 const RECORD: u32 = 4;
 
-/// Something that the map has learned.
+/// A change of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Record {
-    /// A logical superblock is at this position of its superchip, which has been erased so often.
+    /// The position of a logical superblock in its superchip, and the erase count of that position.
     Mapped { logical: u32, position: u32, erases: u32 },
-    /// A spare stands in for a position of a die.
+    /// A spare has replaced the block at a position of a die.
     Replaced { die: u32, position: u32, spare: u32 },
 }
 
@@ -52,29 +52,29 @@ impl Record {
     }
 }
 
-/// Where the reserved areas are: for each replica a log and a map.
+/// The places of the reserved areas: a log and a map for each replica.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Areas {
     /// Pages of a map.
     pub(super) map_pages: u32,
-    /// Die, first block and number of blocks: the logs of all replicas, then their maps.
+    /// Die, first block and number of blocks: first the logs of all replicas, then their maps.
     pub(super) places: Vec<(u32, u32, u32)>,
-    /// The same of the area for flushes without merges, which has a part on each die of a superchip.
+    /// The same for the flush log, which has a strip on each die of one superchip.
     pub(super) strips: Vec<(u32, u32, u32)>,
 }
 
 impl Areas {
-    /// Those for a layout, however many of its superblocks hold data. `flushes` is the rows that the buffer can hold if
-    /// there are flushes without merges.
+    /// The areas of a layout, before the number of its data superblocks is known. `flushes` is the buffer's capacity in
+    /// rows, if flushes are logged.
     pub(crate) fn new(layout: &Layout, replicate: bool, flushes: Option<u32>) -> Self {
         let words = 2 * layout.physical() + layout.dies() * layout.spares;
         let map_pages = words.div_ceil(layout.sectors * 128);
         let replicas = 1 + u32::from(replicate);
         let logs = (0..replicas).map(|i| (2 * i, LOG_BLOCKS + FAILING));
-        // The map that counts and the next one, neither of which need begin with a block.
+        // Room for the durable map and for the next one; neither need start at a block boundary.
         let maps = (0..replicas).map(|i| (2 * i + 1, 2 * map_pages.div_ceil(layout.pages) + 1 + FAILING));
         let places = logs.chain(maps).map(|(die, blocks)| (die % layout.dies(), 0, blocks)).collect();
-        // The last superchip, where the other areas are not unless they have to be.
+        // The last superchip, which has other areas only if there are few superchips.
         let strips = (0..layout.chips).filter_map(|chip| {
             let blocks = FLUSHES.saturating_mul(flushes?.div_ceil(layout.rows())).saturating_add(1 + FAILING);
             Some((layout.die(layout.superchips - 1, chip), 0, blocks))
@@ -82,7 +82,7 @@ impl Areas {
         Self { map_pages, places, strips: strips.collect() }
     }
 
-    /// The most blocks that they take of a die.
+    /// The most blocks that the areas take of one die.
     pub(crate) fn most_blocks(&self) -> u32 {
         let all = || self.places.iter().chain(&self.strips);
         let of_die =
@@ -90,12 +90,12 @@ impl Areas {
         all().map(|place| of_die(place.0)).max().unwrap_or(0)
     }
 
-    /// The first number in the media of what a page of the area for flushes holds.
+    /// The number of the flush log's first image in the media.
     pub(super) fn images(&self, layout: &Layout) -> u32 {
         self.map_pages + self.places[0].2 * layout.pages
     }
 
-    /// The same with their places, behind the blocks for data and their spares.
+    /// Places the areas after the data blocks and their spares.
     pub(crate) fn of(mut self, layout: &Layout) -> Self {
         for i in 0..self.places.len() {
             let before = self.places[..i].iter().filter(|place| place.0 == self.places[i].0).map(|place| place.2);
@@ -108,14 +108,14 @@ impl Areas {
         self
     }
 
-    /// The blocks of the area for flushes without merges.
+    /// The blocks of the flush log.
     pub(super) fn flush_blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = SuperblockId> + '_ {
         let blocks =
             self.strips.iter().flat_map(|(die, first, count)| (*first..first + count).map(|block| (*die, block)));
         blocks.map(move |(die, block)| SuperblockId::new(die * blocks_of_die + block))
     }
 
-    /// The blocks of each area.
+    /// The blocks of the logs and maps, each with its area.
     pub(super) fn blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = (usize, SuperblockId)> + '_ {
         let areas = self.places.iter().enumerate();
         areas.flat_map(move |(area, (die, first, count))| {
@@ -124,14 +124,14 @@ impl Areas {
     }
 }
 
-/// What recovery reads.
+/// The result of recovery.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
-    /// The words of the map; none if it was never written.
+    /// The words of the map, if it was ever written.
     pub(super) map: Option<Vec<u32>>,
-    /// The records since, the oldest first.
+    /// The records after the map, oldest first.
     pub(super) records: Vec<Record>,
-    /// The newest version anywhere.
+    /// The newest version in any area.
     pub(super) version: u32,
 }
 
@@ -140,25 +140,25 @@ pub(super) struct Journal {
     areas: Vec<Area>,
     replicas: usize,
     map_pages: u32,
-    /// Pages of the log have so many numbers in turn, behind those of the map.
+    /// Log pages use this many numbers in rotation, after those of the map.
     log_pages: u32,
     records_in_page: usize,
     waiting: VecDeque<Record>,
-    /// The page of the log that is being written, what is in it, and how many replicas have yet to have it.
+    /// The log page being written, its records, and the replicas that have not finished.
     page: Page,
     writing: Vec<Record>,
     left: usize,
-    /// The version of the map that is being written, and how many of its pages are not on flash yet.
+    /// The version of the map being written, and its pages that are not on flash yet.
     storing: Option<(u32, usize)>,
-    /// The version of the map that counts.
+    /// The version of the newest complete map.
     durable: Option<u32>,
     words: Vec<u32>,
-    /// Pages of the log, and maps, begun since the power came.
+    /// Log pages and maps that were begun since power-on.
     written: (u64, u64),
 }
 
 impl Journal {
-    /// The journal of a device with what its media say. `tag(area)` marks the lists of an area.
+    /// Recovers the journal from the media. `tag(area)` is the tag of an area's lists.
     pub(super) fn mount<S: Sector>(
         layout: &Layout,
         areas: &Areas,
@@ -198,7 +198,7 @@ impl Journal {
             wanted.flat_map(|(.., pages)| pages.iter().copied())
         };
         let version = all(true).chain(all(false)).map(|page| page.version).max().unwrap_or(0);
-        // The newest map of which every page is there.
+        // The newest complete map.
         let mut maps: Vec<u32> = all(false).map(|page| page.version).collect();
         maps.sort_unstable();
         maps.dedup();
@@ -237,27 +237,27 @@ impl Journal {
         Found { map, records, version }
     }
 
-    /// The number of the page of the log behind this one.
+    /// The number of the log page after this one.
     const fn after(&self, number: u32) -> u32 {
         self.map_pages + (number - self.map_pages + 1) % self.log_pages
     }
 
-    /// Something is to be remembered.
+    /// Queues a record for the log.
     pub(super) fn push(&mut self, record: Record) {
         self.waiting.push_back(record);
     }
 
-    /// True if it has an area of that number.
+    /// True if the journal has an area of that number.
     pub(super) fn has(&self, area: u32) -> bool {
         (area as usize) < self.areas.len()
     }
 
-    /// True if it is time to write the map.
+    /// True if the map is due: a log block is full.
     pub(super) fn wants_map(&self) -> bool {
         self.storing.is_none() && self.areas[..self.replicas].iter().any(|log| log.full() > 0)
     }
 
-    /// Begins to write the map: its words, the first of which are the positions of the logical superblocks.
+    /// Starts to write the map. Its first words are the positions of the logical superblocks.
     pub(super) fn store_map<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -266,7 +266,8 @@ impl Journal {
     ) {
         self.words.clear();
         self.words.extend(words);
-        // The log before this version will not be read any more, so what is on its way there is in the map as well.
+        // After this map, recovery no longer reads the older log; so the map takes the records that are still on their
+        // way there.
         for record in self.writing.iter().chain(&self.waiting) {
             if let Record::Mapped { logical, position, .. } = *record {
                 self.words[logical as usize] = position;
@@ -284,7 +285,7 @@ impl Journal {
         self.written.1 += 1;
     }
 
-    /// Writes what there is to be written. `version` gives a new page of the log its own.
+    /// Writes the waiting records and pages. `version` gives a new log page its version.
     pub(super) fn advance<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -305,7 +306,7 @@ impl Journal {
         self.areas.iter_mut().for_each(|area| area.advance(flash));
     }
 
-    /// A list of an area has finished. Records that are on flash with that are appended to `done`.
+    /// A list of an area has finished. Appends the records that are now durable to `done`.
     pub(super) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -332,12 +333,12 @@ impl Journal {
         }
     }
 
-    /// Pages of the log, and maps, begun since the power came.
+    /// Log pages and maps that were begun since power-on.
     pub(super) const fn written(&self) -> (u64, u64) {
         self.written
     }
 
-    /// True if records wait that no block will take any more: too many of the reserved blocks have failed.
+    /// True if records wait and no block will ever take them, because too many reserved blocks have failed.
     pub(super) fn is_stuck(&self) -> bool {
         let (logs, maps) = self.areas.split_at(self.replicas);
         let helped = match self.storing {
@@ -347,7 +348,7 @@ impl Journal {
         logs.iter().any(Area::is_out_of_blocks) && !helped
     }
 
-    /// True if everything that it was told is on flash.
+    /// True if everything is on flash.
     pub(super) fn is_idle(&self) -> bool {
         self.left == 0 && self.waiting.is_empty() && self.areas.iter().all(Area::is_idle)
     }
@@ -382,11 +383,11 @@ mod tests {
             logical: 30_000,
         };
         let areas = Areas::new(&layout, true, None).of(&layout);
-        // The map of the prototype is 8 bytes for each superblock, and the stand-ins.
+        // The prototype's map takes 8 bytes for each superblock, and the stand-ins.
         assert_eq!(areas.map_pages, (2 * 32_000_u32 + 8 * 160).div_ceil(2048));
         assert_eq!(areas.places.iter().map(|place| place.0).collect::<Vec<_>>(), [0, 2, 1, 3]);
         assert_eq!((areas.most_blocks(), areas.places[0].1), (6, 8160));
-        // On a single die they lie behind one another.
+        // On a single die the areas follow one another.
         let single = Layout { chips: 1, superchips: 1, ..layout };
         let areas = Areas::new(&single, true, Some(1920)).of(&single);
         let mut blocks: Vec<_> = areas.blocks(9000).map(|(_, block)| block).chain(areas.flush_blocks(9000)).collect();

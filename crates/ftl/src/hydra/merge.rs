@@ -1,11 +1,11 @@
-//! Merges: what is written to a logical superblock and what is there come together in another physical superblock
+//! Merges: a merge combines new sectors and the old content of a logical superblock in another physical superblock
 //! (Seong et al., Sec. 3.3.1, "copy-back superchip").
 //!
-//! A merge is two lists that run without the FTL: the target's blocks are erased, and then every row is programmed,
-//! copied, or copied with new sectors. The target is erased then and not when it becomes free: so the source need
-//! not be kept until the log is written, what a power cut leaves behind is erased like everything else, and there is
-//! one erase for each merge either way. Each die has one command of a merge at a time; so merges of the same
-//! superchip, and host reads, get in between (Sec. 3.3.2, Fig. 7b).
+//! A merge is two command lists that run without the FTL. The first erases the target's blocks; the second programs
+//! each row, copies it, or copies it with new sectors. The erase comes at the start of the merge and not when a
+//! superblock becomes free, for three reasons: no erase has to wait for the log, the same erase clears what a power cut
+//! left behind, and each merge has one erase either way. Each die has one command of a merge at a time, so that host
+//! reads and other merges of the superchip can go in between (Sec. 3.3.2, Fig. 7b).
 
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
@@ -19,42 +19,42 @@ use super::{HydraFtl, Kind};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::Commands;
 
-/// How far a merge has come.
+/// The stage of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// It does not exist.
+    /// No merge has this place.
     Nothing,
-    /// It waits for a unit, for another merge of the superblock, or for a superblock to merge into.
+    /// The merge waits for a controller, for another merge of the superblock, or for a free superblock.
     Waiting,
     /// The target is being erased.
     Erasing,
     /// The rows are being copied and programmed.
     Copying,
-    /// The log does not say so yet.
+    /// The target is complete; its log record is not on flash yet.
     Logging,
 }
 
-/// A merge; its place is used again.
+/// A merge. Its place is reused after its end.
 #[derive(Clone, Debug)]
 pub(super) struct Merge {
     pub(super) stage: Stage,
     pub(super) logical: u32,
-    /// What it merges into, once it has begun.
+    /// The target superblock, once the merge has begun.
     pub(super) target: u32,
-    /// Why: a host's write, or wear levelling.
+    /// The reason: a host write or wear levelling.
     cause: Cause,
-    /// What is written, in the order of the rows.
+    /// The mapping units to write, by row.
     pub(super) units: Vec<PageWrite>,
-    /// The dies that still have to be done, one bit each.
+    /// The dies that are not done, one bit each.
     chips: u64,
-    /// Blocks in which a program failed: what they hold is copied from there to the spare.
+    /// Blocks in which a program failed: the merge copies their rows to the spare.
     failing: Vec<(u32, SuperblockId)>,
-    /// The target has been counted as erased.
+    /// True once the erase of the target has been counted.
     erased: bool,
     service: Service,
 }
 
-/// What becomes of a row.
+/// The command that a row needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Skip,
@@ -64,14 +64,14 @@ enum Way {
 }
 
 impl HydraFtl {
-    /// Queues a merge of these units, all of one logical superblock.
+    /// Queues a merge of mapping units of one logical superblock.
     pub(super) fn queue(&mut self, logical: u32, cause: Cause, units: impl Iterator<Item = PageWrite>) {
         let number = self.new_merge(logical, cause);
         self.merges[number as usize].units.extend(units);
         self.waiting.push_back(number);
     }
 
-    /// A merge of nothing, as yet.
+    /// Adds a merge without mapping units.
     pub(super) fn new_merge(&mut self, logical: u32, cause: Cause) -> u32 {
         let number = self.idle.pop().unwrap_or_else(|| {
             self.merges.push(Merge {
@@ -93,14 +93,14 @@ impl HydraFtl {
         number
     }
 
-    /// Merges of a superchip at these stages.
+    /// True if the superchip has a merge at one of these stages.
     fn merging(&self, superchip: u32, stages: &[Stage]) -> bool {
         let of = |merge: &Merge| self.layout.superchip_of(merge.logical) == superchip;
         self.merges.iter().any(|merge| stages.contains(&merge.stage) && of(merge))
     }
 
-    /// The place in the queue of the merge that can begin: the first of a superchip that no merge is working on, or
-    /// the first.
+    /// The queue position of the next merge: the first that can begin on a superchip without merges, or else the first
+    /// that can begin.
     fn next_merge(&self) -> Option<usize> {
         let busy = [Stage::Erasing, Stage::Copying, Stage::Logging];
         let can = |number: u32| {
@@ -117,7 +117,7 @@ impl HydraFtl {
         Some(idle.map_or(first, |(place, _)| place))
     }
 
-    /// Begins as many merges as can be, and refuses those that never will.
+    /// Begins as many merges as possible, and refuses those that can never begin.
     pub(super) fn start<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         while self.working < self.at_once && !self.read_only {
             let Some(place) = self.next_merge() else { break };
@@ -147,7 +147,7 @@ impl HydraFtl {
         self.erase(flash, owners, number);
     }
 
-    /// Erases what has to be of a target; then it is copied into.
+    /// Erases the blocks of the target that are not erased, and then copies.
     fn erase<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, number: u32) {
         let merge = &mut self.merges[number as usize];
         merge.stage = Stage::Erasing;
@@ -187,7 +187,8 @@ impl HydraFtl {
         }
     }
 
-    /// Replaces the blocks that failed in these dies. False if the target is lost with that.
+    /// Replaces the blocks that failed in these dies with spares. Returns false if a spare is missing and the target is
+    /// lost.
     fn replace_failed<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -204,7 +205,7 @@ impl HydraFtl {
         whole
     }
 
-    /// Spares that stand in for something are logged before anything is mapped there.
+    /// Logs the replacements before anything is mapped there.
     pub(super) fn log_replacements(&mut self) {
         while let Some((die, position, spare)) = self.superblocks.take_replaced() {
             self.journal.push(Record::Replaced { die, position, spare });
@@ -212,7 +213,7 @@ impl HydraFtl {
         }
     }
 
-    /// The target is lost: another one, now or later.
+    /// The target is lost: takes another one, or waits for one.
     fn begin_again<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -230,7 +231,7 @@ impl HydraFtl {
         self.start(flash, owners);
     }
 
-    /// What becomes of a row of a merge: `unit` is what is written there.
+    /// The command for a row of a merge; `unit` is the new content, if any.
     fn way<S: Sector, O: Observer>(
         &self,
         flash: &Flash<'_, S, O>,
@@ -253,7 +254,7 @@ impl HydraFtl {
         }
     }
 
-    /// Copies and programs the rows of a merge, in order on each die. Rows that hold nothing are left out.
+    /// Copies and programs the rows of a merge, in order on each die. Empty rows are left out.
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>, number: u32) {
         self.merges[number as usize].stage = Stage::Copying;
         let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
@@ -272,7 +273,7 @@ impl HydraFtl {
             let way = self.way(flash, merge, row, unit);
             let target = Target { superblock: self.superblocks.block(merge.target, chip), offset: page };
             let why = merge.why();
-            // What the host gives is the host's, unless it is given for a second time.
+            // The first write of the host's sectors counts as the host's, a repetition does not.
             let given = if why == Cause::Merge { Cause::Host } else { why };
             let plain = Slot { lpn, expected: true, mask: full_mask(self.layout.sectors), ..Slot::default() };
             let command = match way {
@@ -330,7 +331,7 @@ impl HydraFtl {
         if failed == 0 {
             return self.copied(flash, owners, number);
         }
-        // Only the dies that failed are done again, into spares.
+        // Repeats only the dies that failed, into spares.
         let merge = &mut self.merges[number as usize];
         merge.chips = failed;
         merge.failing.clear();
@@ -344,7 +345,7 @@ impl HydraFtl {
         }
     }
 
-    /// The target holds everything: the log has to say so.
+    /// The target is complete: logs its new place.
     fn copied<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -363,7 +364,7 @@ impl HydraFtl {
         self.start(flash, owners);
     }
 
-    /// The log says where a logical superblock is: so it is there.
+    /// A record of a logical superblock is durable: the map now names the target, and the host's writes are done.
     pub(super) fn commit<S: Sector>(&mut self, owners: &mut impl Owners<S>, logical: u32) {
         let logging = |merge: &Merge| merge.logical == logical && merge.stage == Stage::Logging;
         let Some(number) = self.merges.iter().position(logging) else {
@@ -393,7 +394,7 @@ impl HydraFtl {
         self.idle.push(number);
     }
 
-    /// Refuses merges that wait for a superblock that will never come, or for a log that cannot be written.
+    /// Refuses the merges that wait for a superblock or a log that will never be available.
     fn refuse_hopeless<S: Sector>(&mut self, owners: &mut impl Owners<S>) {
         self.read_only |= self.journal.is_stuck();
         let under_way = [Stage::Erasing, Stage::Copying, Stage::Logging];
@@ -429,7 +430,7 @@ impl HydraFtl {
 }
 
 impl Merge {
-    /// What its erases and copies are counted for.
+    /// The cause that its erases and copies count for.
     fn why(&self) -> Cause {
         match self.cause {
             _ if !self.failing.is_empty() => Cause::Recovery,
@@ -439,13 +440,13 @@ impl Merge {
     }
 }
 
-/// The slot of a page if it holds anything. A unit sees it in the page that it reads; here that takes no time.
+/// The slot of a page that holds data. A controller would have to read the page to know; here that takes no time.
 fn holds<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, block: SuperblockId, page: u32) -> Option<Psn> {
     let psn = flash.backend.geometry().slot(block, page);
     flash.backend.media().holds_data(psn).then_some(psn)
 }
 
-/// The dies of a superchip on which a command of a list failed, one bit each.
+/// The dies of a superchip on which a command of the list failed, one bit each.
 fn failed_chips<S: Sector, O: Observer>(flash: &Flash<'_, S, O>, list: Handle<List>, chips: u32) -> u64 {
     let mut failed = 0;
     let mut commands = Commands::of(flash.backend, list);

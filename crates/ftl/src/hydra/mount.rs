@@ -1,7 +1,7 @@
-//! Power-on: the map as it was last written, and the log replayed on it (Seong et al., Sec. 3.3.1).
+//! Power-on: reads the newest map and replays the log on it (Seong et al., Sec. 3.3.1).
 //!
-//! Nothing else is read. What a merge had begun is in a superblock that nothing leads to, and is erased before it is
-//! used. Which blocks are bad is marked in themselves.
+//! Nothing else is read. The target of an unfinished merge is a superblock outside the map, which is erased before use.
+//! Bad blocks carry their own mark.
 
 use base::nonmax::NonMaxU32;
 use base::units::Span;
@@ -17,7 +17,7 @@ use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::Versions;
 
 impl HydraFtl {
-    /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
+    /// Recovers the FTL from the media. A new drive has empty media.
     pub(super) fn mount<S: Sector>(hydra: &HydraConfig, from: &Mount<'_, S>) -> Self {
         let media = from.media;
         let layout = hydra.layout;
@@ -80,7 +80,7 @@ impl HydraFtl {
         (self.flush_log, self.saved) = (Some(log), saved);
     }
 
-    /// The map as it was written, and then what the log says.
+    /// Applies the recovered map, and then the records of the log.
     fn replay(&mut self, found: &Found, planted: Planted) {
         let layout = self.layout;
         if let Some(words) = &found.map {
@@ -121,8 +121,8 @@ impl HydraFtl {
         .count() as u32
     }
 
-    /// The time that reading the reserved areas takes: of each of their blocks the first page, and of those that hold
-    /// something all that was programmed. Dies work side by side, and a channel takes one page at a time.
+    /// The time to read the reserved areas: the first page of each block, and all programmed pages of blocks in use.
+    /// Dies work in parallel, and a channel transfers one page at a time.
     pub(super) fn scan_time<S: Sector>(config: &HydraConfig, media: &Media<S>) -> Span {
         let (geometry, timing) = (media.geometry(), &config.timing);
         let mut array = vec![Span::ZERO; geometry.die_count() as usize];

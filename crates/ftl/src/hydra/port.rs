@@ -1,4 +1,4 @@
-//! Hydra's FTL behind the port.
+//! The FTL port of Hydra's FTL.
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};

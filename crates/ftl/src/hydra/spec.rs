@@ -1,24 +1,24 @@
-//! The table `[ftl.hydra]` of a description.
+//! The table `[ftl.hydra]` of a device description.
 
 use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The block-mapped FTL of Seong et al., "Hydra" (IEEE Trans. Computers 59(7), 2010). A gang of chips on `gang` buses
-/// is a die here, and a row of their pages is the mapping unit.
+/// is one die here, and a row of their pages is the mapping unit.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HydraSpec {
-    /// Dies (gangs) of one channel that are interleaved: the degree of chip interleaving (Sec. 3.1). With the gang
-    /// they are a superchip.
+    /// Interleaved dies (gangs) of one channel: the degree of chip interleaving (Sec. 3.1). Together they are a
+    /// superchip.
     pub chips: u32,
-    /// Blocks of each die that stand in for failing ones (Sec. 3.3.1); a fiftieth of the die, and at least two, if
-    /// missing.
+    /// Spare blocks of each die, which replace failing ones (Sec. 3.3.1). If missing, a fiftieth of the die, and at
+    /// least two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare_blocks: Option<u32>,
-    /// Whether the block map and its log are written twice, to different dies (Sec. 4.2, Fig. 19).
+    /// Whether the drive writes the block map and its log twice, to different dies (Sec. 4.2, Fig. 19).
     pub replicate: bool,
-    /// What the FTL's own work takes of the processor; nothing if missing.
+    /// Processor time of the FTL; none if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor: Option<ProcessorSpec>,
 }
@@ -40,10 +40,10 @@ pub struct ProcessorSpec {
     pub synthesizer: bool,
     /// Cycles for a read request without the synthesizer. Assumed.
     pub read_cycles: u32,
-    /// Cycles to prepare a merge: choice of the superblock and the list of descriptors. Assumed.
+    /// Cycles to prepare a merge: the choice of the superblock and the list of descriptors. Assumed.
     pub merge_cycles: u32,
-    /// Cycles that a command of a background unit takes if the units are software (Fig. 17); hardware units if
-    /// missing. `flash.software-controllers` says the same as a time.
+    /// Cycles for each command of a background controller in software (Fig. 17). If missing, the controllers are
+    /// hardware. `flash.software-controllers` gives the same as a time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit_cycles: Option<u32>,
 }

@@ -1,7 +1,7 @@
 //! Physical superblocks: one block of each die of a superchip, usually all with the same number.
 //!
-//! A block that fails is replaced by a spare of its die, for good (Seong et al., Sec. 3.3.1). A superblock for whose
-//! block there is no spare any more is lost as a whole.
+//! A spare of the same die replaces a failing block for good (Seong et al., Sec. 3.3.1). If the die has no spare left,
+//! the whole superblock is lost.
 
 use std::collections::VecDeque;
 
@@ -11,16 +11,16 @@ use flash::nand::{Geometry, Media, Sector};
 
 use super::address::Layout;
 
-/// What a physical superblock is.
+/// The state of a physical superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It can be merged into. It is erased only then.
+    /// A merge can take it as its target. It is erased only then.
     Free,
-    /// It is being erased or merged into, or the log does not say yet that it was.
+    /// A merge erases or fills it, or its log record is not on flash yet.
     Target,
-    /// A logical superblock is there.
+    /// It holds a logical superblock.
     Mapped,
-    /// Nothing is there any more, but somebody still reads it.
+    /// Its data is obsolete, but reads of it are still under way.
     Leaving,
     /// It has a failed block for which there is no spare.
     Lost,
@@ -29,33 +29,33 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug)]
 struct Superblock {
     state: State,
-    /// Reads of it under way.
+    /// Reads under way.
     readers: u32,
     /// How often it was erased.
     erases: u32,
 }
 
-/// All of them, numbered through superchip by superchip.
+/// All superblocks, numbered superchip by superchip.
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
     layout: Layout,
     /// Blocks in a die.
     blocks: u32,
     all: Vec<Superblock>,
-    /// For each superchip those that are free, the one that has been so for longest first.
+    /// The free superblocks of each superchip, the one that has been free longest first.
     free: Vec<Vec<u32>>,
     /// The block of each position, die by die.
     actual: Vec<u32>,
-    /// The positions that spares stand in for, die by die.
+    /// The position that each spare stands in for, die by die.
     stands_for: Vec<Option<NonMaxU32>>,
-    /// For each die its good spares that stand in for none.
+    /// The good spares of each die that are not in use.
     spares: Vec<VecDeque<u32>>,
-    /// Spares that have stood in for something since somebody last looked: die, position and spare.
+    /// Replacements that are not in the log yet: die, position and spare.
     replaced: Vec<(u32, u32, u32)>,
 }
 
 impl Superblocks {
-    /// Bytes of those of such a device.
+    /// Bytes of the tables of a device with this layout.
     pub(super) fn memory(layout: &Layout) -> u64 {
         let (physical, dies) = (u64::from(layout.physical()), u64::from(layout.dies()));
         let actual = dies * u64::from(layout.superblocks) * size_of::<u32>() as u64;
@@ -63,7 +63,7 @@ impl Superblocks {
         physical * (size_of::<Superblock>() + 2 * size_of::<u32>()) as u64 + actual + spares
     }
 
-    /// Those of a device of which nothing is known yet: all are free, with no block replaced.
+    /// The superblocks before recovery: all have their own blocks, and the free lists are empty.
     pub(super) fn new(layout: Layout, geometry: &Geometry) -> Self {
         assert!(layout.fits(geometry), "{layout:?} for an array of {geometry:?}");
         let plain = Superblock { state: State::Free, readers: 0, erases: 0 };
@@ -79,7 +79,7 @@ impl Superblocks {
         }
     }
 
-    /// The block of a die.
+    /// The block of a die at this number.
     pub(super) const fn block_at(&self, die: u32, block: u32) -> SuperblockId {
         SuperblockId::new(die * self.blocks + block)
     }
@@ -115,7 +115,7 @@ impl Superblocks {
         self.join(die / self.layout.chips, position)
     }
 
-    /// True if a superblock of a superchip is in that state.
+    /// True if a superblock of the superchip is in this state.
     pub(super) fn is_any(&self, superchip: u32, state: State) -> bool {
         let first = (superchip * self.layout.superblocks) as usize;
         self.all[first..first + self.layout.superblocks as usize].iter().any(|superblock| superblock.state == state)
@@ -133,12 +133,12 @@ impl Superblocks {
         self.all[superblock as usize].erases = erases;
     }
 
-    /// It has been erased.
+    /// Counts an erase.
     pub(super) fn erased(&mut self, superblock: u32) {
         self.all[superblock as usize].erases += 1;
     }
 
-    /// Erases of the most erased superblock less those of the least erased one; those that are lost wear no more.
+    /// Erase count of the most erased superblock less that of the least erased one. Lost superblocks do not count.
     pub(super) fn erase_spread(&self) -> u32 {
         let used = self.all.iter().filter(|superblock| superblock.state != State::Lost).map(|used| used.erases);
         let (least, most) = used.fold((u32::MAX, 0), |(least, most), erases| (least.min(erases), most.max(erases)));
@@ -154,8 +154,8 @@ impl Superblocks {
         self.free.iter().map(|free| free.len() as u64).sum()
     }
 
-    /// Takes a free superblock to merge into: the least worn one (implicit wear levelling, Sec. 3.5), or the one that
-    /// has been free for longest.
+    /// Takes a free superblock as a merge's target: the least worn one (implicit wear levelling, Sec. 3.5), or the one
+    /// that has been free longest.
     pub(super) fn take(&mut self, superchip: u32, least_worn: bool) -> Option<u32> {
         let free = &self.free[superchip as usize];
         let place = if least_worn {
@@ -167,7 +167,7 @@ impl Superblocks {
         (place < free.len()).then(|| self.take_at(superchip, place))
     }
 
-    /// Takes this free superblock.
+    /// Takes this free superblock as a merge's target.
     pub(super) fn take_this(&mut self, superblock: u32) {
         let superchip = self.split(superblock).0;
         let place = self.free[superchip as usize].iter().position(|free| *free == superblock).expect("it is free");
@@ -180,12 +180,12 @@ impl Superblocks {
         superblock
     }
 
-    /// A logical superblock is there now.
+    /// Marks it as the place of a logical superblock.
     pub(super) fn map(&mut self, superblock: u32) {
         self.all[superblock as usize].state = State::Mapped;
     }
 
-    /// Nothing is there any more.
+    /// Frees it, once no read of it is under way.
     pub(super) fn leave(&mut self, superblock: u32) {
         let readers = self.all[superblock as usize].readers;
         self.all[superblock as usize].state = if readers > 0 { State::Leaving } else { State::Free };
@@ -201,7 +201,7 @@ impl Superblocks {
         self.all[superblock as usize].readers += 1;
     }
 
-    /// A read of it has ended. True if it has become free with that.
+    /// A read of it has ended. Returns true if that makes it free.
     #[inline]
     pub(super) fn unpin(&mut self, superblock: u32) -> bool {
         let entry = &mut self.all[superblock as usize];
@@ -213,12 +213,12 @@ impl Superblocks {
         free
     }
 
-    /// It has a failed block that nothing replaces.
+    /// Marks it as lost: no spare can replace its failed block.
     pub(super) fn lose(&mut self, superblock: u32) {
         self.all[superblock as usize].state = State::Lost;
     }
 
-    /// Lets a spare stand in for the block of a superblock in a die. False if there is none.
+    /// Replaces the block of a superblock on one die with a spare. Returns false if the die has none left.
     pub(super) fn replace(&mut self, superblock: u32, chip: u32) -> bool {
         let (superchip, position) = self.split(superblock);
         let die = self.layout.die(superchip, chip);
@@ -228,12 +228,12 @@ impl Superblocks {
         true
     }
 
-    /// The next replacement that nobody has been told of: die, position and spare.
+    /// Removes and returns the oldest replacement that is not in the log: die, position and spare.
     pub(super) fn take_replaced(&mut self) -> Option<(u32, u32, u32)> {
         (!self.replaced.is_empty()).then(|| self.replaced.remove(0))
     }
 
-    /// A spare stands in for a position of a die from now on.
+    /// Makes a spare stand in for a position of a die.
     pub(super) fn stand_in(&mut self, die: u32, position: u32, spare: u32) {
         let first = (die * self.layout.spares) as usize;
         let of_die = &mut self.stands_for[first..first + self.layout.spares as usize];
@@ -243,13 +243,13 @@ impl Superblocks {
         self.actual[(die * self.layout.superblocks + position) as usize] = self.layout.first_spare() + spare;
     }
 
-    /// What every spare stands for, die by die.
+    /// The position of every spare in use, die by die.
     pub(super) fn stand_ins(&self) -> &[Option<NonMaxU32>] {
         &self.stands_for
     }
 
-    /// Which spares are left, which superblocks are mapped, lost or free, when the map and the stand-ins are known.
-    /// `mapped` lists the first, in no order.
+    /// Rebuilds the spares and the free lists from the map and the stand-ins. `mapped` lists the mapped superblocks, in
+    /// any order.
     pub(super) fn take_stock<S: Sector>(&mut self, media: &Media<S>, mapped: impl Iterator<Item = u32>) {
         for superblock in mapped {
             self.map(superblock);
@@ -268,7 +268,7 @@ impl Superblocks {
             }
             let mut whole = true;
             for chip in 0..self.layout.chips {
-                // From the factory, or it failed and the log does not say by what it was replaced.
+                // Bad from the factory, or failed without a replacement in the log.
                 if media.is_bad(self.block(superblock, chip)) {
                     whole &= self.replace(superblock, chip);
                 }
@@ -277,7 +277,7 @@ impl Superblocks {
         }
     }
 
-    /// Checks what must hold between two events.
+    /// Checks the invariants that hold between two events.
     pub(super) fn check<S: Sector>(&self, media: &Media<S>) {
         for superblock in 0..self.layout.physical() {
             let entry = &self.all[superblock as usize];
@@ -324,7 +324,7 @@ mod tests {
         let tables = [size_of_val(&*superblocks.actual), size_of_val(&*superblocks.stands_for)];
         let number = size_of::<u32>();
         let spares = superblocks.spares.iter().map(|spares| spares.len() * number).sum::<usize>();
-        // Lists of what is free have doubled their room.
+        // The free lists have grown to twice their length.
         let free = superblocks.free.iter().map(|free| 2 * free.len() * number).sum::<usize>();
         let taken = size_of_val(&*superblocks.all) + tables.iter().sum::<usize>() + spares + free;
         assert_eq!(Superblocks::memory(&LAYOUT), taken as u64);

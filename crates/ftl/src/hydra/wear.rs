@@ -1,8 +1,8 @@
-//! Explicit wear levelling (Seong et al., Sec. 3.5): when nothing else is to be done, the data of the least worn mapped
-//! superblock goes to the most worn free one, if these are further apart than the threshold.
+//! Explicit wear levelling (Seong et al., Sec. 3.5): while the drive is idle, the data of the least worn mapped
+//! superblock moves to the most worn free one, if their erase counts differ by more than the threshold.
 //!
-//! It looks after so many erases of a superchip, and then goes on until they are near enough. The implicit kind is in
-//! the choice of a merge's target, see [`super::superblocks::Superblocks::take`].
+//! The check runs after a number of erases in a superchip, and then repeats until the counts are close enough. Implicit
+//! wear levelling is in the choice of a merge's target, see [`super::superblocks::Superblocks::take`].
 
 use flash::backend::{Cause, Observer};
 use flash::nand::Sector;
@@ -11,12 +11,12 @@ use super::HydraFtl;
 use super::merge::Stage;
 use crate::port::{Flash, Owners};
 
-/// What wear levelling knows of a superchip.
+/// The wear-levelling state of a superchip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WearCheck {
-    /// Erases since the last look.
+    /// Erases since the last check.
     erases: u32,
-    /// The last look found a difference that is too large.
+    /// The last check found a pair to level.
     levelling: bool,
 }
 
@@ -26,7 +26,7 @@ impl HydraFtl {
         self.wear_checks[superchip as usize].erases += 1;
     }
 
-    /// Nobody wants anything. True if it begins to move something.
+    /// The drive is idle. Returns true if a move begins.
     pub(crate) fn on_idle<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -56,8 +56,8 @@ impl HydraFtl {
         begun
     }
 
-    /// The logical superblock in the least worn place of a superchip, and the most worn free superblock, if they are
-    /// further apart than the threshold.
+    /// The logical superblock in the least worn place of a superchip, and the most worn free superblock, if their erase
+    /// counts differ by more than the threshold.
     fn worn_apart(&self, superchip: u32, threshold: u32) -> Option<(u32, u32)> {
         let erases = |superblock: u32| self.superblocks.erases(superblock);
         let free = self.superblocks.free_of(superchip).iter().copied();

@@ -1,11 +1,11 @@
-//! Logical blocks: which one a page belongs to, and where in it.
+//! Logical blocks: the logical block of a page, and the page's offset in it.
 
 use base::units::{Divisor, Lpn};
 
-/// A logical block.
+/// The number of a logical block.
 pub(super) type Lbn = u32;
 
-/// The pages of `width` logical blocks are laid out in turns; with a width of one a logical block is a range.
+/// Pages go to `width` logical blocks in rotation. With a width of 1 a logical block is a range of pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
     width: Divisor,
@@ -20,12 +20,12 @@ impl Address {
         Self { width, pages, blocks: units.div_ceil(rows) * width.get() }
     }
 
-    /// Logical blocks there are.
+    /// Number of logical blocks.
     pub(super) const fn blocks(&self) -> u32 {
         self.blocks
     }
 
-    /// The logical block of a page, and its offset in it.
+    /// The logical block of a page, and the page's offset in it.
     #[inline]
     pub(super) const fn split(&self, lpn: Lpn) -> (Lbn, u32) {
         let (row, column) = self.width.split(lpn.get());

@@ -1,7 +1,7 @@
-//! Which free block is taken: the allocation method of Sung, Sec. 4.2 and 4.3.
+//! The choice of a free block: the allocation method of Sung, Sec. 4.2 and 4.3.
 //!
-//! Blocks are told apart by *areas*: with a controller for each bus (TMCD) an area is a bus with its chips, otherwise
-//! (PMCD) a chip. In a chip it is the least worn block, or the one that was freed first.
+//! The method tells *areas* apart. With a controller for each bus (TMCD) an area is a bus with its chips; otherwise
+//! (PMCD) it is a chip. Within a chip the allocator takes the least worn block, or the one that was freed first.
 
 use std::cmp::Reverse;
 
@@ -12,7 +12,7 @@ use flash::nand::Geometry;
 use super::spec::Allocation;
 use crate::toolkit::FreeList;
 
-/// What a block is wanted for.
+/// The purpose of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Use {
     Data,
@@ -21,23 +21,23 @@ pub(super) enum Use {
     Merge,
 }
 
-/// The free blocks, and whose turn it is.
+/// The free blocks, and the rotation among areas.
 #[derive(Clone, Debug)]
 pub(super) struct Allocator {
     allocation: Allocation,
-    /// Of each die.
+    /// The free blocks of each die.
     free: Vec<FreeList>,
     count: u32,
     dies_per_area: u32,
     areas: u32,
-    /// The area that is next, for each use.
+    /// The next area in rotation, for each purpose.
     turn: [u32; 3],
-    /// Areas to stay away from: 2 where the method forbids it, 1 where it would rather not.
+    /// Areas to avoid: 2 if the method forbids the area, 1 if it only prefers others.
     avoided: Vec<u8>,
 }
 
 impl Allocator {
-    /// Bytes of the free blocks of all dies.
+    /// Bytes of the free lists of all dies.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
         let blocks = u64::from(geometry.superblock_count());
         FreeList::memory(blocks) + u64::from(geometry.die_count()) * (size_of::<FreeList>() as u64 + 1)
@@ -58,17 +58,17 @@ impl Allocator {
         }
     }
 
-    /// Free blocks.
+    /// Number of free blocks.
     pub(super) const fn count(&self) -> u32 {
         self.count
     }
 
-    /// How often each free block has been erased.
+    /// The erase count of each free block, and the block.
     pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         self.free.iter().flat_map(FreeList::entries)
     }
 
-    /// A block is free.
+    /// Adds a free block.
     pub(super) fn put(&mut self, die: DieId, superblock: SuperblockId, erases: u32) {
         self.free[die.index()].push(superblock, erases);
         self.count += 1;
@@ -80,18 +80,18 @@ impl Allocator {
         die.get() / self.dies_per_area
     }
 
-    /// Begins to look for a block.
+    /// Forgets the avoided areas, before the choice of another block.
     pub(super) fn begin(&mut self) {
         self.avoided.fill(0);
     }
 
-    /// Another die that the block had better not share an area with; `much` if the method forbids it.
+    /// Avoids the area of a die; `much` if the method forbids it.
     pub(super) fn avoid(&mut self, die: DieId, much: bool) {
         let area = self.area(die) as usize;
         self.avoided[area] = self.avoided[area].max(1 + u8::from(much));
     }
 
-    /// Takes a free block. `beside` is the die of its data block; `load` says how many commands wait at a die.
+    /// Takes a free block. `beside` is the die of the data block; `load` gives the commands that wait at a die.
     pub(super) fn take(
         &mut self,
         purpose: Use,
@@ -111,20 +111,20 @@ impl Allocator {
         Some(superblock)
     }
 
-    /// The die itself, or another of its area.
+    /// The die itself if it has a free block, or another die of its area.
     fn near(&self, die: DieId) -> Option<u32> {
         let has = |die: &u32| !self.free[*die as usize].is_empty();
         Some(die.get()).filter(has).or_else(|| self.emptiest(self.area(die)))
     }
 
-    /// The die of an area that has the most free blocks.
+    /// The die with the most free blocks in an area.
     fn emptiest(&self, area: u32) -> Option<u32> {
         let dies = area * self.dies_per_area..(area + 1) * self.dies_per_area;
         dies.filter(|die| !self.free[*die as usize].is_empty())
             .max_by_key(|die| (self.free[*die as usize].len(), Reverse(*die)))
     }
 
-    /// Areas in turn, those that are avoided last (Sung does not say what happens if there is no other).
+    /// The next area in rotation; avoided areas come last (Sung does not say what to do if no other has a block).
     fn by_turns(&mut self, purpose: Use, load: impl Fn(DieId) -> u32) -> Option<u32> {
         let from = self.turn[purpose as usize];
         let turns = (from..self.areas).chain(0..from);
@@ -137,13 +137,13 @@ impl Allocator {
             };
             Some((if minds { self.avoided[area as usize] } else { 0 }, least(die), area, die))
         });
-        // The first of equals: whose turn it is.
+        // Equal areas are taken in rotation.
         let (_, _, area, die) = candidates.min_by_key(|(avoided, load, ..)| (*avoided, *load))?;
         self.turn[purpose as usize] = (area + 1) % self.areas;
         Some(die)
     }
 
-    /// The die of an area with the fewest commands, of those that have a free block.
+    /// The die with the fewest waiting commands in an area, among those with a free block.
     fn idlest(&self, area: u32, load: &impl Fn(DieId) -> u32) -> Option<u32> {
         let dies = area * self.dies_per_area..(area + 1) * self.dies_per_area;
         dies.filter(|die| !self.free[*die as usize].is_empty()).min_by_key(|die| load(DieId::new(*die)))
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn data_blocks_take_turns_and_log_blocks_keep_off() {
         let (mut tmcd, geometry) = allocator(Allocation::Apart, Controllers::PerChannel);
-        // Bus 0 is avoided; the others in turn, the emptier chip of each.
+        // Bus 0 is avoided; the others take turns, each with the chip that has more free blocks.
         assert_eq!(dies(&mut tmcd, &geometry, Use::Log, 0, 6), [2, 4, 6, 3, 5, 7]);
         let (mut pmcd, geometry) = allocator(Allocation::Apart, Controllers::Shared(4));
         assert_eq!(dies(&mut pmcd, &geometry, Use::Log, 0, 8), [1, 2, 3, 4, 5, 6, 7, 1]);

@@ -1,4 +1,4 @@
-//! BAST: each data block that is updated has a log block of its own (Sung, Sec. 2.3).
+//! BAST: each updated data block has its own log block (Sung, Sec. 2.3).
 
 use super::address::Lbn;
 use super::logs::{LogId, Logs, Role};
@@ -15,7 +15,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
     }
 }
 
-/// The one that was written to least recently. The thesis does not say which.
+/// The least recently written log block. The thesis does not name the victim.
 pub(super) fn victim(logs: &Logs) -> Option<LogId> {
     let open = logs.iter().filter(|(_, log)| !log.closed);
     open.min_by_key(|(_, log)| log.used).map(|(id, _)| id)

@@ -1,4 +1,4 @@
-//! The life of a block: taken, programmed, given up, erased or retired.
+//! The life of a block: taken, programmed, marked for erase, erased or retired.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Observer};
@@ -10,36 +10,36 @@ use crate::port::Flash;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
-    /// Erased, and nobody's.
+    /// Erased, and in a free list.
     #[default]
     Free,
-    /// A data block, a log block, or what becomes a data block.
+    /// A data block, a log block, or the destination of a merge.
     Used,
-    /// Nothing in it is needed; somebody may still read it.
+    /// All its pages are obsolete; reads of it may still be under way.
     Doomed,
     /// An erase is under way.
     Erasing,
-    /// Out of use.
+    /// Retired.
     Bad,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
     pub(super) state: State,
-    /// A program failed in it: nothing more is written to it, and it is retired instead of erased.
+    /// A program in it has failed: it takes no more pages, and is retired instead of erased.
     pub(super) failing: bool,
     /// Reads under way.
     pub(super) pins: u32,
-    /// Programs under way, where it is a data block.
+    /// Programs under way, if it is a data block.
     pub(super) programs: u32,
-    /// The next page that may be programmed, where it is a data block.
+    /// The first page that may be programmed, if it is a data block.
     pub(super) next: u32,
-    /// The log block that it is.
+    /// Its log block, if it is one.
     pub(super) log: Option<LogId>,
 }
 
 impl Block {
-    /// It is taken into use.
+    /// Takes the block into use.
     pub(super) fn open(&mut self) {
         *self = Self { state: State::Used, ..Self::default() };
     }
@@ -50,7 +50,8 @@ impl LogBlockFtl {
         &mut self.blocks[superblock.index()]
     }
 
-    /// Gives a block up: it is erased, or retired, as soon as nobody reads it. True if that takes time.
+    /// Marks a block for erase: it is erased, or retired if it is failing, once no read of it is under way. Returns
+    /// true if that takes time.
     pub(super) fn mark_for_erase<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -80,7 +81,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// An erase has ended.
+    /// An erase has finished.
     pub(super) fn erased<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -102,7 +103,7 @@ impl LogBlockFtl {
         self.block(superblock).state = State::Bad;
     }
 
-    /// A block that was given up is free or retired: whoever waits for that goes on.
+    /// A marked block is free or retired: merges and writes that waited for it go on.
     fn gone(&mut self, superblock: SuperblockId) {
         self.changed_pools = true;
         self.jobs.iter_mut().for_each(|job| job.erasing.retain(|block| *block != superblock));

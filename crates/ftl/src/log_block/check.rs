@@ -1,4 +1,4 @@
-//! What must hold between two events.
+//! The invariants that hold between two events.
 
 use std::collections::BTreeSet;
 
@@ -9,10 +9,10 @@ use super::LogBlockFtl;
 use super::blocks::State;
 
 impl LogBlockFtl {
-    /// Checks the books: every page is where the maps lead to, and every block is of one use. Slow: for tests.
+    /// Checks that the maps lead to every page and that every block has one use. Slow: for tests.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
         for lpn in (0..self.units).map(Lpn::new) {
             if self.is_in_buffer(self.address.split(lpn).0) {
@@ -44,8 +44,8 @@ impl LogBlockFtl {
         assert_eq!(self.orphans, orphans, "logical blocks with pages in the log and no data block");
         for (id, log) in self.logs.iter() {
             assert_eq!(log.valid, in_log[id as usize], "valid pages of log block {id}");
-            // Its last pages are in the buffer, or it is given up and stays a log block until all is erased that its merge
-            // has given up; by then it may be in use again.
+            // Its last pages are in the buffer, or it is marked for erase. It stays a log block until all blocks that
+            // its merge has marked are erased; by then the block may be in use again.
             let given_up = self.jobs.iter().any(|job| job.log == id && (job.dying || job.emptied));
             let over = given_up || self.blocks[log.superblock.index()].state != State::Used;
             assert!(over || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);

@@ -1,4 +1,4 @@
-//! What the FTLs with log blocks are built from.
+//! The configuration of the log-block FTLs.
 
 use std::fmt::Display;
 
@@ -16,7 +16,7 @@ use super::{LogSpec, Policy, Striping};
 use crate::family::Config;
 use crate::toolkit::{DieLists, ENTRY, Holes, Map, WearSpec};
 
-/// An FTL with log blocks on an array.
+/// The configuration of a log-block FTL on an array.
 #[derive(Clone, Debug)]
 pub struct LogBlockConfig {
     pub(crate) policy: Policy,
@@ -34,7 +34,7 @@ impl Config for LogBlockConfig {
         self.units
     }
 
-    /// A map of blocks, and of the pages of log blocks.
+    /// The map of blocks, and the map of the pages in log blocks.
     fn table_ram(&self) -> u64 {
         let pages = u64::from(self.geometry.superblock_slots());
         let logical = u64::from(self.units).div_ceil(pages);
@@ -55,7 +55,7 @@ impl Config for LogBlockConfig {
             + u64::from(pages) * size_of::<Option<Psn>>() as u64
     }
 
-    /// The newest copy of every unit, and what is found of each block.
+    /// The newest copy of every mapping unit, and the contents of each block.
     fn memory_of_mount(&self) -> u64 {
         let blocks = u64::from(self.geometry.superblock_count());
         Map::memory(u64::from(self.units)) + growing(blocks, 64)

@@ -1,31 +1,31 @@
-//! What merges a hybrid-mapped FTL has made.
+//! Counters of the merges of a log-block FTL.
 
 use std::ops::Sub;
 
 use base::units::Span;
 
-/// Merges since the power came, as they ended.
+/// Merges that have ended since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogMerges {
-    /// A full log block in order became the data block; nothing was copied.
+    /// Switch merges: a full log block in order became the data block, and nothing was copied.
     pub switch: u64,
-    /// A log block in order became the data block, after the rest had been copied into it.
+    /// Partial merges: a log block in order became the data block, after its missing pages had been copied into it.
     pub partial: u64,
-    /// A log block whose pages were copied, with those of their data blocks, into new data blocks.
+    /// Full merges: pages of a log block and of their data blocks were copied into new data blocks.
     pub full: u64,
-    /// Data blocks that the full merges made anew: k for each of them.
+    /// Data blocks that full merges made: k for each merge.
     pub folds: u64,
     /// Pages copied by partial merges.
     pub partial_pages: u64,
     /// Pages copied by full merges.
     pub full_pages: u64,
-    /// What the allocation method saves of all this on an idle device (Sung, Fig. 11 to 13).
+    /// Time that the allocation method saves in these merges on an idle drive (Sung, Fig. 11 to 13).
     pub saving: Span,
 }
 
 impl Sub for LogMerges {
     type Output = Self;
-    /// What happened in between. Counts begin anew after a power cut, and then none is less than nothing.
+    /// The counts between two moments. A power cut resets the counts; the difference is then zero at least.
     fn sub(self, earlier: Self) -> Self {
         let since = |now: u64, then: u64| now.saturating_sub(then);
         Self {

@@ -1,4 +1,4 @@
-//! Which descriptions the FTLs with log blocks take, and what they come to.
+//! The device descriptions that the log-block FTLs accept, and their configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
@@ -12,14 +12,14 @@ use crate::map_unit::MapSpec;
 use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 
-/// The FTLs with log blocks: BAST and FAST.
+/// The family of the log-block FTLs: BAST and FAST.
 #[derive(Debug)]
 pub(crate) struct LogBlockFamily(pub(crate) Policy);
 
 impl Family for LogBlockFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         let is_used = site.ftl.kind.has_log_blocks();
-        // Once for both.
+        // Reports the fault once, not for both policies.
         if site.ftl.log != LogSpec::default() && !is_used && self.0 == Policy::Bast {
             let remedy = "leave [ftl.log] out, or set ftl.kind to bast or fast";
             faults.add("ftl.log", "this family has no log blocks", remedy);
@@ -77,17 +77,18 @@ impl Family for LogBlockFamily {
             faults.add("ftl.map", "a family with log blocks has its small maps in RAM", "leave it out");
         }
         if site.ftl.wear.threshold.is_some() {
-            faults.add("ftl.wear.threshold", "a family with log blocks levels no static wear", "leave it out");
+            faults.add("ftl.wear.threshold", "a family with log blocks has no static wear levelling", "leave it out");
         }
         if sets > 1 {
-            let message = "a family with log blocks confines nobody to dies: its merges mix the data of all";
+            let message =
+                "a family with log blocks cannot confine a queue to dies: its merges mix the data of all queues";
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }
 }
 
 impl LogBlockFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> LogBlockConfig {
         let Array { geometry, backend, spare_transfer, .. } = setup.array;
         LogBlockConfig {

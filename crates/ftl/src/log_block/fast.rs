@@ -1,4 +1,4 @@
-//! FAST: one log block for sequential updates, the others take the updates of all data blocks (Sung, Sec. 2.3).
+//! FAST: one log block takes sequential updates, the others take the updates of all data blocks (Sung, Sec. 2.3).
 
 use super::address::Lbn;
 use super::logs::{Log, LogId, Logs, Role};
@@ -9,7 +9,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     let merge = |(id, log): (LogId, &Log)| if log.closed { Choice::Wait } else { Choice::Merge(id) };
     match sequential {
         None if offset == 0 => return open(logs, Role::Sequential(lbn)),
-        // A sequence that begins again, and one that breaks, are both the end of the one before.
+        // A new sequence ends the one before, and so does a gap.
         Some(found) if offset == 0 => return merge(found),
         Some((id, log)) if log.role.block() == Some(lbn) => {
             let follows = log.next == offset && log.next < pages && !log.closed;
@@ -23,7 +23,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     }
 }
 
-/// One log block is kept for sequential updates, whether there is one or not.
+/// FAST reserves one log block for sequential updates, even if none is open.
 fn open(logs: &Logs, role: Role) -> Choice {
     let sequential = u32::from(logs.sequential.is_some());
     let room = match role {
@@ -37,7 +37,7 @@ fn open(logs: &Logs, role: Role) -> Choice {
     }
 }
 
-/// The oldest of those for random updates.
+/// The oldest log block for random updates.
 pub(super) fn victim(logs: &Logs) -> Option<LogId> {
     let open = logs.iter().filter(|(_, log)| !log.closed && log.role == Role::Random);
     open.min_by_key(|(_, log)| log.opened).map(|(id, _)| id)

@@ -1,4 +1,4 @@
-//! What the FTL learns when a list is done. Only here the map changes.
+//! Finished lists. The map changes only here.
 
 use base::engine::Handle;
 use flash::backend::{List, Observer, Op};
@@ -9,7 +9,7 @@ use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl LogBlockFtl {
-    /// A list is done.
+    /// A list has finished.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -67,7 +67,7 @@ impl LogBlockFtl {
                 self.fail(target.superblock);
             }
             if torn {
-                // The data is still with its owner: it is written again, elsewhere.
+                // The owner still has the data: the FTL writes it again, elsewhere.
                 self.waiting.push_back(PageWrite::again(&slot));
                 self.changed_pools = true;
                 continue;
@@ -84,7 +84,7 @@ impl LogBlockFtl {
         flash.backend.release(list);
     }
 
-    /// A program failed: nothing more is written to its block, and it is retired when it has been merged.
+    /// A program has failed: the block takes no more pages, and is retired after its merge.
     pub(super) fn fail(&mut self, superblock: base::units::SuperblockId) {
         let pages = self.pages;
         let block = self.block(superblock);

@@ -1,7 +1,7 @@
-//! The making of a data block: lists of commands for the controllers that take part.
+//! Folds: a fold makes a data block, with a command list for each controller that takes part.
 //!
-//! Each bus (or chip, see [`allocate`](super::allocate)) that is read or programmed has one list, one operation after
-//! another. A page that was read goes through the buffer to the program that waits for it, so lists of different
+//! Each bus (or chip, see [`allocate`](super::allocate)) that is read or programmed has one list, whose operations run
+//! one after another. A page that was read goes through the buffer to its program, so the lists of different
 //! controllers overlap (Sung, Sec. 4.4, Fig. 11 and 12).
 
 use base::engine::Handle;
@@ -15,14 +15,14 @@ use super::{EraseWhen, Kind, LogBlockFtl, Use};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
 
-/// The lists of one fold, by area.
+/// The lists of a fold, by area.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lists {
     lists: Vec<(u32, Handle<List>, Option<Handle<Command>>)>,
 }
 
 impl LogBlockFtl {
-    /// The list of the controller for a die.
+    /// The list of the controller that serves a die.
     fn list_for<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, tag: u32, die: DieId) -> usize {
         let area = self.allocator.area(die);
         let lists = &mut self.lists.lists;
@@ -32,14 +32,14 @@ impl LogBlockFtl {
         })
     }
 
-    /// A controller does one operation after another.
+    /// Makes a command wait for the controller's previous one.
     fn follow<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: usize, command: Handle<Command>) {
         if let Some(last) = self.lists.lists[list].2.replace(command) {
             flash.backend.depend(last, command);
         }
     }
 
-    /// Begins to make a data block for the log block of a job. False if that is not possible now.
+    /// Begins a fold for the log block of a job. Returns false if that is not possible now.
     pub(super) fn begin_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
         let id = self.jobs[i].log;
         let log = *self.logs.log(id);
@@ -59,7 +59,7 @@ impl LogBlockFtl {
         let fold = &mut self.jobs[i].fold;
         for (offset, place) in self.logs.chain(lbn) {
             let (from, page) = self.logs.locate(place);
-            // A newer page in another log block stays there; it has precedence over the data block.
+            // A newer page in another log block stays there; it takes precedence over the data block.
             sources[offset as usize] = (!converts).then(|| self.geometry.slot(self.logs.log(from).superblock, page));
             if !converts || from == id {
                 fold.logged.push((offset, place));
@@ -86,7 +86,7 @@ impl LogBlockFtl {
             self.holes.remove(lbn, *offset);
         }
         let tag = Kind::Merge.tag(id);
-        // Before its own reads are counted among those that keep blocks.
+        // The fold's own reads would pin the blocks, so this comes before they are added.
         let early = if self.spec.erase == EraseWhen::Read { self.early_erases(i, old) } else { [None; 2] };
         self.add_copies(flash, tag, destination, &sources);
         self.add_early_erases(flash, tag, early);
@@ -96,7 +96,7 @@ impl LogBlockFtl {
         true
     }
 
-    /// A block for the pages of a full merge, on another bus or chip than all it reads from (Fig. 12b).
+    /// Takes a block for the pages of a full merge, on another bus or chip than all its sources (Fig. 12b).
     fn destination<S: Sector, O: Observer>(
         &mut self,
         flash: &Flash<'_, S, O>,
@@ -111,7 +111,7 @@ impl LogBlockFtl {
         self.take_block(flash, Use::Merge, None)
     }
 
-    /// Adds a read and a program for each page, in the order of the pages.
+    /// Adds a read and a program for each page, by offset.
     fn add_copies<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -122,7 +122,7 @@ impl LogBlockFtl {
         let Some(destination) = destination else { return };
         for (offset, psn) in (0..).zip(sources).filter_map(|(offset, psn)| Some((offset, (*psn)?))) {
             let (source, _) = self.geometry.locate(psn);
-            // Another merge may find that nothing valid is there any more, and erase it.
+            // Without a pin another merge could find the source without valid pages, and erase it.
             self.block(source).pins += 1;
             let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
             let areas = dies.map(|die| self.list_for(flash, tag, die));
@@ -134,15 +134,16 @@ impl LogBlockFtl {
         }
     }
 
-    /// The old data block and the log block of a fold, as far as they can be erased when it has read them.
+    /// The old data block and the log block of a fold, if the fold may erase them right after its reads.
     fn early_erases(&mut self, i: usize, old: Option<SuperblockId>) -> [Option<SuperblockId>; 2] {
         let (id, log) = (self.jobs[i].log, *self.logs.log(self.jobs[i].log));
         let fold = &self.jobs[i].fold;
         let here = fold.logged.iter().filter(|(_, place)| self.logs.locate(*place).0 == id).count();
         let last = !fold.converts && here == log.valid as usize;
-        // A block that somebody else reads is erased when nobody does: those reads may be anywhere in their queues.
+        // If other reads of a block are under way they may be anywhere in their queues, so the block is erased after
+        // them.
         let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
-        // A destination may fail, and then what is in the buffer must find another: one is left for that.
+        // If the destination fails, the buffered pages need another block: one free block is kept for that.
         let another = self.allocator.count() > 0;
         let free = |block: &SuperblockId| another && free(block);
         let old = old.filter(free);
@@ -152,7 +153,7 @@ impl LogBlockFtl {
         [old, log]
     }
 
-    /// Erases what has been read, without waiting for the programs (Fig. 11b and 12b).
+    /// Erases the sources after their reads, without waiting for the programs (Fig. 11b and 12b).
     fn add_early_erases<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -167,7 +168,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// Sends the lists of a fold: first those that others wait for.
+    /// Submits the lists of a fold: first those with the reads, then the one with the programs that wait for them.
     fn send_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
         let mut lists = std::mem::take(&mut self.lists);
         let fold = &mut self.jobs[i].fold;
@@ -190,14 +191,14 @@ impl LogBlockFtl {
         self.lists = lists;
     }
 
-    /// Copies to another destination: what was programmed well is read again, the rest is still in the buffer.
+    /// Copies to another destination: reads the programmed pages again, and takes the others from the buffer.
     pub(super) fn retry<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) -> bool {
         let Some(buffer) = self.copy_again(flash, i) else { return false };
         flash.backend.release(buffer);
         true
     }
 
-    /// The same, and what the list of the programs was, which may still be at work if the power goes.
+    /// Does the same and returns the old list of programs, which may still be at work when the power fails.
     pub(super) fn copy_again<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -209,7 +210,7 @@ impl LogBlockFtl {
         let superblock = match self.take_block(flash, Use::Merge, None) {
             Some(superblock) => superblock,
             None => {
-                // What this very merge has erased.
+                // Blocks that this merge has erased.
                 for (superblock, failed) in std::mem::take(&mut self.jobs[i].fold.emptied) {
                     self.erased(flash, superblock, failed);
                 }
@@ -257,9 +258,9 @@ impl LogBlockFtl {
         Some(buffer)
     }
 
-    /// Nothing is under way that could free a block for what failed programs have left in the buffer: the drive has lost
-    /// too many. The pages still are where they were copied from, unless that is erased, so the copies are given up. A
-    /// merge that has blocks to copy to later begins again.
+    /// Gives up the copies of failed folds, because nothing under way could free a block for the pages that failed
+    /// programs left in the buffer: the drive has too many bad blocks. The sources still hold the pages unless they
+    /// were erased early. If a block becomes free later, the merge begins again.
     pub(super) fn abandon_folds<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         for i in 0..self.jobs.len() {
             let Job { log, emptied, fold, .. } = &mut self.jobs[i];
@@ -276,7 +277,7 @@ impl LogBlockFtl {
             }
             for superblock in broken {
                 if self.blocks[superblock.index()].log.is_some() {
-                    // It was to become the data block, and goes on as a log block of which no page is free.
+                    // It was to become the data block; it stays a log block without a free page.
                     debug_assert_eq!(self.blocks[superblock.index()].log, Some(id));
                     self.fail(superblock);
                 } else {
@@ -287,7 +288,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// All pages are where they belong: the map changes, and the old blocks are given up.
+    /// All pages are in place: changes the map, and marks the old blocks for erase.
     pub(super) fn end_fold<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, i: usize) {
         let mut fold = std::mem::take(&mut self.jobs[i].fold);
         let (id, lbn) = (self.jobs[i].log, fold.lbn);
@@ -338,7 +339,7 @@ impl LogBlockFtl {
                 self.jobs[i].erasing.push(superblock);
             }
         }
-        // The log block is erased beside the last data block.
+        // The log block is erased in parallel with the last data block.
         if !fold.converts && !self.jobs[i].emptied && self.logs.log(id).valid == 0 {
             self.jobs[i].dying = true;
             let superblock = self.logs.log(id).superblock;

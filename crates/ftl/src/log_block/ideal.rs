@@ -1,10 +1,10 @@
-//! What the allocation method saves in a merge if nothing else is to be done (Sung, Sec. 4.4, Fig. 11 to 13): the bound
-//! that the thesis calls optimal, and that a run comes to as far as the controllers a merge wants are idle.
+//! The time that the allocation method saves in a merge on an idle drive (Sung, Sec. 4.4, Fig. 11 to 13). The thesis
+//! calls this bound optimal; a run reaches it if the controllers that a merge uses are idle.
 
 use base::units::Span;
 use flash::backend::Timing;
 
-/// Operations of a controller on single pages, with their transfers.
+/// A controller's operations on single pages, with their transfers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ideal {
     read: Span,
@@ -13,7 +13,7 @@ pub(super) struct Ideal {
 }
 
 impl Ideal {
-    /// Where page types differ, the mean of them.
+    /// Uses the mean of the page types, if their times differ.
     pub(super) fn new(timing: &Timing) -> Self {
         let mean = |times: &[Span]| {
             let sum: u64 = times.iter().map(|time| time.as_ps()).sum();
@@ -23,17 +23,17 @@ impl Ideal {
         Self { read: mean(&timing.read) + page, program: mean(&timing.program) + page, erase: timing.erase }
     }
 
-    /// Of a partial merge that copies `n` pages: one controller for all of it, or one that reads and erases and one
-    /// that programs (Fig. 11).
+    /// The time saved in a partial merge of `n` copied pages: without the method one controller does all the work, with
+    /// it one reads and erases while another programs (Fig. 11).
     pub(super) fn saved_by_partial(&self, n: u64) -> Span {
         let without = (self.read + self.program) * n + self.erase;
         let with = (self.read * n + self.erase).max(self.programs(n));
         without.saturating_sub(with)
     }
 
-    /// Of the making of a data block from pages of the old one and of log blocks, and of which blocks are erased then:
-    /// one controller that reads and erases, or one for the data block and one for the log; the destination has one
-    /// of its own either way (Fig. 12).
+    /// The time saved when a data block is made from `data` pages of the old one and `log` pages of log blocks, and the
+    /// given blocks are erased. Without the method one controller reads and erases everything, with it one does so for
+    /// the data block and one for the log. The destination has its own controller either way (Fig. 12).
     pub(super) fn saved_by_full(&self, (data, log): (u64, u64), (erase_data, erase_log): (bool, bool)) -> Span {
         let erase = |erased: bool| self.erase * u64::from(erased);
         let programs = self.programs(data + log);
@@ -41,7 +41,7 @@ impl Ideal {
         (data + log).max(programs).saturating_sub(data.max(log).max(programs))
     }
 
-    /// The pages that are programmed while others are still read.
+    /// The time of `n` programs, which overlap all reads but the first.
     fn programs(&self, n: u64) -> Span {
         if n == 0 { Span::ZERO } else { self.read + self.program * n }
     }

@@ -1,33 +1,33 @@
-//! Log blocks, and the page map of what is in them: the only pages whose place is kept page by page.
+//! Log blocks and the page map of their contents. Only these pages have an entry each.
 //!
-//! The newest copies of the pages of one logical block that are in log blocks form a chain. So a page is looked up
-//! in as many steps as its logical block has pages in the log, and a merge finds all of them without a search.
+//! The newest log copies of a logical block's pages form a chain. A lookup takes as many steps as its logical block has
+//! pages in the log, and a merge finds all of them without a search.
 
 use base::units::SuperblockId;
 
 use super::address::Lbn;
 
-/// The number of a log block; it is used again when the block has been merged.
+/// The number of a log block. It is reused after the merge.
 pub(super) type LogId = u32;
 
-/// The place of a page in the log: log block times pages, plus page.
+/// The place of a page in the log: log block number times pages of a block, plus page.
 pub(super) type Place = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// What a log block is for.
+/// The role of a log block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// The updates of one data block (BAST).
+    /// Takes the updates of one data block (BAST).
     Of(Lbn),
-    /// The sequential updates of one data block (FAST's SW log block).
+    /// Takes the sequential updates of one data block (FAST's SW log block).
     Sequential(Lbn),
-    /// Updates of any (FAST's RW log block).
+    /// Takes updates of any data block (FAST's RW log block).
     Random,
 }
 
 impl Role {
-    /// The one data block whose updates it takes.
+    /// The data block whose updates it takes, if there is only one.
     pub(super) const fn block(self) -> Option<Lbn> {
         match self {
             Self::Of(lbn) | Self::Sequential(lbn) => Some(lbn),
@@ -41,17 +41,17 @@ impl Role {
 pub(super) struct Log {
     pub(super) superblock: SuperblockId,
     pub(super) role: Role,
-    /// Pages programmed or about to be; the next goes there.
+    /// The next page to program.
     pub(super) next: u32,
-    /// Pages that are the newest copy.
+    /// Pages that hold the newest copy.
     pub(super) valid: u32,
     /// Programs under way.
     pub(super) programs: u32,
-    /// A merge is wanted, so nothing more is written to it.
+    /// Its merge is queued, so it takes no more pages.
     pub(super) closed: bool,
-    /// Each page so far is that of its own offset.
+    /// So far each page has its own offset.
     pub(super) in_order: bool,
-    /// When it was opened and when it was last written, in writes to the log.
+    /// Times of its opening and of its last write, counted in writes to the log.
     pub(super) opened: u64,
     pub(super) used: u64,
 }
@@ -64,29 +64,29 @@ struct Entry {
     next: Place,
 }
 
-/// All of them.
+/// All log blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
     pages: u32,
-    /// Log blocks that may be open at once.
+    /// Open log blocks, at most.
     pub(super) limit: u32,
-    /// Log blocks that may be merged at once.
+    /// Merges under way, at most.
     merges: u32,
     slots: Vec<Option<Log>>,
     free: Vec<LogId>,
     entries: Vec<Entry>,
     /// The first place in the chain of each logical block.
     head: Vec<Place>,
-    /// The log block of each data block, where there is one of its own.
+    /// The log block of each logical block that has its own (BAST).
     own: Vec<LogId>,
-    /// The log block that takes sequential writes, and the one that takes the others.
+    /// The log blocks for sequential and for random writes (FAST).
     pub(super) sequential: Option<LogId>,
     pub(super) random: Option<LogId>,
     clock: u64,
 }
 
 impl Logs {
-    /// Bytes of the tables for so many logical blocks, and of so many log blocks.
+    /// Bytes of the tables for `blocks` logical blocks and `logs` log blocks.
     pub(super) fn memory(blocks: u64, pages: u32, logs: u32, merges: u32) -> u64 {
         let log = size_of::<Option<Log>>() as u64 + u64::from(pages) * size_of::<Entry>() as u64;
         blocks * size_of::<(Place, LogId)>() as u64 + (u64::from(logs) + u64::from(merges)).min(blocks.max(64)) * log
@@ -116,30 +116,30 @@ impl Logs {
         self.slots[id as usize].as_mut().expect("a log block")
     }
 
-    /// All log blocks, by number.
+    /// The log blocks, by number.
     pub(super) fn iter(&self) -> impl Iterator<Item = (LogId, &Log)> {
         (0..).zip(&self.slots).filter_map(|(id, log)| Some((id, log.as_ref()?)))
     }
 
-    /// True if no further merge is needed for there to be room: what waits for a log block asks again whenever
-    /// anything changes, and one merge must not become several.
+    /// True if the queued merges will make room. A waiting write asks again at every change, and must not queue several
+    /// merges.
     pub(super) fn room_is_coming(&self) -> bool {
         self.iter().filter(|(_, log)| log.closed).count() as u32 >= self.merges
     }
 
-    /// Log blocks there are.
+    /// Number of log blocks.
     pub(super) fn count(&self) -> u32 {
         (self.slots.len() - self.free.len()) as u32
     }
 
-    /// The log block of one data block.
+    /// The log block that belongs to a logical block.
     #[inline]
     pub(super) fn own(&self, lbn: Lbn) -> Option<LogId> {
         let id = self.own[lbn as usize];
         (id != NONE).then_some(id)
     }
 
-    /// A new log block.
+    /// Opens a log block.
     pub(super) fn open(&mut self, superblock: SuperblockId, role: Role) -> LogId {
         self.clock += 1;
         let log = Log {
@@ -168,7 +168,7 @@ impl Logs {
         id
     }
 
-    /// Nothing more is written to a log block.
+    /// Closes a log block: it takes no more pages.
     pub(super) fn close(&mut self, id: LogId) {
         self.log_mut(id).closed = true;
         if self.random == Some(id) {
@@ -176,7 +176,7 @@ impl Logs {
         }
     }
 
-    /// A log block is one no longer.
+    /// Removes a log block.
     ///
     /// # Panics
     /// If pages in it are still needed.
@@ -216,19 +216,19 @@ impl Logs {
         id * self.pages + page
     }
 
-    /// The log block of a place, and the page in it.
+    /// The log block and page of a place.
     #[inline]
     pub(super) const fn locate(&self, place: Place) -> (LogId, u32) {
         (place / self.pages, place % self.pages)
     }
 
-    /// True if no page of a logical block is in the log.
+    /// True if the log holds no page of a logical block.
     #[inline]
     pub(super) fn is_empty(&self, lbn: Lbn) -> bool {
         self.head[lbn as usize] == NONE
     }
 
-    /// The pages of a logical block that are in the log: offset and place.
+    /// The pages of a logical block in the log: offset and place.
     #[inline]
     pub(super) fn chain(&self, lbn: Lbn) -> impl Iterator<Item = (u32, Place)> + '_ {
         let step = |place: Place| (place != NONE).then_some(place);
@@ -236,13 +236,13 @@ impl Logs {
             .map(|place| (self.entries[place as usize].offset, place))
     }
 
-    /// Where the newest copy of a page is, if that is in the log.
+    /// The place of a page's newest copy, if the log holds it.
     #[inline]
     pub(super) fn find_page(&self, lbn: Lbn, offset: u32) -> Option<Place> {
         self.chain(lbn).find(|(of, _)| *of == offset).map(|(_, place)| place)
     }
 
-    /// A page has got a newer copy in the log.
+    /// A page has a newer copy in the log: links it.
     #[inline]
     pub(super) fn link(&mut self, lbn: Lbn, offset: u32, place: Place) {
         self.unlink(lbn, offset);
@@ -253,7 +253,7 @@ impl Logs {
         self.log_mut(id).valid += 1;
     }
 
-    /// The newest copy of a page is no longer in the log, if it was.
+    /// Removes a page from the log's map, if it is there.
     #[inline]
     pub(super) fn unlink(&mut self, lbn: Lbn, offset: u32) {
         let mut before = NONE;
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn they_take_the_memory_that_they_say() {
-        // As many as may be open and be merged; of a drive with fewer blocks, one for each.
+        // As many log blocks as may be open and being merged; a drive with fewer blocks has one for each.
         for (blocks, open) in [(100, 5), (100, 80), (100, 200)] {
             let mut logs = Logs::new(blocks, 4, open - 2, 2);
             (0..open.min(100)).for_each(|superblock| _ = logs.open(SuperblockId::new(superblock), Role::Random));

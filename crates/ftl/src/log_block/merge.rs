@@ -1,8 +1,8 @@
-//! Merges: log blocks are made room in, one logical block after another.
+//! Merges: they turn log blocks into free blocks, one logical block after another.
 //!
-//! A log block in order becomes the data block itself, when what is missing has been copied into it (switch and
-//! partial merge). Otherwise the newest pages of a logical block are copied into a new block (full merge), and that
-//! again for each logical block that has pages in the log block (FAST).
+//! A log block in order becomes the data block itself, after its missing pages have been copied into it (switch and
+//! partial merge). Otherwise a full merge copies the newest pages of a logical block into a new block, and repeats that
+//! for each logical block with pages in the log block (FAST).
 
 use base::engine::Handle;
 use base::units::SuperblockId;
@@ -15,49 +15,49 @@ use super::{EraseWhen, LogBlockFtl};
 use crate::port::{Flash, Owners};
 use crate::toolkit::Commands;
 
-/// How far the making of a data block has come.
+/// The phase of a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// None is being made.
+    /// No fold.
     #[default]
     Idle,
     /// Pages are being copied.
     Copying,
-    /// A page could not be programmed: another destination is wanted.
+    /// A program has failed: the fold needs another destination.
     Failed,
     /// The new data block is in use, the old one is being erased.
     Ending,
 }
 
-/// A logical block that is getting a new data block.
+/// A fold: the new data block of a logical block.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fold {
     pub(super) phase: Phase,
     pub(super) lbn: Lbn,
-    /// The new data block; none if nothing of the old one is needed.
+    /// The new data block; none if the logical block has no data left.
     pub(super) destination: Option<SuperblockId>,
-    /// The log block itself becomes the data block.
+    /// True if the log block itself becomes the data block.
     pub(super) converts: bool,
-    /// The old data block is erased as soon as it has been read.
+    /// True if the old data block is erased right after its reads.
     pub(super) erased_early: bool,
     /// Pages from the log: offset and place.
     pub(super) logged: Vec<(u32, Place)>,
-    /// Pages copied.
+    /// Number of copied pages.
     pub(super) copies: u32,
     /// Lists that have not finished.
     pub(super) lists: Vec<Handle<List>>,
-    /// The list with the programs: its pages are kept until all are well.
+    /// The list with the programs, kept with its pages until all of them are on flash.
     pub(super) programs: Option<Handle<List>>,
-    /// A program has failed.
+    /// True if a program has failed.
     pub(super) failed: bool,
-    /// Destinations in which one has.
+    /// Destinations with a failed program.
     pub(super) broken: Vec<SuperblockId>,
-    /// Blocks that were erased early, and whether that failed.
+    /// Blocks that were erased early, each with true if its erase failed.
     pub(super) emptied: Vec<(SuperblockId, bool)>,
 }
 
 impl Fold {
-    /// Begins anew; what it has allocated is used again.
+    /// Begins a fold, and reuses the allocations of the last one.
     pub(super) fn begin(&mut self, lbn: Lbn) {
         let mut old = std::mem::take(self);
         old.logged.clear();
@@ -73,34 +73,35 @@ impl Fold {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Job {
     pub(super) log: LogId,
-    /// It is a log block no longer.
+    /// True once it is no log block any more.
     pub(super) removed: bool,
-    /// The log block has been erased together with the last data block.
+    /// True if the log block was erased early, together with the last data block.
     pub(super) emptied: bool,
-    /// The log block is being erased.
+    /// True if the log block is being erased.
     pub(super) dying: bool,
-    /// Data blocks it has made.
+    /// Data blocks that the merge has made.
     pub(super) folds: u32,
-    /// The one that is being made.
+    /// The current fold.
     pub(super) fold: Fold,
-    /// Given-up blocks that it waits for.
+    /// Marked blocks whose erase it waits for.
     pub(super) erasing: Vec<SuperblockId>,
 }
 
 impl LogBlockFtl {
-    /// True if a logical block is getting a new data block.
+    /// True if a fold of this logical block is under way.
     #[inline]
     pub(super) fn is_folding(&self, lbn: Lbn) -> bool {
         self.jobs.iter().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
     }
 
-    /// New data blocks that are no log blocks and are not yet in use, or stand beside the one they replace.
+    /// Folds with a destination that is not yet in use, or still stands beside the block it replaces. Log blocks that
+    /// become data blocks do not count.
     pub(super) fn destinations(&self) -> u32 {
         let folds = self.jobs.iter().map(|job| &job.fold).filter(|fold| fold.phase != Phase::Idle);
         folds.filter(|fold| fold.destination.is_some() && !fold.converts).count() as u32
     }
 
-    /// A log block is to be merged: nothing more is written to it.
+    /// Queues the merge of a log block, and closes the log block.
     pub(super) fn want_merge(&mut self, id: LogId) {
         if self.logs.log(id).closed {
             return;
@@ -111,7 +112,7 @@ impl LogBlockFtl {
         self.jobs.push(job);
     }
 
-    /// Makes room where the FTL's own choice has nothing to offer.
+    /// If no merge is queued, queues one: of the policy's victim, or else of the oldest log block.
     pub(super) fn want_any_merge(&mut self) {
         let oldest = || self.logs.iter().filter(|(_, log)| !log.closed).min_by_key(|(_, log)| log.opened);
         if self.jobs.is_empty()
@@ -121,8 +122,8 @@ impl LogBlockFtl {
         }
     }
 
-    /// Does whatever can be done now: merges, and then what waited for them. Units are refused only when nothing is
-    /// under way any more that could make room.
+    /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
+    /// make room.
     pub(super) fn advance_merges<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -152,7 +153,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// Lets the merges under way take a step. True if one could.
+    /// Advances each merge under way by a step. Returns true if one could.
     fn merge<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
         let mut any = false;
         let mut i = 0;
@@ -204,8 +205,8 @@ impl LogBlockFtl {
         true
     }
 
-    /// The power goes at this moment. What is only in the controllers' buffer, because its old place has been erased, is
-    /// programmed from capacitors; also what a failed program has left there, if there is a block for it.
+    /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program
+    /// them. The same holds for the pages of failed programs, if there is a block for them.
     pub(crate) fn power_fails<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.spec.erase != EraseWhen::Read {
             return;
@@ -226,7 +227,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// A list of a merge is done.
+    /// A list of a merge has finished.
     pub(super) fn merge_finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

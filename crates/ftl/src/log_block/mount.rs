@@ -1,10 +1,10 @@
-//! The state of the FTL from nothing but the media.
+//! Recovery: the state of the FTL from the media alone.
 //!
-//! Of several copies of a unit [the newest counts](recovery), and of equal ones that in the older block: so the
-//! destination of a merge that was interrupted holds nothing, and is erased. A block in which every page is at its own
-//! offset can be a data block; of several for one logical block the one with the most pages that count is it. What else
-//! holds a page that counts is a log block. So there may be more log blocks than there should be, until they have been
-//! merged.
+//! Of several copies of a mapping unit [the newest counts](recovery), and among equal ones the copy in the older block:
+//! so the destination of an interrupted merge has no valid page, and is erased. A block whose pages all have their own
+//! offset can be a data block; if a logical block has several, the one with the most valid pages is its data block. Any
+//! other block with a valid page is a log block. Until merges have removed the surplus there may be more log blocks
+//! than the limit.
 
 use base::units::SuperblockId;
 use flash::nand::{Media, Sector, Spare};
@@ -17,19 +17,19 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use crate::toolkit::recovery::{self, Found};
 
-/// What a block turned out to hold.
+/// The contents of a block.
 #[derive(Clone, Copy, Debug)]
 struct Content {
     superblock: SuperblockId,
-    /// Pages that count.
+    /// Pages that hold the newest copy.
     valid: u32,
-    /// The logical block that all its pages belong to, if there is only one.
+    /// The logical block of all its pages, if they have only one.
     block: Option<Lbn>,
-    /// Each page is at its own offset.
+    /// Each page has its own offset.
     in_place: bool,
-    /// And there is none missing before the last.
+    /// In place, and with no page missing before the last.
     in_order: bool,
-    /// The page behind the last programmed one, or behind all if a program failed.
+    /// The page after the last programmed one, or the number of pages if a program failed.
     next: u32,
 }
 
@@ -48,7 +48,7 @@ impl LogBlockFtl {
             }
         }
         programmed.sort_unstable();
-        // A new drive has nothing to be looked for.
+        // A new drive has no pages to find.
         let mut newest = Map::new(if programmed.is_empty() { 0 } else { self.units });
         let superblocks = programmed.iter().map(|(_, superblock)| *superblock);
         recovery::find_newest(media, superblocks.clone(), &mut newest, &mut self.versions, self.planted);
@@ -96,13 +96,13 @@ impl LogBlockFtl {
         found.in_place &= found.block.is_some();
         found.in_order = found.in_place && pages == found.next;
         if media.is_failing(superblock) {
-            // It takes no more.
+            // A failing block takes no more pages.
             (found.next, found.in_order) = (self.pages, false);
         }
         found
     }
 
-    /// The data block of each logical block, if there is one that can be it.
+    /// The data block of each logical block, if any block can be it.
     fn choose_data_blocks(&self, found: &[Content]) -> Vec<Option<SuperblockId>> {
         let mut best: Vec<Option<&Content>> = vec![None; self.address.blocks() as usize];
         for block in found.iter().filter(|block| block.in_place && block.valid > 0) {
@@ -115,7 +115,7 @@ impl LogBlockFtl {
         best.into_iter().map(|best| Some(best?.superblock)).collect()
     }
 
-    /// Log blocks go on with their role as far as there can be one of each.
+    /// Opens the log blocks, in their old roles as far as each role is still free.
     fn take_logs<S: Sector>(&mut self, media: &Media<S>, logs: &[Content], newest: &Map) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
         let trusted = self.planted.is(Sabotage::InOrderTrusted);

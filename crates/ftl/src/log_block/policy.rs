@@ -1,36 +1,36 @@
-//! What one hybrid-mapped FTL does differently from another: which log block takes a page, and which is merged.
+//! The policies of the log-block FTLs: the choice of a log block for a page, and of the victim of a merge.
 //!
-//! A further one is a file beside [`bast`] and [`fast`], a variant here, and its kind.
+//! Another policy is a file beside [`bast`] and [`fast`], a variant here, and its kind.
 
 use super::address::Lbn;
 use super::bast;
 use super::fast;
 use super::logs::{LogId, Logs, Role};
 
-/// Where a page that cannot be written in place goes.
+/// The place of a page that cannot go to its data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// To this log block, which has room.
+    /// The next page of this log block, which has room.
     Append(LogId),
-    /// To a new one.
+    /// The first page of a new log block.
     Open(Role),
-    /// Nowhere before this log block has been merged.
+    /// Nowhere, until this log block has been merged.
     Merge(LogId),
-    /// Nowhere before a merge that is under way is over.
+    /// Nowhere, until a merge under way has ended.
     Wait,
 }
 
-/// The FTLs with log blocks.
+/// The policies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// A log block for each logical block.
+    /// Each logical block has its own log block.
     Bast,
-    /// Log blocks that take the writes of all.
+    /// Log blocks are shared by all logical blocks.
     Fast,
 }
 
 impl Policy {
-    /// Where a page at `offset` of a logical block goes.
+    /// Chooses the place of a page at `offset` of a logical block.
     pub(super) fn place(self, logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
         match self {
             Self::Bast => bast::place(logs, pages, lbn),
@@ -38,7 +38,7 @@ impl Policy {
         }
     }
 
-    /// The log block to be merged when there are as many as there may be.
+    /// The log block to merge when no more may be opened.
     pub(super) fn victim(self, logs: &Logs) -> Option<LogId> {
         match self {
             Self::Bast => bast::victim(logs),
@@ -46,8 +46,8 @@ impl Policy {
         }
     }
 
-    /// The roles that recovery gives to log blocks, which are handed in from the oldest on: for each the logical
-    /// block whose pages alone it holds, if there is one, and whether it holds them from the first on in order.
+    /// The roles of the log blocks after recovery. `found` lists them from the oldest on: the logical block whose pages
+    /// alone the log block holds, if there is one, and true if the pages are in order from the first on.
     pub(super) fn roles(self, found: &[(Option<Lbn>, bool)]) -> Vec<Role> {
         let role = |(block, in_order): &(Option<Lbn>, bool)| match (self, block) {
             (Self::Bast, Some(lbn)) => Role::Of(*lbn),
@@ -55,7 +55,7 @@ impl Policy {
             _ => Role::Random,
         };
         let mut roles: Vec<Role> = found.iter().map(role).collect();
-        // There is one log block for sequential writes: the youngest.
+        // The youngest candidate is the log block for sequential writes.
         let mut taken = false;
         for role in roles.iter_mut().rev() {
             if matches!(role, Role::Sequential(_)) && std::mem::replace(&mut taken, true) {

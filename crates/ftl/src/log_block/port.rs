@@ -1,4 +1,4 @@
-//! The FTLs with log blocks behind the port.
+//! The FTL port of the log-block FTLs.
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};

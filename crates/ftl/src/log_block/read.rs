@@ -9,7 +9,7 @@ use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::add_read;
 
 impl LogBlockFtl {
-    /// Reads sectors of a unit. False if it is nowhere, and reads as zeros without flash.
+    /// Reads sectors of a mapping unit. Returns false if no flash page holds it: it reads as zeros.
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -26,7 +26,7 @@ impl LogBlockFtl {
         true
     }
 
-    /// True if the only copies of some pages of a logical block may be in the controllers' buffer.
+    /// True if the controllers' buffer may hold the only copies of some pages of a logical block.
     pub(super) fn is_in_buffer(&self, lbn: super::address::Lbn) -> bool {
         self.spec.erase == EraseWhen::Read && self.is_folding(lbn)
     }
@@ -47,14 +47,14 @@ impl LogBlockFtl {
         owners.charge(wanted.owner);
     }
 
-    /// The request is complete: its lists are sent, one for each die.
+    /// Submits the lists of a complete request, one for each die.
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         while let Some(list) = self.reading.pop_last() {
             self.submit(flash, list);
         }
     }
 
-    /// Reads that waited for a merge go on.
+    /// Sends the reads whose merge has ended.
     pub(super) fn release_reads<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

@@ -1,4 +1,4 @@
-//! The parameters of a hybrid-mapped FTL: `[ftl.log]`.
+//! The parameters of a log-block FTL: `[ftl.log]`.
 
 use base::fault::Fault;
 use base::units::Bytes;
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 
 use super::Policy;
 
-/// Log blocks of a hybrid-mapped FTL, and where its blocks go.
+/// The log blocks of a log-block FTL, and the places of its blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct LogSpec {
-    /// Log blocks at once; with FAST one of them takes sequential writes, so there are at least two.
+    /// Log blocks at once. FAST needs at least two: one takes sequential writes.
     pub blocks: u32,
-    /// Which pages make a logical block.
+    /// The pages that make up a logical block.
     pub striping: Striping,
-    /// On which bus or chip a block is allocated.
+    /// The bus or chip on which a block is allocated.
     pub allocation: Allocation,
-    /// When a merge erases what it has read.
+    /// The time at which a merge erases its sources.
     pub erase: EraseWhen,
     /// Merges under way at once; each may hold one free block.
     pub parallel: u32,
@@ -36,61 +36,60 @@ impl Default for LogSpec {
     }
 }
 
-/// How logical pages make up logical blocks (Sung, Sec. 4.1).
+/// The assignment of pages to logical blocks (Sung, Sec. 4.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Striping {
-    /// Neighbours share a logical block, and so a physical one.
+    /// Neighbouring pages share a logical block, and so a physical one.
     #[default]
     Block,
-    /// Neighbours are in as many different logical blocks as there are buses.
+    /// Neighbouring pages are in different logical blocks, as many as there are buses.
     Page,
 }
 
-/// Where data blocks, log blocks and the destinations of merges are allocated. With a unit for each channel
-/// they are told apart by their buses, otherwise by their chips.
+/// The places of data blocks, log blocks and the destinations of merges. With a controller for each channel the method
+/// tells buses apart, otherwise chips.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Allocation {
-    /// The data blocks of one request apart from each other, a log block never beside the data block it is
-    /// allocated for, the destination of a merge beside neither (Sung, Sec. 4.2 and 4.3).
+    /// The data blocks of one request go to different places, a log block never beside the data block it is allocated
+    /// for, and the destination of a merge beside neither (Sung, Sec. 4.2 and 4.3).
     #[default]
     Apart,
-    /// A log block beside the data block it is allocated for; the destination of a full merge on another bus
+    /// A log block goes beside the data block it is allocated for; the destination of a full merge goes to another bus
     /// or chip (the worst case of Sung, Fig. 11a and 12a).
     Same,
-    /// In turn, whatever else is there.
+    /// In rotation, without regard to other blocks.
     Any,
-    /// As `apart`, but among all places that are allowed the one with the fewest commands waiting.
+    /// As `apart`, but of the allowed places the one with the fewest waiting commands.
     Idle,
 }
 
 impl Allocation {
-    /// All of them: what the conformance suite and the swarm are applied to.
+    /// All methods, for the conformance suite and the swarm.
     pub const EVERY: [Self; 4] = [Self::Apart, Self::Same, Self::Any, Self::Idle];
 }
 
-/// When a merge erases the blocks it has copied from.
+/// The time at which a merge erases the blocks it has copied from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EraseWhen {
-    /// When all copies are programmed. Nothing is lost if the power goes.
+    /// After all programs. A power cut loses nothing.
     #[default]
     Copied,
-    /// When all pages are in the controllers' buffer (Sung, Fig. 11b and 12b): the erase overlaps the
-    /// programs. What is in the buffer is the only copy, so a merge whose pages are being programmed is
-    /// brought to its end from capacitors if the power goes.
+    /// After all reads, when the pages are in the controllers' buffer (Sung, Fig. 11b and 12b): the erase overlaps the
+    /// programs. The buffer then holds the only copy, so when the power fails capacitors finish the programs under way.
     Read,
 }
 
 impl LogSpec {
-    /// Blocks that are neither data nor log blocks: one for each merge under way, one in place of a
-    /// destination that fails, and one so that there is always a next.
+    /// Blocks that are neither data nor log blocks: one for each merge under way, one to replace a failing destination,
+    /// and one so that there is always a next.
     pub(crate) const fn reserve(&self) -> u32 {
         self.parallel.saturating_add(2)
     }
 
-    /// Pages that neighbours are apart in logical blocks.
+    /// Logical blocks over which neighbouring pages rotate: 1, or the number of buses.
     pub(crate) const fn width(&self, geometry: &Geometry) -> u32 {
         match self.striping {
             Striping::Block => 1,
@@ -98,7 +97,7 @@ impl LogSpec {
         }
     }
 
-    /// Units that the host may see at most.
+    /// Mapping units that the host may see, at most.
     pub(crate) fn most_units(&self, geometry: &Geometry) -> u64 {
         let kept = u64::from(self.blocks) + u64::from(self.reserve());
         let blocks = u64::from(geometry.superblock_count()).saturating_sub(kept);
@@ -106,7 +105,7 @@ impl LogSpec {
         blocks / width * width * u64::from(geometry.superblock_slots())
     }
 
-    /// What is wrong with it for this FTL and a flash array.
+    /// The faults of these parameters for a policy and a flash array.
     pub(crate) fn faults(&self, policy: Policy, geometry: &Geometry, one_shot: u32) -> Vec<Fault> {
         let mut faults = Vec::new();
         let least = if policy == Policy::Fast { 2 } else { 1 };
@@ -121,7 +120,7 @@ impl LogSpec {
         if self.parallel == 0 {
             faults.push(Fault::new("ftl.log.parallel", "is zero", "there must be at least one"));
         }
-        // The number of a log block stands in the tags of its lists, beside their kind.
+        // The tag of a list holds the number of the log block above the list's kind.
         let most = u32::MAX >> 4;
         if self.blocks > most {
             let message = format!("{} log blocks", self.blocks);

@@ -1,4 +1,4 @@
-//! Host data on its way to flash.
+//! Host writes.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Observer};
@@ -16,14 +16,14 @@ impl LogBlockFtl {
         self.request_dies.clear();
     }
 
-    /// Takes one unit of the request.
+    /// Takes a mapping unit of the request.
     pub(crate) fn write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
         owners: &mut impl Owners<S>,
         unit: PageWrite,
     ) {
-        // Pages of one logical block stay in order: a sequence must not be torn because its head waits.
+        // Pages of a logical block stay in order: a waiting first page must not break a sequence.
         let (lbn, _) = self.address.split(unit.lpn);
         let behind = self.waiting.iter().any(|other| self.address.split(other.lpn).0 == lbn);
         if behind || !self.place(flash, owners, &unit) {
@@ -31,7 +31,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// The request is complete: what was put together is sent.
+    /// Submits the programs of a complete request.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -41,20 +41,20 @@ impl LogBlockFtl {
         self.advance_merges(flash, owners);
     }
 
-    /// Sends the lists of programs, one for each die.
+    /// Submits the lists of programs, one for each die.
     pub(super) fn send<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         while let Some(list) = self.programming.pop_first() {
             self.submit(flash, list);
         }
     }
 
-    /// Lets units that waited go on as far as there is room.
+    /// Places the waiting writes for which there is room now.
     pub(super) fn resume<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         for _ in 0..self.waiting.len() {
             let Some(unit) = self.waiting.pop_front() else { break };
             self.request_dies.clear();
             let (lbn, _) = self.address.split(unit.lpn);
-            // Those that have failed this time are at the back, behind what has not been looked at.
+            // Writes refused in this pass are at the back of the queue, behind those not tried yet.
             let behind = self.refused_blocks.contains(&lbn);
             if behind || !self.place(flash, owners, &unit) {
                 self.refused_blocks.push(lbn);
@@ -65,7 +65,8 @@ impl LogBlockFtl {
         self.send(flash);
     }
 
-    /// Finds a page for a unit and adds it to the programs of its die. False if there is none now.
+    /// Finds a page for a mapping unit, and adds its program to the list of the die. Returns false if there is none
+    /// now.
     fn place<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -90,7 +91,7 @@ impl LogBlockFtl {
             self.gates.set(target.superblock, command);
         }
         if partly && let Some(psn) = self.place_of(flash.backend.media(), unit.lpn) {
-            // The rest is read by the controller of the die it is on, which need not be the one that programs.
+            // The controller of the source's die reads the old sectors; another controller may program.
             let (superblock, _) = self.geometry.locate(psn);
             self.block(superblock).pins += 1;
             let list = flash.backend.open_list(Class::Other, Kind::OldPlace.tag(0));
@@ -101,8 +102,8 @@ impl LogBlockFtl {
         true
     }
 
-    /// The page of its own offset in the data block, if it can be programmed. A data block is allocated when the first
-    /// page of a logical block is written.
+    /// The page at the same offset of the data block, if it can still be programmed. The first write of a logical block
+    /// allocates its data block.
     fn in_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, lbn: Lbn, offset: u32) -> Option<Target> {
         if self.is_folding(lbn) {
             return None;
@@ -133,20 +134,21 @@ impl LogBlockFtl {
         Some(superblock)
     }
 
-    /// True if merges and orphans have enough without the next free block; an orphan has its own.
+    /// True if one more free block can go to the host, and merges and orphans still have enough. An orphan has a block
+    /// of its own.
     fn host_may_take(&self, orphan: bool) -> bool {
         let kept = self.orphans - u32::from(orphan) + self.spec.reserve() - 1;
         self.allocator.count() + self.destinations() > kept
     }
 
-    /// The next page of a log block.
+    /// The next page of the log block that the policy chooses.
     fn in_log<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, lbn: Lbn, offset: u32) -> Option<Target> {
         let id = match self.policy.place(&self.logs, self.pages, lbn, offset) {
             Choice::Append(id) => id,
             Choice::Open(role) => match self.new_log_block(flash, lbn, role) {
                 Some(id) => id,
                 None => {
-                    // Blocks have failed: there is no room for so many log blocks any more.
+                    // Too many blocks have failed: there is no room for all log blocks.
                     self.want_any_merge();
                     return None;
                 }
@@ -196,7 +198,7 @@ mod tests {
              [ftl]\nkind = 'bast'\nover-provisioning = '60%'",
         );
         let AnyFtl::LogBlock(ftl) = &mut rig.ftl else { panic!("log blocks") };
-        // One for the merge, one in place of what fails, and one so that there is always a next.
+        // One for the merge, one to replace a failing block, and one so that there is always a next.
         assert_eq!(ftl.spec.reserve(), 3);
         while ftl.allocator.count() > 3 {
             assert!(ftl.host_may_take(false), "{} are free", ftl.allocator.count());

@@ -1,4 +1,4 @@
-//! Physical blocks of the MLC flash, and those that are spare.
+//! The physical blocks of the MLC flash, and the spare ones among them.
 
 use std::ops::{Index, IndexMut};
 
@@ -8,30 +8,30 @@ use flash::nand::Mode;
 
 use super::free_list::{FreeLists, FreeOrder};
 
-/// What is known of a physical block.
+/// The state of a physical block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     /// The logical block whose chain it is in.
     pub(super) lba: Option<NonMaxU32>,
-    /// LB: the next block of the chain.
+    /// The next block of the chain (the paper's LB table).
     pub(super) next: Option<NonMaxU32>,
-    /// The page behind the last programmed one.
+    /// The page after the last programmed one.
     pub(super) programmed: u32,
     /// Pages that the map leads to.
     pub(super) valid: u32,
-    /// Each page so far is at its own offset.
+    /// So far each page is at its own offset.
     pub(super) in_order: bool,
-    /// A program failed: nothing more is written there, and it is retired instead of erased.
+    /// A program in it has failed: it takes no more pages, and is retired instead of erased.
     pub(super) failing: bool,
-    /// It is erased and has no part yet.
+    /// It is erased and unused.
     pub(super) spare: bool,
     pub(super) mode: Mode,
-    /// As a data block: the page of the logical block that its first one is for.
+    /// For a data block: the offset in the logical block of its first page.
     pub(super) base: u32,
 }
 
 impl Block {
-    /// The logical block whose chain it is in.
+    /// The logical block of its chain.
     pub(super) fn lba(&self) -> Option<u32> {
         self.lba.map(NonMaxU32::get)
     }
@@ -70,12 +70,12 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
-    /// Bytes of so many blocks, all of them spare.
+    /// Bytes for `count` blocks, all of them spare.
     pub(super) const fn memory(count: u64) -> u64 {
         count * size_of::<Block>() as u64 + FreeLists::memory(count)
     }
 
-    /// Blocks of so many dies, none of them spare.
+    /// The blocks of all dies, none of them spare.
     pub(super) fn new(count: u32, dies: u32, order: FreeOrder) -> Self {
         Self { blocks: vec![NEW; count as usize], free: FreeLists::new(dies, count / dies, order) }
     }
@@ -92,32 +92,32 @@ impl Blocks {
         self.free.iter()
     }
 
-    /// How often each spare block has been erased, if that decides which one is taken.
+    /// The erase count of each spare block, if the free lists are ordered by wear.
     pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         self.free.known_wear()
     }
 
-    /// A block is erased.
+    /// Makes an erased block spare.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self[block] = Block { spare: true, ..NEW };
         self.free.put(block, erases);
     }
 
-    /// A spare block.
+    /// Takes a spare block.
     pub(super) fn take(&mut self) -> Option<u32> {
         let block = self.free.take()?;
         self[block].spare = false;
         Some(block)
     }
 
-    /// A spare block of a die.
+    /// Takes a spare block of a die.
     pub(super) fn take_on(&mut self, die: u32) -> Option<u32> {
         let block = self.free.take_on(die)?;
         self[block].spare = false;
         Some(block)
     }
 
-    /// This spare block. False if it is none.
+    /// Takes this block. Returns false if it is not spare.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
         let is_spare = self.free.take_this(block);
         if is_spare {

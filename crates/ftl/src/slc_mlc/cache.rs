@@ -1,11 +1,11 @@
-//! The mapping cache: logical blocks whose pages the controller knows (Chang, Sec. 3.5, second-level mapping).
+//! The mapping cache: logical blocks whose page map is in the controller's RAM (Chang, Sec. 3.5, second-level mapping).
 //!
-//! The simulator always knows them; the cache says when the controller would have to look at the spare areas of a chain
-//! first. The block that was looked up longest ago goes.
+//! The simulator always has the page map. The cache decides when the controller would first have to scan the spare
+//! areas of a chain. It evicts the logical block with the oldest lookup.
 
 use super::recency::Recency;
 
-/// Logical blocks in the order of their use.
+/// The cached logical blocks, by their last lookup.
 #[derive(Clone, Debug)]
 pub(super) struct MapCache {
     known: Recency,
@@ -14,7 +14,7 @@ pub(super) struct MapCache {
 }
 
 impl MapCache {
-    /// Bytes of the order of so many logical blocks.
+    /// Bytes for `logical` logical blocks.
     pub(super) const fn memory(logical: u64) -> u64 {
         Recency::memory(logical)
     }
@@ -23,7 +23,7 @@ impl MapCache {
         Self { known: Recency::new(blocks), count: 0, room }
     }
 
-    /// Looks a logical block up, and takes it in. True if it was there.
+    /// Looks up a logical block and caches it. Returns true for a hit.
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
         let hit = self.known.contains(lba);
         if !hit {

@@ -1,10 +1,10 @@
-//! The MLC flash: logical blocks, their block chains, and the blocks that are spare (Chang, Sec. 3.5).
+//! The chains of the MLC flash: logical blocks, their blocks, and the spare blocks (Chang, Sec. 3.5).
 //!
-//! L2P leads from a logical block to its data block, LB from each block to the next of its chain. The log block at the end
-//! of a chain takes updates; when it is full another is chained to it.
+//! L2P maps a logical block to its data block, and LB maps each block to the next one of its chain. The log block at
+//! the end of a chain takes updates; when it is full the chain gets another one.
 //!
-//! A block in SLC mode (see [density](super::density)) has half the pages: there the data block is two, one for each half of
-//! the logical block.
+//! A block in SLC mode (see [density](super::density)) has half the pages. So a logical block in SLC mode has two data
+//! blocks, one for each half.
 
 use std::collections::VecDeque;
 
@@ -15,40 +15,40 @@ use super::blocks::{Block, Blocks};
 use super::place::Place;
 use super::recency::Recency;
 
-/// What is known of the chain of a logical block.
+/// The chain of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chain {
-    /// L2P.
+    /// The data block: L2P.
     data: Option<NonMaxU32>,
-    /// The second data block of one in SLC mode.
+    /// The second data block, in SLC mode.
     second_data: Option<NonMaxU32>,
-    /// The end of the chain.
+    /// The last block.
     last: Option<NonMaxU32>,
 }
 
 impl Chain {
-    /// The last block that is no log block.
+    /// The last data block.
     fn last_data(&self) -> Option<NonMaxU32> {
         self.second_data.or(self.data)
     }
 }
 
-/// All chains.
+/// The chains of all logical blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Chains {
     pages: u32,
     /// By logical block.
     chains: Vec<Chain>,
-    /// The mode in which the blocks of each logical block are opened.
+    /// The mode of new blocks, for each logical block.
     modes: Vec<Mode>,
     pub(super) blocks: Blocks,
-    /// Logical blocks with log blocks, in the order of their last update.
+    /// Logical blocks with log blocks, by their last update.
     updated: Recency,
-    /// Logical blocks whose last log block has become full, those first where it was in order.
+    /// Logical blocks with a full last log block; those with the log block in order come first.
     full: VecDeque<u32>,
 }
 
-/// Bytes of the chains of so many logical blocks.
+/// Bytes of the chains of `logical` logical blocks.
 pub(super) const fn memory(logical: u64) -> u64 {
     logical * (size_of::<Chain>() + size_of::<Mode>()) as u64 + Recency::memory(logical)
 }
@@ -65,17 +65,17 @@ impl Chains {
         }
     }
 
-    /// Pages of a block, in the mode that it is in.
+    /// Pages of a block in its mode.
     pub(super) fn room(&self, block: u32) -> u32 {
         self.blocks[block].mode.pages(self.pages)
     }
 
-    /// The mode in which the blocks of a logical block are opened.
+    /// The mode of a logical block's new blocks.
     pub(super) fn mode(&self, lba: u32) -> Mode {
         self.modes[lba as usize]
     }
 
-    /// True if that is SLC mode.
+    /// True if new blocks are in SLC mode.
     pub(super) fn is_slc(&self, lba: u32) -> bool {
         self.mode(lba) == Mode::Slc
     }
@@ -90,8 +90,8 @@ impl Chains {
         chain.last_data() != chain.last
     }
 
-    /// Whether a logical block whose chain has no log block yet lacks the data block of one of its halves: that from
-    /// page `base` on.
+    /// True if a logical block in SLC mode has only the data block of its other half, and no log block. `base` is the
+    /// first page of the half in question.
     pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
         let Chain { data: Some(data), second_data: None, .. } = self.chains[lba as usize] else { return false };
         let Block { mode, base: its, .. } = self.blocks[data.get()];
@@ -108,7 +108,7 @@ impl Chains {
         std::iter::successors(self.chains[lba as usize].data, |block| self.blocks[block.get()].next).map(NonMaxU32::get)
     }
 
-    /// Puts a block at the end of a chain.
+    /// Adds a block at the end of a chain.
     pub(super) fn append(&mut self, lba: u32, block: u32) {
         let (chain, this) = (&mut self.chains[lba as usize], Some(NonMaxU32::new(block)));
         match chain.last {
@@ -122,7 +122,7 @@ impl Chains {
         }
     }
 
-    /// Chains the data block of the other half to that of the first.
+    /// Adds the data block of the second half to the chain.
     pub(super) fn append_slc(&mut self, lba: u32, block: u32) {
         debug_assert!(self.lacks_half(lba, self.blocks[block].base));
         let (chain, this) = (&mut self.chains[lba as usize], Some(NonMaxU32::new(block)));
@@ -131,7 +131,7 @@ impl Chains {
         self.blocks[block].lba = Some(NonMaxU32::new(lba));
     }
 
-    /// Takes a chain apart. A block of it may become the data block of a new one.
+    /// Dissolves a chain into `old`. If `data` is one of its blocks, that becomes the data block of a new chain.
     pub(super) fn replace(&mut self, lba: u32, data: Option<u32>, old: &mut Vec<u32>) {
         old.extend(self.chain(lba));
         if let Some(data) = data {
@@ -145,9 +145,9 @@ impl Chains {
         }
     }
 
-    /// Finds a page for the one at `offset` of a logical block, and takes it: its own in the data block, as long as nothing
-    /// behind it has been programmed there, or the next of the log block. A spare block is taken if there are more than
-    /// `reserve`.
+    /// Takes a page for the one at `offset` of a logical block: the same offset of the data block if nothing at or
+    /// behind it has been programmed, otherwise the next page of the log block. Takes a spare block if needed, and if
+    /// more than `reserve` are spare.
     pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
         let Chain { data, second_data, last } = self.chains[lba as usize];
         for data in [data, second_data].into_iter().flatten().map(NonMaxU32::get) {
@@ -190,17 +190,16 @@ impl Chains {
         Place::At(log, page)
     }
 
-    /// The block that can become the data block of a logical block without a copy: its last log block, if all of it is in
-    /// order and valid.
+    /// The block that can become the data block without a copy: the last log block, if all of it is in order and valid.
     pub(super) fn switch_of(&self, lba: u32) -> Option<u32> {
         let last = self.chains[lba as usize].last.filter(|_| self.has_log(lba))?.get();
         let block = &self.blocks[last];
         (block.in_order && block.valid == self.pages && !block.failing).then_some(last)
     }
 
-    /// The logical block whose chain is reclaimed next: one that can be switched, the one whose log block has been full for
-    /// longest, or the one whose last update is longest ago. Full ones come first because a fold of theirs wastes no free
-    /// page, and because a logical block that is always being updated would otherwise keep all its log blocks.
+    /// The logical block whose chain is folded next: one that can be switched, then the one whose log block has been
+    /// full longest, then the one with the oldest update. Full log blocks come first because their fold wastes no free
+    /// page, and because a logical block under constant update would otherwise keep all its log blocks.
     pub(super) fn victim(&mut self) -> Option<u32> {
         while let Some(lba) = self.full.pop_front() {
             if self.has_full_log(lba) {
@@ -214,7 +213,7 @@ impl Chains {
         self.logs(lba).any(|log| self.blocks[log].programmed >= self.room(log))
     }
 
-    /// Logical blocks with log blocks, from the one that was updated longest ago on.
+    /// Logical blocks with log blocks, the one with the oldest update first.
     pub(super) fn by_age(&self) -> impl Iterator<Item = u32> + '_ {
         self.updated.by_age()
     }
@@ -275,13 +274,13 @@ mod tests {
         let (mut old, log) = (Vec::new(), chains.switch_of(1));
         chains.replace(1, log, &mut old);
         assert_eq!((old.as_slice(), chains.has_log(1)), ([1].as_slice(), false));
-        // Then the chain whose last update is longest ago.
+        // Then the chain with the oldest update.
         assert_eq!(chains.by_age().collect::<Vec<_>>(), [0, 2]);
         chains.place(0, 2, 0);
         assert_eq!(chains.victim(), Some(2));
     }
 
-    /// It is the last one updated at any time.
+    /// Logical block 0 always has the latest update.
     #[test]
     fn one_that_is_always_updated_gives_its_full_log_blocks_back() {
         let mut chains = chains();
@@ -293,7 +292,7 @@ mod tests {
         assert_eq!(chains.victim(), Some(0));
         chains.replace(0, None, &mut old);
         assert_eq!(old.len(), 2);
-        // The others' are not full.
+        // The log blocks of the others are not full.
         assert_eq!(chains.victim(), Some(1));
     }
 

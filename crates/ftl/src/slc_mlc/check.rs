@@ -1,4 +1,4 @@
-//! What must hold between two events.
+//! The invariants that hold between two events.
 
 use base::units::{Psn, SuperblockId};
 use flash::nand::{Media, Mode, Sector, Spare};
@@ -11,10 +11,10 @@ use super::page_map::{PageMap, Role};
 use super::slc::SectorAt;
 
 impl SlcMlcFtl {
-    /// Checks everything that must hold between two events.
+    /// Checks the invariants that hold between two events.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>) {
         self.tasks.check();
         self.disk.check(media, slc_array);
@@ -30,7 +30,7 @@ impl Disk {
             assert!(matches!(spare, Spare::Data { lpn: there, .. } if there == lpn), "{lpn}: {spare:?}");
             valid[self.mlc.block_of(psn) as usize] += 1;
         }
-        // How many parts each block has.
+        // Number of uses of each block.
         let mut parts = vec![0; valid.len()];
         match &self.mlc.mapping {
             Mapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
@@ -92,7 +92,7 @@ impl Disk {
         }
         assert_eq!(slc.held, held, "sectors in the SLC flash");
         assert!(slc.log.used() <= slc.log.blocks(), "{} of {} blocks", slc.log.used(), slc.log.blocks());
-        // The head may just have been taken.
+        // The head may have been taken just now, and still be erased.
         let others =
             (0..slc.geometry.superblock_count()).map(SuperblockId::new).filter(|block| *block != slc.log.head());
         for block in others.filter(|block| !media.is_bad(*block)) {

@@ -1,10 +1,10 @@
-//! The tail of the SLC log is cleaned (Chang, Sec. 3.6).
+//! Cleaning the tail of the SLC log (Chang, Sec. 3.6).
 //!
-//! A valid sector whose logical block has a log block goes to the MLC flash; the others are copied to the head, so that
-//! they make no new log blocks. Where pages are mapped there are none, and a sector has a second chance: it goes to the MLC
-//! flash if it was copied before and has not been written since. If copying would gain no page, or the safety valve is
-//! closed, all go to the MLC flash; and so do they while the throttle is active (Sec. 3.4), because copies would wear the
-//! SLC flash that it is to spare.
+//! With chains, a valid sector goes to the MLC flash if its logical block has a log block; otherwise it is copied to
+//! the head, so that it causes no new log block. With a page map, which has no log blocks, a sector has a second
+//! chance: it goes to the MLC flash if it was copied before and has not been written since. All sectors go to the MLC
+//! flash if copying would gain no page, if the safety valve is closed, or while the throttle is active (Sec. 3.4),
+//! because copies would wear the SLC flash that the throttle protects.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
@@ -25,7 +25,7 @@ enum Phase {
     Begun,
     /// Sectors are being copied to the head.
     Copying,
-    /// The others are being written to the MLC flash.
+    /// The remaining sectors are being written to the MLC flash.
     WritingBack,
     Erasing,
 }
@@ -41,7 +41,7 @@ impl Clean {
         Self { phase: Phase::Begun }
     }
 
-    /// Takes the next step.
+    /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
         self,
         disk: &mut Disk,
@@ -68,7 +68,7 @@ impl Clean {
         }
     }
 
-    /// The pages of what is left go to the MLC flash.
+    /// Writes the pages of the remaining sectors to the MLC flash.
     fn write_back<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Next<Self, Store> {
         let mut sectors = std::mem::take(&mut disk.vectors.tail);
         sectors.extend(tail_sectors(disk.slc_mut(), flash.slc_array().media()));
@@ -79,7 +79,7 @@ impl Clean {
     }
 }
 
-/// The sectors that are valid in the tail, in the order of their slots.
+/// The valid sectors of the tail, by slot.
 fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = SectorAt> {
     let first = slc.log.tail().get() * slc.geometry.superblock_slots();
     let places = first..first + slc.geometry.superblock_slots();
@@ -91,7 +91,7 @@ fn tail_sectors<S: Sector>(slc: &Slc, media: &Media<S>) -> impl Iterator<Item = 
     })
 }
 
-/// Copies to the head what is to stay in the SLC flash.
+/// Copies the sectors that stay in the SLC flash to the head.
 fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
     let mut sectors = std::mem::take(&mut disk.vectors.tail);
     let slc_array = flash.slc_array();
@@ -135,7 +135,7 @@ fn copy_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O
     Some(list)
 }
 
-/// What was copied to the head is there.
+/// Enters the copied sectors in the table.
 fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
     let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
@@ -145,7 +145,7 @@ fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, 
             continue;
         }
         if command.failed && !planted.is(Sabotage::TailCopyBelieved) {
-            // What was to go there is still in the tail, and goes to the MLC flash.
+            // The sectors of this program are still valid in the tail, and go to the MLC flash.
             slc.log.head_failed();
             continue;
         }
@@ -158,7 +158,7 @@ fn copied<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>, 
     slc_array.release(list);
 }
 
-/// Has the sectors written to the MLC flash that found no entry in the table at mount, if there are any.
+/// Writes the unplaced sectors, which found no entry in the table at mount, to the MLC flash.
 pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
     let slc = disk.slc.as_mut().filter(|slc| !slc.unplaced.is_empty() && !slc.is_stuck)?;
     let unplaced = std::mem::take(&mut slc.unplaced);
@@ -167,11 +167,11 @@ pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
     Some(store)
 }
 
-/// Erases the tail, if nothing is left in it and it can be erased.
+/// Erases the tail if it holds no valid sector and is not failing.
 fn erase_tail<S: Sector, O: Observer>(disk: &mut Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     if tail_sectors(slc, slc_array.media()).next().is_some() {
-        // The MLC flash takes nothing any more.
+        // The MLC flash has refused a page.
         slc.is_stuck = true;
         return None;
     }

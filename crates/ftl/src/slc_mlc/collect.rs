@@ -1,9 +1,9 @@
-//! Collection of a block of a page-mapped MLC flash: its valid pages are read by one list and programmed by the next, on as
-//! many dies as there are, and then it is erased.
+//! Garbage collection of a block of the page-mapped MLC flash. One list reads the valid pages, the next one programs
+//! them on all dies, and a third erases the block.
 //!
-//! Copies keep the versions of their originals. Of equal ones either may count when the power has gone, because they are the
-//! same, or what differs is found in the SLC flash again: a collection takes along what that has of the pages, as a
-//! [fold](super::fold) does.
+//! A copy keeps the version of its original. After a power cut either of two equal copies may count: they have the same
+//! content, or the SLC flash still has the sectors in which they differ, because a collection takes sectors of the SLC
+//! flash along, as a [fold](super::fold) does.
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -20,16 +20,16 @@ use super::place::Place;
 use crate::port::Flash;
 use crate::toolkit::{Slots, add_read};
 
-/// How far a collection is.
+/// The phase of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// What is still valid is to be moved.
+    /// The valid pages have not been found yet.
     Begun,
-    /// What the SLC flash has of it is being read.
+    /// The sectors in the SLC flash are being read.
     Gathering,
     /// The pages are being read.
     Fetching { gathered: Option<Handle<List>> },
-    /// They are being written elsewhere.
+    /// The copies are being programmed.
     Writing,
     /// The block is being erased.
     Erasing,
@@ -41,18 +41,18 @@ pub(super) struct Collection {
     block: u32,
     cause: Cause,
     phase: Phase,
-    /// The worn block that the pages go to, for wear levelling.
+    /// The worn target of wear levelling.
     onto: Option<u32>,
     moves: Vec<PageCopy>,
 }
 
 impl Collection {
-    /// A collection of a block, onto this spare block if that is to be worn.
+    /// Begins the collection of a block. `onto` is the worn target of wear levelling, a spare block.
     pub(super) fn new(vectors: &mut Vectors, block: u32, cause: Cause, onto: Option<u32>) -> Self {
         Self { block, cause, phase: Phase::Begun, onto, moves: std::mem::take(&mut vectors.copies) }
     }
 
-    /// Takes the next step.
+    /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
         self,
         disk: &mut Disk,
@@ -85,8 +85,8 @@ impl Collection {
         self.fetch(flash, None)
     }
 
-    /// Finds the valid pages of the block, and places for as many as there is room for. False if there is none for any: the
-    /// block stays as it is.
+    /// Finds the valid pages of the block and a place for as many as possible. Returns false if not even one has a
+    /// place: the block then stays as it is.
     fn find_moves<S: Sector, O: Observer>(&mut self, disk: &mut Disk, flash: &Flash<'_, S, O>) -> bool {
         self.moves.clear();
         for page in 0..disk.mlc.pages {
@@ -109,7 +109,7 @@ impl Collection {
                 if !self.moves.is_empty() {
                     break;
                 }
-                // Until something has been erased.
+                // Until the next erase.
                 disk.mlc.worn_out = true;
                 pages.close(self.block);
                 self.onto.into_iter().for_each(|onto| pages.close(onto));
@@ -120,7 +120,7 @@ impl Collection {
         true
     }
 
-    /// Reads what the SLC flash has of the pages, if anything is to be taken along.
+    /// Reads the sectors of the pages that are in the SLC flash, if copies take them along.
     fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
@@ -137,7 +137,7 @@ impl Collection {
     ) -> Next<Self> {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
-            // Not `expected`: its version is wanted, which is read from the spare area.
+            // Without `expected`, because the copy needs the version in the spare area.
             let slot = Slot { psn: page.from, lpn: Lpn::new(page.lpn), ..Slot::default() };
             add_read(flash.backend, list, self.cause, slot);
         }
@@ -170,7 +170,7 @@ impl Collection {
         Next::List(Array::Mlc, list, self)
     }
 
-    /// The copies are there: the map leads to them. What failed is moved again.
+    /// The copies are on flash: maps them. Pages whose program failed are moved again.
     fn written<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,

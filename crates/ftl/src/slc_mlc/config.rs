@@ -1,4 +1,4 @@
-//! What Chang's FTL is built from.
+//! The configuration of Chang's FTL.
 
 use std::fmt::Display;
 
@@ -13,7 +13,7 @@ use super::{DensitySpec, MappingSpec, SlcMlcSpec, chains, density, wear};
 use crate::family::{Array, Config};
 use crate::toolkit::{ENTRY, Map, WearSpec};
 
-/// Chang's FTL on one array or two.
+/// The configuration of Chang's FTL on one array or two.
 #[derive(Clone, Debug)]
 pub struct SlcMlcConfig {
     pub(crate) geometry: Geometry,
@@ -42,19 +42,19 @@ impl Config for SlcMlcConfig {
         self.units
     }
 
-    /// L2P and LB, an entry for each logical and each physical block; the pages of the logical blocks in the mapping
-    /// cache; of each sector in the SLC flash which it is and where (Chang, Sec. 3.5 and 5.4); and what density control
-    /// counts.
+    /// L2P and LB, with an entry for each logical and each physical block; the pages of the logical blocks in the
+    /// mapping cache; the number and place of each sector in the SLC flash (Chang, Sec. 3.5 and 5.4); and the counters
+    /// of density control.
     fn table_ram(&self) -> u64 {
         let spec = &self.spec;
         if spec.mapping == MappingSpec::Pages {
-            // An entry for each page, the hash table, and for each sector in the SLC flash a bit for its second chance.
+            // An entry for each page, the hash table, and a second-chance bit for each sector slot of the SLC flash.
             return (u64::from(self.units) + self.hashed()) * ENTRY + self.slc_slots().div_ceil(8);
         }
         let pages = u64::from(self.geometry.superblock_slots());
         let logical = u64::from(self.units).div_ceil(pages);
         let cached = logical.min(u64::from(spec.mapping_cache)) * pages;
-        // A counter of two bytes, what it was at the last ranking, and a bit for the mode.
+        // A counter of two bytes, its value at the last ranking, and a bit for the mode.
         let density = spec.density.as_ref().map_or(0, |_| logical * 4 + logical.div_ceil(8));
         (logical + u64::from(self.geometry.superblock_count()) + cached + self.hashed()) * ENTRY + density
     }
@@ -74,8 +74,7 @@ impl Config for SlcMlcConfig {
         map + mapping + MapCache::memory(logical) + Blocks::memory(blocks) + levelled + density + slc
     }
 
-    /// What has been programmed, by its age, and the newest copy of every sector in the small flash, which is about half
-    /// of what is in it.
+    /// The programmed blocks by age, and the newest copy of every sector in the SLC flash, about half of its slots.
     fn memory_of_mount(&self) -> u64 {
         growing(u64::from(self.geometry.superblock_count()), 24) + growing(self.slc_slots() / 2, 32)
     }

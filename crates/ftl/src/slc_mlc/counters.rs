@@ -1,4 +1,4 @@
-//! What the FTL of a hybrid disk has counted.
+//! The counters of the FTL of Chang's disk.
 
 use std::ops::Sub;
 
@@ -8,80 +8,80 @@ use flash::nand::Geometry;
 
 use super::model::{PageTimes, WriteCost};
 
-/// Counts since the counters were last reset or the power came; what is not a sum is as it is now.
+/// Counts since the last reset or power-on; values that are not sums are present values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlcMlcCounters {
     /// Write requests.
     pub writes: u64,
-    /// Of them, those that were not larger than the threshold.
+    /// Writes not larger than the threshold.
     pub small: u64,
-    /// Of these, those that the SLC flash took.
+    /// Small writes that the SLC flash took.
     pub accepted: u64,
-    /// Small writes that the throttle turned away.
+    /// Small writes that the throttle rejected.
     pub throttled: u64,
-    /// Small writes some sector of which found no entry in the hash table.
+    /// Small writes with a sector that found no entry in the hash table.
     pub unplaced: u64,
-    /// Accepted writes all of whose sectors were in the SLC flash.
+    /// Accepted writes whose sectors were all in the SLC flash already.
     pub updates: u64,
     /// Sectors written.
     pub sectors: u64,
-    /// Of them, those written to the SLC flash.
+    /// Sectors written to the SLC flash.
     pub slc_sectors: u64,
-    /// Tail blocks of the SLC flash that were cleaned.
+    /// Cleaned tail blocks of the SLC flash.
     pub cleaned: u64,
-    /// Pages with valid data that were found in them.
+    /// Pages with valid data in cleaned tail blocks.
     pub tail_pages: u64,
-    /// Pages written to the head in their place.
+    /// Pages copied from cleaned tail blocks to the head.
     pub copied_back: u64,
-    /// Sectors that went to the MLC flash when a tail block was cleaned.
+    /// Sectors that cleaning wrote to the MLC flash.
     pub written_back: u64,
-    /// Sectors that a fold took along.
+    /// Sectors of the SLC flash that folds took along.
     pub assisted: u64,
-    /// Pages written to the MLC flash, those of folds not counted.
+    /// Pages written to the MLC flash, without those of folds.
     pub mlc_pages: u64,
-    /// Of them, those whose logical block the mapping cache did not have.
+    /// Written pages whose logical block was not in the mapping cache.
     pub misses: u64,
-    /// Pages looked at for it.
+    /// Pages whose spare areas were scanned for misses.
     pub scanned: u64,
-    /// Looks, those for reads included.
+    /// Scans of spare areas, including those for reads.
     pub scans: u64,
     /// Chains folded by garbage collection.
     pub folds: u64,
     /// Chains whose last log block became the data block.
     pub switches: u64,
-    /// Blocks erased by both.
+    /// Blocks erased by folds and switches.
     pub fold_erases: u64,
     /// Chains moved by wear levelling.
     pub levelled: u64,
-    /// Logical blocks that folds took to SLC mode, and back.
+    /// Folds that changed a logical block to SLC mode.
     pub to_slc_mode: u64,
-    /// See there.
+    /// Folds that changed a logical block back from SLC mode.
     pub from_slc_mode: u64,
-    /// Pages of the MLC flash programmed in SLC mode, those of folds counted.
+    /// Pages of the MLC flash programmed in SLC mode, including those of folds.
     pub slc_mode_pages: u64,
     /// Logical blocks in SLC mode now.
     pub slc_mode: u32,
-    /// The threshold now, in sectors; zero without SLC flash.
+    /// The threshold now, in sectors; 0 without SLC flash.
     pub threshold: u32,
-    /// Blocks that the SLC log may have now.
+    /// Blocks that the SLC log may have now (the paper's k).
     pub k: u32,
-    /// The MLC flash.
+    /// The shape of the MLC flash.
     pub mlc: ArrayShape,
-    /// The SLC flash, if there is any.
+    /// The shape of the SLC flash, if there is any.
     pub slc: Option<ArrayShape>,
-    /// Bytes of RAM of the tables, entries as large as the paper's (Sec. 4.2): two bytes for a block in L2P and in LB, five
-    /// for an entry of the hash table.
+    /// Bytes of RAM of the tables, with entries as large as the paper's (Sec. 4.2): two bytes for a block in L2P and in
+    /// LB, five for an entry of the hash table.
     pub table_bytes: u64,
 }
 
-/// What one of the two arrays is.
+/// The shape of one of the two arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrayShape {
-    /// Its times.
+    /// Operation times.
     pub times: PageTimes,
-    /// Its blocks.
+    /// Number of blocks.
     pub blocks: u32,
-    /// A page of it.
+    /// Size of a page.
     pub page: Bytes,
 }
 
@@ -98,20 +98,20 @@ impl ArrayShape {
         Self { times, blocks: geometry.superblock_count(), page }
     }
 
-    /// Its data bytes.
+    /// Data capacity.
     #[must_use]
     pub fn bytes(&self) -> Bytes {
         self.page * u64::from(self.times.pages) * u64::from(self.blocks)
     }
 }
 
-/// A mean, or 0 of nothing.
+/// A mean; 0 if `count` is 0.
 fn mean(sum: u64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum as f64 / count as f64 }
 }
 
 impl SlcMlcCounters {
-    /// What the closed form needs (Sec. 4.1, Table 3).
+    /// The inputs of the closed form (Sec. 4.1, Table 3).
     #[must_use]
     pub fn write_cost(&self) -> WriteCost {
         WriteCost {
@@ -128,7 +128,7 @@ impl SlcMlcCounters {
 
 impl Sub for SlcMlcCounters {
     type Output = Self;
-    /// What happened in between; everything, if the power went meanwhile.
+    /// The counts between two moments; all counts, if a power cut reset them meanwhile.
     fn sub(self, from: Self) -> Self {
         let since = |now: u64, then: u64| if self.writes < from.writes { now } else { now.saturating_sub(then) };
         Self {

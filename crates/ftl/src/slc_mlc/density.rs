@@ -1,12 +1,12 @@
-//! Dynamic density control: the flash that is accessed often is in SLC mode (Kgil et al., as Chang, Sec. 5.1 and 5.3.1,
-//! compares it).
+//! Dynamic density control: frequently accessed logical blocks are in SLC mode (Kgil et al., in the comparison of
+//! Chang, Sec. 5.1 and 5.3.1).
 //!
-//! A logical block in SLC mode needs twice the room: its data block is two physical ones, of which each offers half its pages,
-//! and so do its log blocks. The paper says neither how a logical block is found to be accessed often nor when it changes:
-//! here accesses are counted for each, and after a number of them the counts are ranked and halved. Those at the top of the
-//! ranking, as many as the extra capacity has room for, are frequent. A fold is what changes the mode, because it copies
-//! everything anyway; one that is frequent and has log blocks is folded before others. There is nothing else about garbage
-//! collection that differs.
+//! A logical block in SLC mode needs twice the room: its data is in two physical blocks with half the pages each, and
+//! its log blocks have half the pages too. The paper says neither how frequent access is detected nor when a logical
+//! block changes its mode. Here each logical block has a counter of accesses. After a number of accesses all counters
+//! are ranked and halved; the top of the ranking, as many as the extra capacity has room for, is frequent. A fold
+//! changes the mode, because it copies everything anyway. A frequent logical block with log blocks is folded before
+//! others. Garbage collection is otherwise unchanged.
 
 use std::collections::VecDeque;
 
@@ -19,12 +19,12 @@ use serde::{Deserialize, Serialize};
 use super::place::block_bytes;
 use crate::toolkit::Every;
 
-/// Dynamic density control: logical blocks that are accessed often are in SLC mode.
+/// Dynamic density control: frequently accessed logical blocks are in SLC mode.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DensitySpec {
-    /// Flash, part of what `flash` says, that the host never sees: a logical block in SLC mode takes two blocks of it, one
-    /// for its data and one for its updates. No more are in SLC mode than it has room for.
+    /// Flash that the host never sees, a part of the capacity in `flash`. A logical block in SLC mode takes two blocks
+    /// of it, one for its data and one for its updates; this limits the number of logical blocks in SLC mode.
     pub extra: Bytes,
     /// Array read of a page in SLC mode. Per byte a page of the part takes 1.2 times as long (Chang, Sec. 5.3.1).
     #[serde(default = "read")]
@@ -32,12 +32,12 @@ pub struct DensitySpec {
     /// Array program of a page in SLC mode. Per byte a page of the part takes twice as long (Chang, Sec. 5.3.1).
     #[serde(default = "program")]
     pub program: Span,
-    /// Accesses, one for each request and logical block, after which it is decided anew what is frequent. Ours.
+    /// Accesses between two rankings of the logical blocks, one access for each request and logical block. Ours.
     #[serde(default = "rank_every")]
     pub rank_every: u32,
 }
 
-/// Two pages of 2 KiB of the SLC part, in which a page of 4 KiB lies.
+/// The time of two 2 KiB pages of the SLC part, which hold one page of 4 KiB.
 const fn read() -> Span {
     Span::from_us(50)
 }
@@ -51,12 +51,11 @@ const fn rank_every() -> u32 {
 }
 
 impl DensitySpec {
-    /// Blocks of the extra capacity.
     pub(crate) fn blocks(&self, block: Bytes) -> u32 {
         u32::try_from(self.extra.get() / block.get()).unwrap_or(u32::MAX)
     }
 
-    /// What is wrong with it on such a flash array.
+    /// The faults of these parameters on a flash array.
     pub(super) fn faults(&self, geometry: &Geometry) -> Vec<Fault> {
         let mut faults = Vec::new();
         let block = block_bytes(geometry);
@@ -83,36 +82,36 @@ impl DensitySpec {
     }
 }
 
-/// Bytes of the counts of so many logical blocks.
+/// Bytes of the counters of `logical` logical blocks.
 pub(super) const fn memory(logical: u64) -> u64 {
     logical * 3 * size_of::<u16>() as u64
 }
 
-/// Which logical blocks are accessed often.
+/// The access counters and the ranking of logical blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
     /// Logical blocks that may be in SLC mode.
     pub(super) most: u32,
-    /// Those that are.
+    /// Logical blocks that are in SLC mode.
     pub(super) count: u32,
     rank_every: Every,
     /// Accesses, halved at each ranking.
     counts: Vec<u16>,
-    /// Those at the last ranking, before they were halved, and how many make a logical block frequent.
+    /// The counters at the last ranking, before they were halved, and the count that makes a logical block frequent.
     ranked: Vec<u16>,
     frequent: u16,
-    /// The counts in order; kept for its room.
+    /// The sorted counters, kept for their allocation.
     order: Vec<u16>,
-    /// Logical blocks that the last ranking found frequent and in the wrong mode.
+    /// Logical blocks that the last ranking found frequent, and not in SLC mode.
     waiting: VecDeque<u32>,
-    /// Where the search for one that is not frequent any more goes on.
+    /// The next logical block in the search for one that is no longer frequent.
     hand: u32,
-    /// The last fold changed a mode: the next does not, because one that does may make no room, and a write waits for all
-    /// of them.
+    /// The last fold changed a mode. The next one does not, because a fold that does may free no block, and a write
+    /// waits for all of them.
     changed: bool,
 }
 
-/// What is to be folded next, and into which mode.
+/// The next logical block to fold, and its new mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Change {
     pub(super) lba: u32,
@@ -135,7 +134,7 @@ impl Density {
         }
     }
 
-    /// A request accesses a logical block.
+    /// Counts an access to a logical block.
     pub(super) fn access(&mut self, lba: u32, is_slc: impl Fn(u32) -> bool) {
         self.counts[lba as usize] = self.counts[lba as usize].saturating_add(1);
         if self.rank_every.tick() {
@@ -147,7 +146,7 @@ impl Density {
         self.ranked.copy_from_slice(&self.counts);
         self.order.copy_from_slice(&self.counts);
         self.order.sort_unstable_by(|a, b| b.cmp(a));
-        // The first that finds no room says how many accesses are not enough, and once is not often.
+        // The first count beyond the room is too low for SLC mode, and so is a single access.
         let too_few = self.order.get(self.most as usize).copied().unwrap_or(0).max(1);
         self.frequent = too_few.saturating_add(1);
         self.counts.iter_mut().for_each(|count| *count /= 2);
@@ -161,13 +160,13 @@ impl Density {
         self.ranked[lba as usize] >= self.frequent
     }
 
-    /// True if a logical block in SLC mode is accessed too rarely: half as often as one that is taken in, so that those
-    /// that are nearly equal do not change places with every ranking.
+    /// True if a logical block has less than half the accesses that SLC mode needs. The margin keeps logical blocks
+    /// with nearly equal counts from changing places at every ranking.
     fn is_rare(&self, lba: u32) -> bool {
         self.frequent < u16::MAX && self.ranked[lba as usize] < self.frequent / 2
     }
 
-    /// The mode that a fold is to leave a logical block in.
+    /// The mode in which a fold should leave a logical block.
     pub(super) fn mode_of(&self, lba: u32, now: Mode) -> Mode {
         match now {
             Mode::Slc if self.is_rare(lba) => Mode::Full,
@@ -176,8 +175,8 @@ impl Density {
         }
     }
 
-    /// What must change its mode before anything else is folded: a frequent logical block, or, if there is no room for
-    /// it, one that makes room.
+    /// The mode change that comes before any other fold: of a frequent logical block, or, if SLC mode has no room, of a
+    /// rare one that makes room.
     pub(super) fn next_change(
         &mut self,
         has_log: impl Fn(u32) -> bool,
@@ -209,12 +208,12 @@ impl Density {
         None
     }
 
-    /// A logical block that gives its second block back, if flash has become scarce.
+    /// The next logical block that leaves SLC mode, when spare blocks have become scarce.
     pub(super) fn raise_density(&mut self, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
         self.search(|_, lba| is_slc(lba)).map(|lba| Change { lba, mode: Mode::Full })
     }
 
-    /// The next logical block, from where the last search ended.
+    /// The next matching logical block after the last one found.
     fn search(&mut self, wanted: impl Fn(&Self, u32) -> bool) -> Option<u32> {
         if self.count == 0 {
             return None;
@@ -236,7 +235,7 @@ mod tests {
         Change { lba, mode }
     }
 
-    /// Room for two of six, ranked after twelve accesses.
+    /// Room for two of six logical blocks, ranked after twelve accesses.
     fn density() -> Density {
         let spec = DensitySpec { extra: Bytes::new(16384), read: read(), program: program(), rank_every: 12 };
         Density::new(&spec, 6, Bytes::new(4096))
@@ -286,7 +285,7 @@ mod tests {
         let is_slc = |lba| lba == 0 || lba == 2;
         density.waiting = [1].into();
         assert_eq!(density.next_change(|_| true, is_slc), Some(to(0, Mode::Full)));
-        // It stays until it is there.
+        // Logical block 1 still waits for SLC mode.
         (density.count, density.changed) = (1, false);
         assert_eq!(density.next_change(|_| true, is_slc), Some(to(1, Mode::Slc)));
         assert_eq!((density.mode_of(2, Mode::Slc), density.mode_of(0, Mode::Slc)), (Mode::Slc, Mode::Full));

@@ -1,4 +1,4 @@
-//! Both arrays and what has been counted: what all tasks work on.
+//! Both arrays and the counters, on which all tasks work.
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -15,7 +15,7 @@ use super::spec::SlcMlcSpec;
 use crate::port::{Flash, full_mask};
 use crate::sabotage::Planted;
 
-/// The disk.
+/// Chang's disk.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     pub(super) spec: SlcMlcSpec,
@@ -31,7 +31,7 @@ impl Disk {
         self.slc.as_ref().is_some_and(|slc| slc.held[lpn as usize] > 0)
     }
 
-    /// True if either array has something of a unit.
+    /// True if either array holds sectors of a mapping unit.
     pub(super) fn holds(&self, lpn: u32) -> bool {
         self.mlc.psn_of(lpn).is_some() || self.holds_sectors(lpn)
     }
@@ -49,7 +49,7 @@ impl Disk {
         self.drop_sectors(lpn.get(), 0);
     }
 
-    /// The SLC flash does not have the sectors of a unit any more; those in `forced` leave a virtual entry.
+    /// Removes the sectors of a mapping unit from the SLC flash; those in `forced` leave a virtual entry.
     pub(super) fn drop_sectors(&mut self, lpn: u32, forced: u64) {
         if !self.holds_sectors(lpn) {
             return;
@@ -61,7 +61,7 @@ impl Disk {
         }
     }
 
-    /// A copy of a page has taken these sectors of the SLC flash along.
+    /// Accounts for a page copy that has taken these sectors of the SLC flash along.
     pub(super) fn took_along(&mut self, lpn: u32, sectors: u64) {
         if sectors != 0 {
             self.counts.assisted += u64::from(sectors.count_ones());
@@ -69,7 +69,7 @@ impl Disk {
         }
     }
 
-    /// Counts which logical blocks a request accesses, if somebody wants to know.
+    /// Counts the logical blocks that a request accesses, for density control.
     pub(super) fn accessed(&mut self, lpns: impl Iterator<Item = u32>) {
         let Mlc { density, mapping, pages, .. } = &mut self.mlc;
         let Some(density) = density else { return };
@@ -81,8 +81,8 @@ impl Disk {
         }
     }
 
-    /// Looks a logical block up in the mapping cache. False if it is not there: the pages of its chain are looked at by the
-    /// next list.
+    /// Looks up a logical block in the mapping cache. On a miss it returns false, and the next list scans the pages of
+    /// the chain.
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
         let Mlc { mapping: Mapping::Chains(chains), cache, spare_scans, .. } = &mut self.mlc else { return true };
         if cache.look_up(lba) {
@@ -98,7 +98,7 @@ impl Disk {
         false
     }
 
-    /// Adds what is to be looked at to a list.
+    /// Adds the pending scans to a list.
     pub(super) fn add_spare_scans<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
         for SpareScan { block, pages } in self.mlc.spare_scans.drain(..) {
             flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);
@@ -106,7 +106,7 @@ impl Disk {
         }
     }
 
-    /// Hands a list in.
+    /// Submits a list.
     pub(super) fn submit<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, array: Array, list: Handle<List>) {
         match array {
             Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),

@@ -1,5 +1,5 @@
-//! What is on its way: pages to the MLC flash, from one of its blocks to another, and sectors to the SLC flash. And the
-//! vectors that tasks keep them in.
+//! Data in transfer: pages to the MLC flash, pages between its blocks, and sectors to the SLC flash. Also the vectors
+//! in which tasks keep them.
 
 use std::collections::VecDeque;
 
@@ -10,27 +10,27 @@ use super::requests::PendingRead;
 use super::slc::SectorAt;
 use crate::port::{Owner, PageWrite};
 
-/// A page that is to be written to the MLC flash.
+/// A page to write to the MLC flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) lpn: u32,
-    /// The unit of the host that it is; none if the SLC flash gives it up.
+    /// The host's mapping unit; none if the page comes from the SLC flash.
     pub(super) unit: Option<PageWrite>,
 }
 
 impl Due {
-    /// Whose page it is; nobody's if the SLC flash gives it up.
+    /// The owner of the host's page; none if the page comes from the SLC flash.
     pub(super) fn owner(&self) -> Owner {
         self.unit?.owner
     }
 
-    /// Sectors that the host brings.
+    /// Sectors that come from the host.
     pub(super) fn mask(&self) -> u64 {
         self.unit.map_or(0, |unit| unit.mask)
     }
 }
 
-/// One that has a place there.
+/// A page that has a place in the MLC flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
     pub(super) due: Due,
@@ -49,20 +49,20 @@ impl Placed {
         Self { due, psn, slc: 0, version, lost: false, slot: None }
     }
 
-    /// Sectors that the host or the SLC flash brings.
+    /// Sectors that come from the host or the SLC flash.
     pub(super) fn mask(&self) -> u64 {
         self.due.mask() | self.slc
     }
 }
 
-/// A valid page of the MLC flash that is copied to another block.
+/// A valid page of the MLC flash to copy to another block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageCopy {
     pub(super) lpn: u32,
     pub(super) from: Psn,
-    /// None until a block for it has been found.
+    /// The target, once a block has been found.
     pub(super) to: Option<Psn>,
-    /// Sectors that come from the SLC flash, and whether one of them was lost.
+    /// Sectors that come from the SLC flash, and whether one of them is lost.
     pub(super) slc: u64,
     pub(super) lost: bool,
     /// The slot of its program.
@@ -74,7 +74,7 @@ impl PageCopy {
         Self { lpn, from, to, slc: 0, lost: false, slot: None }
     }
 
-    /// Where it goes.
+    /// The target.
     ///
     /// # Panics
     /// If no block has been found.
@@ -83,14 +83,14 @@ impl PageCopy {
     }
 }
 
-/// A sector that is to be written to the SLC flash, with the place of its unit in the request.
+/// A sector to write to the SLC flash, with the index of its mapping unit in the request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmallSector {
     pub(super) sector: u32,
     pub(super) unit: u32,
 }
 
-/// The vectors of tasks that have ended, for those that begin: no request allocates. All are empty.
+/// Empty vectors that ended tasks leave for new ones, so that requests allocate nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vectors {
     pub(super) reads: Vec<PendingRead>,

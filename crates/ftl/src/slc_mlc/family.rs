@@ -1,4 +1,4 @@
-//! Which descriptions Chang's FTL takes, and what they come to.
+//! The device descriptions that Chang's FTL accepts, and its configuration for them.
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
@@ -13,7 +13,7 @@ use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 use crate::spec::FtlSpec;
 
-/// Chang's FTL, with SLC flash in front or without.
+/// The family of Chang's FTL, with or without SLC flash.
 #[derive(Debug)]
 pub(crate) struct SlcMlcFamily;
 
@@ -21,7 +21,7 @@ impl Family for SlcMlcFamily {
     fn check_absent(&self, site: &Site<'_>, faults: &mut Faults) {
         for (path, is_there) in [("ftl.chang", site.ftl.chang.is_some()), ("slc", site.slc.is_some())] {
             if is_there {
-                faults.add(path, "this FTL does nothing with it", "leave it out, or say ftl.kind = \"chang\"");
+                faults.add(path, "this FTL does not use it", "leave it out, or say ftl.kind = \"chang\"");
             }
         }
     }
@@ -87,7 +87,7 @@ impl Family for SlcMlcFamily {
         let chang = site.ftl.chang.clone().unwrap_or_default();
         faults.0.extend(chang.faults(geometry, timing.one_shot));
         if chang.density.is_some() && site.slc.is_some() {
-            let message = "stands beside slc: there is hot data in one place or in the other";
+            let message = "stands beside slc: only one of them can hold the hot data";
             faults.add("ftl.chang.density", message, "keep one of the two");
         }
         if site.ftl.map != MapSpec::default() {
@@ -99,7 +99,7 @@ impl Family for SlcMlcFamily {
         if site.flash.software_controllers.is_some() || site.flash.arbitration != Arbitration::default() {
             faults.add(
                 "flash",
-                "under this FTL nothing waits for a unit or a bus",
+                "under this FTL nothing waits for a controller or a bus",
                 "leave software-controllers and arbitration out",
             );
         }
@@ -107,7 +107,7 @@ impl Family for SlcMlcFamily {
             faults.add("flash.transfer", "this FTL hands in one list after another", "leave it out");
         }
         if sets > 1 {
-            let message = "this FTL confines nobody to dies: its chains mix them";
+            let message = "this FTL cannot confine a queue to dies: its chains mix the data of all queues";
             faults.add("host.queue", message, "leave `dies` and `channels` out of the queues");
         }
     }
@@ -119,7 +119,7 @@ impl Family for SlcMlcFamily {
 }
 
 impl SlcMlcFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> SlcMlcConfig {
         let Array { geometry, backend, endurance, .. } = setup.array;
         SlcMlcConfig {
@@ -138,7 +138,7 @@ fn spec(ftl: &FtlSpec) -> SlcMlcSpec {
     ftl.chang.clone().unwrap_or_default()
 }
 
-/// Keys of `[ftl.chang]` that have no effect beside the others.
+/// Keys of `[ftl.chang]` without effect beside the others.
 fn idle_keys(site: &Site<'_>, chang: &SlcMlcSpec) -> Vec<Idle> {
     let plain = SlcMlcSpec::default();
     let pages = chang.mapping == MappingSpec::Pages;

@@ -1,40 +1,41 @@
-//! The hot-data filter: writes that are not larger than a threshold are taken for hot (Chang, Sec. 3.2).
+//! The hot-data filter: a write not larger than a threshold counts as hot (Chang, Sec. 3.2).
 //!
-//! Requests are counted by size, and the threshold is the centre of the smaller of the two clusters that the counters
-//! fall into. Algorithm 1 looks for them by turns, centres and partition; its printed start (0, 0, 0) is a fixed point
-//! of that for every histogram with few writes of one sector, and gives one sector. So all partitions are tried; the
-//! printed search is kept to show that.
+//! The filter counts requests by size. The counters fall into two clusters, and the threshold is the centre of the one
+//! with smaller sizes. Algorithm 1 searches for the clusters by turns, centres and partition. Its printed start (0, 0,
+//! 0) is a fixed point for every histogram with few writes of one sector, and yields one sector. So this filter tries
+//! all partitions; the printed search stays here to show that.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::toolkit::Every;
 
-/// Sizes that are told apart: 2^0 to 2^10 sectors.
+/// Size classes: 2^0 to 2^10 sectors.
 pub(crate) const SIZES: usize = 11;
 
-/// What the threshold is before anything has been counted, in sectors: where the paper's stays most of the time.
+/// The threshold before the first clustering, in sectors: the paper's value most of the time.
 const FIRST: u32 = 8;
 
-/// How the clusters of write sizes are found.
+/// The method that finds the clusters of write sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThresholdBy {
     /// The best of all partitions.
     #[default]
     Partition,
-    /// Algorithm 1 as it is printed, from (0, 0, 0) on: it stops there, and the threshold is a sector. To compare.
+    /// Algorithm 1 as it is printed, from (0, 0, 0) on: it stops there, and the threshold is one sector. For
+    /// comparison.
     Alternation,
-    /// None: the threshold stays at 8 sectors.
+    /// No clustering: the threshold stays at 8 sectors.
     Fixed,
 }
 
 impl ThresholdBy {
-    /// All of them.
+    /// All methods.
     pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
 }
 
-/// Counters and threshold.
+/// The counters and the threshold.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     by: ThresholdBy,
@@ -48,12 +49,12 @@ impl Filter {
         Self { by, counts: [0; SIZES], every: Every::new(period), threshold: FIRST }
     }
 
-    /// The largest write that is taken for hot, in sectors.
+    /// The largest write that counts as hot, in sectors.
     pub(super) const fn threshold(&self) -> u32 {
         self.threshold
     }
 
-    /// Counts a write, and looks for the clusters when it is time.
+    /// Counts a write, and at the end of a period recomputes the threshold.
     pub(super) fn record(&mut self, sectors: u32) {
         self.counts[size_class(sectors)] += 1;
         if !self.every.tick() {
@@ -70,20 +71,20 @@ impl Filter {
     }
 }
 
-/// The power of two nearest to a size; the larger one of two that are as near.
+/// The power of two nearest to a size; the larger one if two are equally near.
 fn size_class(sectors: u32) -> usize {
     let below = sectors.max(1).ilog2();
     let up = u64::from(sectors) * 2 >= 3 << below;
     ((below + u32::from(up)) as usize).min(SIZES - 1)
 }
 
-/// What it costs if the classes up to `p` gather at `i` and the others at `j`: writes times distance.
+/// The cost if the classes up to `p` gather at `i` and the others at `j`: writes times distance.
 fn cost(counts: &[u64; SIZES], i: usize, j: usize, p: usize) -> u64 {
     let at = |k: usize| if k <= p { i } else { j };
     (0..SIZES).map(|k| counts[k] * at(k).abs_diff(k) as u64).sum()
 }
 
-/// The best centres of a partition, the smallest of equal ones: weighted medians.
+/// The best centres of a partition, the smaller ones if equal: weighted medians.
 fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
     let best = |range: std::ops::Range<usize>, fallback: usize| {
         let of = |centre: usize| range.clone().map(|k| counts[k] * centre.abs_diff(k) as u64).sum::<u64>();
@@ -95,7 +96,7 @@ fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
     (best(0..p + 1, 0), best(p + 1..SIZES, p))
 }
 
-/// The centre of the smaller sizes in the best of all partitions. Writes of one size are no two clusters.
+/// The centre of the smaller sizes in the best partition. None if all writes have one size, which is no two clusters.
 fn by_partition(counts: &[u64; SIZES]) -> Option<usize> {
     let of = |p: usize| {
         let (i, j) = centres(counts, p);
@@ -106,7 +107,7 @@ fn by_partition(counts: &[u64; SIZES]) -> Option<usize> {
     (0..SIZES - 1).filter(both).map(of).min().map(|(_, i)| i)
 }
 
-/// Algorithm 1 to the letter, but for the misprints of f.
+/// Algorithm 1 as printed, except for the misprints of f.
 fn by_alternation(counts: &[u64; SIZES]) -> usize {
     let mut p = 0;
     loop {
@@ -124,7 +125,7 @@ fn by_alternation(counts: &[u64; SIZES]) -> usize {
 mod tests {
     use super::*;
 
-    /// The shapes of Fig. 7a: peaks at 8 and 128 sectors; the other has more small writes and some of 256.
+    /// The shapes of Fig. 7a: peaks at 8 and 128 sectors; EXT3 has more small writes and some of 256.
     const NTFS: [u64; SIZES] = [10, 10, 30, 680, 40, 40, 40, 140, 10, 0, 0];
     const EXT3: [u64; SIZES] = [5, 5, 20, 800, 30, 20, 10, 50, 60, 0, 0];
 

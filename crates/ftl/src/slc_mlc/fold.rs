@@ -1,11 +1,11 @@
-//! Block-chain folding: spare blocks are made of chains (Chang, Sec. 3.5).
+//! Folds of block chains: they turn the blocks of a chain into spare blocks (Chang, Sec. 3.5).
 //!
-//! The valid pages of a chain are copied in order to a spare block, which becomes the data block, and the blocks of the
-//! chain are erased. A log block that is full and in order becomes the data block without a copy. Copies keep the versions
-//! of their originals, which win as long as both are there: so a fold that was interrupted has left nothing that counts.
+//! A fold copies the valid pages of a chain in order to a spare block, which becomes the data block, and erases the
+//! blocks of the chain. A full log block in order becomes the data block without a copy. A copy keeps the version of
+//! its original, and the original wins while both exist: so an interrupted fold has left no page that counts.
 //!
-//! A fold takes along what the SLC flash has of the pages (Sec. 3.6). The copy still has the version of the MLC page: if
-//! the power goes before the SLC block is erased, the sector is found there again, with the same content.
+//! A fold takes along the sectors of its pages in the SLC flash (Sec. 3.6). The copy keeps the version of the MLC page:
+//! if the power fails before the SLC block is erased, recovery finds the sector there again, with the same content.
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -20,16 +20,16 @@ use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
 
-/// How far a fold is.
+/// The phase of a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It is not known yet what is to be copied.
+    /// The valid pages have not been found yet.
     Begun,
-    /// What the SLC flash has of the pages is being read.
+    /// The sectors in the SLC flash are being read.
     Gathering,
     /// The pages are being copied.
     Copying,
-    /// Blocks are being erased: those of the chain, or, if the fold is to begin anew, what it copied in vain.
+    /// Blocks are being erased: those of the chain, or, if the fold has to start again, its failed copies.
     Erasing { again: bool },
 }
 
@@ -39,24 +39,24 @@ pub(super) struct Fold {
     lba: u32,
     cause: Cause,
     phase: Phase,
-    /// The mode that it is to leave the logical block in.
+    /// The mode of the logical block after the fold.
     mode: Mode,
-    /// The block that the copies go to; in SLC mode there is one for each half that has any.
+    /// The targets of the copies; SLC mode has one for each half with pages.
     targets: [Option<u32>; 2],
-    /// What is copied, by offset.
+    /// The pages to copy, by offset.
     copies: Vec<PageCopy>,
-    /// Blocks that are to be erased.
+    /// The blocks to erase.
     old: Vec<u32>,
 }
 
 impl Fold {
-    /// A fold of the chain of a logical block, to this spare block if it is to be worn.
+    /// Begins the fold of a logical block's chain. `target` is the worn target of wear levelling, a spare block.
     pub(super) fn new(vectors: &mut Vectors, Change { lba, mode }: Change, cause: Cause, target: Option<u32>) -> Self {
         let (copies, old) = (std::mem::take(&mut vectors.copies), std::mem::take(&mut vectors.blocks));
         Self { lba, cause, phase: Phase::Begun, mode, targets: [target, None], copies, old }
     }
 
-    /// Takes the next step.
+    /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
         self,
         disk: &mut Disk,
@@ -84,7 +84,7 @@ impl Fold {
             self.copies.extend(lpns.filter_map(copy));
         }
         if self.copies.is_empty() {
-            // A log block takes the place of the data block, or nothing is left of the chain.
+            // A log block replaces the data block, or the chain has no valid page.
             disk.mlc.mapping.chains_mut().replace(self.lba, log, &mut self.old);
             set_mode(disk, self.lba, Mode::Full);
             disk.counts.switches += u64::from(log.is_some());
@@ -94,7 +94,7 @@ impl Fold {
             return self.erase(disk, flash, false);
         }
         if !self.take_targets(&mut disk.mlc) {
-            // Until something has been erased.
+            // Until the next erase.
             disk.mlc.worn_out = true;
             return self.end(disk, Outcome::NoBlock);
         }
@@ -105,8 +105,8 @@ impl Fold {
         self.copy(disk, flash, None)
     }
 
-    /// Finds blocks for the copies. If there are too few for SLC mode, the logical block is not to be in it. False if there
-    /// is none.
+    /// Takes target blocks for the copies. If there are too few for SLC mode, the fold leaves that mode. Returns false
+    /// if there is none at all.
     fn take_targets(&mut self, mlc: &mut Mlc) -> bool {
         let half = Mode::Slc.pages(mlc.pages);
         let needed = |fold: &Self| {
@@ -128,7 +128,7 @@ impl Fold {
         self.targets.iter().any(Option::is_some)
     }
 
-    /// Reads what the SLC flash has of the pages, if anything is to be taken along.
+    /// Reads the sectors of the pages that are in the SLC flash, if copies take them along.
     fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
@@ -162,7 +162,7 @@ impl Fold {
         Next::List(Array::Mlc, list, self)
     }
 
-    /// All copies are there: the target is the data block, and what it was made of is erased.
+    /// All copies are on flash: the targets become the data blocks, and the old chain is erased.
     fn copied<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -175,7 +175,7 @@ impl Fold {
         let torn = |block: u32| (0..part).any(|page| media.spare(disk.mlc.slot(block, page)) == Spare::Torn);
         let failed = self.targets.map(|target| target.is_some_and(torn));
         if failed != [false; 2] {
-            // The originals are all there. What else was copied is in the way.
+            // The originals are all valid. The good copies are erased with the others.
             for (target, failed) in std::mem::take(&mut self.targets).into_iter().zip(failed) {
                 match target {
                     Some(target) if failed => disk.mlc.retire(flash.backend.media_mut(), target),
@@ -213,7 +213,7 @@ impl Fold {
         self.erase(disk, flash, false)
     }
 
-    /// Erases the old blocks, and begins anew if it is to be done `again`.
+    /// Erases the old blocks; the fold starts again if `again`.
     fn erase<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -256,7 +256,7 @@ impl Fold {
     }
 }
 
-/// A fold has left a logical block in this mode.
+/// Sets the mode in which a fold has left a logical block.
 fn set_mode(disk: &mut Disk, lba: u32, mode: Mode) {
     let Some(density) = &mut disk.mlc.density else { return };
     let chains = disk.mlc.mapping.chains_mut();

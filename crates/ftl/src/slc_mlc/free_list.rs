@@ -1,37 +1,37 @@
-//! The free lists of all dies: the first block of one die is taken, or that of all.
+//! The free lists of all dies: the next block comes from one die, or from any.
 
 use base::units::SuperblockId;
 
 use crate::toolkit::FreeList;
 
-/// Which free block is taken first.
+/// The order in which free blocks are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FreeOrder {
-    /// The least worn one: dynamic wear levelling.
+    /// The least worn block first: dynamic wear levelling.
     Wear,
-    /// The one that has been free for longest.
+    /// The block that has been free longest first.
     Age,
 }
 
-/// The free blocks of all dies. Once each die had as many as it ever has, nothing is allocated.
+/// The free blocks of all dies. The lists allocate nothing once each has reached its greatest length.
 #[derive(Clone, Debug)]
 pub(super) struct FreeLists {
     order: FreeOrder,
-    /// By age the number of a block is that of its entry, so that dies can be compared.
+    /// Ordered by age, a block's number is the count of entries at its entry, so that dies can be compared.
     dies: Vec<FreeList>,
     blocks_per_die: u32,
     count: u32,
-    /// Entries so far, of which versions of pages allow fewer than there are numbers.
+    /// Entries so far. There are fewer than `u32` has numbers, because the versions of pages run out first.
     entered: u32,
 }
 
 impl FreeLists {
-    /// Bytes of so many blocks, all of which may be free.
+    /// Bytes for `count` blocks, all of which may be free.
     pub(super) const fn memory(count: u64) -> u64 {
         FreeList::memory(count)
     }
 
-    /// The lists of so many dies, all of them empty.
+    /// The empty lists of all dies.
     pub(super) fn new(dies: u32, blocks_per_die: u32, order: FreeOrder) -> Self {
         let dies = (0..dies).map(|_| FreeList::new(order == FreeOrder::Wear, blocks_per_die)).collect();
         Self { order, dies, blocks_per_die, count: 0, entered: 0 }
@@ -45,7 +45,7 @@ impl FreeLists {
         self.dies.iter().flat_map(FreeList::entries).map(|(_, block)| block.get())
     }
 
-    /// How often each block has been erased, if that decides which one is taken.
+    /// The erase count of each free block, if the order is that of wear.
     pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         let by_wear = self.order == FreeOrder::Wear;
         self.dies.iter().filter(move |_| by_wear).flat_map(FreeList::entries)
@@ -55,7 +55,7 @@ impl FreeLists {
         block.get() / self.blocks_per_die
     }
 
-    /// Enters a block that was erased so often.
+    /// Adds a free block with its erase count.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self.entered += 1;
         let number = match self.order {
@@ -68,7 +68,7 @@ impl FreeLists {
         self.count += 1;
     }
 
-    /// Takes the first block of all.
+    /// Takes the first block of all dies.
     pub(super) fn take(&mut self) -> Option<u32> {
         let (_, block) = self.dies.iter().filter_map(FreeList::first).min()?;
         self.take_on(self.die_of(block))
@@ -81,7 +81,7 @@ impl FreeLists {
         Some(block.get())
     }
 
-    /// Takes this block. False if it is not free.
+    /// Takes this block. Returns false if it is not free.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
         let block = SuperblockId::new(block);
         let die = self.die_of(block);

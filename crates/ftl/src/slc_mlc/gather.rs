@@ -1,8 +1,8 @@
-//! Sectors on their way from the SLC flash: to the host, to a page of the MLC flash, or into a copy. And pages of the MLC
-//! flash on their way into others.
+//! Gathered sectors: sectors read from the SLC flash for the host, for a page of the MLC flash, or for a copy. The same
+//! for old pages of the MLC flash that go into new ones.
 //!
-//! The list that has read sectors is kept until they have been used. A slot of it names its sector, and by `at` the page or
-//! unit that it is for. The same holds for pages, where a list of its own reads them.
+//! The list that has read sectors is kept until they have been used. A slot of the list names its sector, and in `at`
+//! the page or mapping unit that needs it. The same holds for old pages, if a list of their own reads them.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
@@ -13,7 +13,7 @@ use super::slc::{SectorAt, Slc};
 use crate::port::{Flash, Owner};
 use crate::toolkit::{Slots, add_read};
 
-/// Puts a list of reads together, a command for each page.
+/// Builds a list of reads with a command for each page.
 pub(super) struct Gatherer {
     list: Option<Handle<List>>,
     last: Option<(base::units::Ppn, Handle<Command>)>,
@@ -24,7 +24,7 @@ impl Gatherer {
         Self { list: None, last: None }
     }
 
-    /// Adds a sector, for the page `at`, which is the owner's.
+    /// Adds a sector for the page `at` and its owner.
     pub(super) fn add<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -44,12 +44,12 @@ impl Gatherer {
             None => slc_array.add_read(list, cause, slc.block_of(place)),
         };
         self.last = Some((page, command));
-        // Not `expected`: its version is wanted, which is read from the spare area.
+        // Without `expected`, because the version in the spare area is needed.
         let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, owner, ..Slot::default() };
         slc_array.push_slot(command, slot);
     }
 
-    /// Adds what the SLC flash has of a unit, as far as it is in `mask`, and says which sectors those are.
+    /// Adds the sectors of a mapping unit in `mask` that are in the SLC flash. Returns them as a mask.
     pub(super) fn add_unit<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -77,7 +77,7 @@ impl Gatherer {
     }
 }
 
-/// Hands the slot of each gathered sector to `then`.
+/// Calls `then` with the slot of each gathered sector.
 pub(super) fn each_gathered<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
     gathered: Option<Handle<List>>,
@@ -90,14 +90,14 @@ pub(super) fn each_gathered<S: Sector, O: Observer>(
     }
 }
 
-/// Releases the list of sectors that have been used.
+/// Releases the list of gathered sectors after their use.
 pub(super) fn release_gathered<S: Sector, O: Observer>(flash: &mut Flash<'_, S, O>, gathered: Option<Handle<List>>) {
     if let Some(list) = gathered {
         flash.slc_array().release(list);
     }
 }
 
-/// Copies gathered sectors into the pages that they are for, which are to be programmed, and releases their list.
+/// Copies the gathered sectors into the pages to program, and releases their list.
 pub(super) fn hand_over<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
     gathered: Option<Handle<List>>,
@@ -114,7 +114,7 @@ pub(super) fn hand_over<S: Sector, O: Observer>(
     release_gathered(flash, gathered);
 }
 
-/// Copies a page that was read into one that is to be programmed, but for the sectors that this `has`.
+/// Copies a page that was read into one to program, except for the sectors that the latter already `has`.
 pub(super) fn hand_rest_over<S: Sector, O: Observer>(
     backend: &mut Backend<S, O>,
     from: SlotRef,
@@ -129,7 +129,7 @@ pub(super) fn hand_rest_over<S: Sector, O: Observer>(
     }
 }
 
-/// A page that is to be programmed.
+/// A page to program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     pub(super) to: Psn,
@@ -138,8 +138,8 @@ pub(super) struct Program {
     pub(super) slot: Slot,
 }
 
-/// Adds a program to a list. If a slot is to be read for it, the list does that before, and the program takes from there what
-/// its own slot does not bring.
+/// Adds a program to a list. If `read` is given, the list first reads that slot, and the program takes from it the
+/// sectors that its own slot lacks.
 pub(super) fn add_program<S: Sector, O: Observer>(
     backend: &mut Backend<S, O>,
     list: Handle<List>,

@@ -1,28 +1,28 @@
 //! The SLC flash as a circular log of blocks (Chang, Sec. 3.3).
 //!
-//! Blocks follow each other by their number, and the first follows the last. Data goes to the head; the tail is erased
-//! when more than k blocks are between them, and so all wear alike.
+//! Blocks follow each other by number, and the first follows the last. Data goes to the head. When more than k blocks
+//! are in use the tail is erased, so all blocks wear alike.
 
 use base::units::SuperblockId;
 
-/// Head, tail and what is between them.
+/// The head, the tail and the blocks between them.
 #[derive(Clone, Debug)]
 pub(super) struct CircularLog {
     pages: u32,
     bad: Vec<bool>,
-    /// A program failed there: the block is retired when it has been the tail.
+    /// Blocks with a failed program, which are retired as tails.
     failing: Vec<bool>,
     head: u32,
     /// The next page of the head.
     next: u32,
     tail: u32,
-    /// Blocks from the tail to the head, both counted.
+    /// Blocks from the tail to the head, including both.
     used: u32,
     usable: u32,
 }
 
 impl CircularLog {
-    /// A log of blocks of which none has been used; `None` if all are bad. One block takes nothing new, but may hold data.
+    /// A log of unused blocks; `None` if all are bad. A log of a single block takes no data, but may hold some.
     pub(super) fn new(bad: Vec<bool>, pages: u32) -> Option<Self> {
         let usable = bad.iter().filter(|bad| !**bad).count() as u32;
         let first = bad.iter().position(|bad| !*bad)? as u32;
@@ -30,7 +30,7 @@ impl CircularLog {
         Some(Self { pages, bad, failing, head: first, next: 0, tail: first, used: 1, usable })
     }
 
-    /// Sets head and tail as they were found: the head is programmed up to page `next`.
+    /// Restores the head and the tail after recovery. The head is programmed up to page `next`.
     pub(super) fn resume(&mut self, head: u32, next: u32, tail: u32) {
         (self.head, self.next, self.tail, self.used) = (head, next, tail, 1);
         let mut block = tail;
@@ -56,18 +56,18 @@ impl CircularLog {
         SuperblockId::new(self.tail)
     }
 
-    /// The next page of the head, and how many there are from it on.
+    /// The next page of the head, and the pages left from it on.
     pub(super) fn room(&self) -> (u32, u32) {
         let left = if self.failing[self.head as usize] { 0 } else { self.pages - self.next };
         (self.next, left)
     }
 
-    /// Pages of the head are taken.
+    /// Takes pages of the head.
     pub(super) const fn take(&mut self, pages: u32) {
         self.next += pages;
     }
 
-    /// The block behind another, bad ones left out.
+    /// The good block after another.
     pub(super) fn after(&self, block: u32) -> u32 {
         let count = self.bad.len() as u32;
         let mut next = block;
@@ -79,7 +79,7 @@ impl CircularLog {
         }
     }
 
-    /// Moves the head to the next block. False if there is none that is erased.
+    /// Moves the head to the next block. Returns false if no block is erased.
     pub(super) fn advance(&mut self) -> bool {
         if self.used == self.usable {
             return false;
@@ -89,7 +89,7 @@ impl CircularLog {
         true
     }
 
-    /// A program of the head failed.
+    /// A program of the head has failed: the head takes no more pages.
     pub(super) fn head_failed(&mut self) {
         self.failing[self.head as usize] = true;
     }
@@ -98,7 +98,7 @@ impl CircularLog {
         self.failing[self.tail as usize]
     }
 
-    /// The tail has been erased, or is bad; the one behind it is the tail.
+    /// The tail has been erased, or is bad: the block after it becomes the tail.
     pub(super) fn tail_is_gone(&mut self, bad: bool) {
         debug_assert!(self.used > 1, "the head is not cleaned");
         let tail = self.tail;
@@ -111,7 +111,7 @@ impl CircularLog {
         }
     }
 
-    /// True if a block is between tail and head.
+    /// True if a block is in the log.
     pub(super) fn holds(&self, block: u32) -> bool {
         let mut at = self.tail;
         for _ in 0..self.used {

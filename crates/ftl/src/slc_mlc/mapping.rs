@@ -1,9 +1,10 @@
-//! How the MLC flash is mapped: what differs between [chains](super::chains) of blocks and a [map of pages](PageMap).
+//! The mapping of the MLC flash: the interface of the [chains](super::chains) of blocks and of the [map of
+//! pages](PageMap).
 //!
-//! Either way there is an entry for each page in RAM here; chains have it to know what the controller would have to look for.
-//! They are asked where a page goes, which block has fewer valid pages now, and what becomes of a sector in the tail of the SLC
-//! log. What is copied and freed to make room is a [fold](super::fold) of a chain or the [collection](super::collect) of a
-//! block.
+//! The simulator has an entry for each page in RAM either way; with chains it stands for what the controller would have
+//! to scan for. A mapping chooses the place of a page, counts the valid pages of a block, and decides where a sector in
+//! the tail of the SLC log goes. To make room, chains [fold](super::fold) and the map of pages
+//! [collects](super::collect) a block.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,20 +14,20 @@ use super::chains::Chains;
 use super::page_map::{Frontier, PageMap};
 use super::place::{Place, RESERVE};
 
-/// How the MLC flash is mapped.
+/// The mapping of the MLC flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MappingSpec {
-    /// By chains of blocks, one list of commands after another, its commands too (Chang, Sec. 3.5).
+    /// Chains of blocks. Lists of commands run one after another, and so do the commands of a list (Chang, Sec. 3.5).
     #[default]
     Chains,
-    /// By pages, all of the map in RAM: pages go to open blocks on all dies in turn, the block with the fewest valid pages is
-    /// collected, and the commands of a list work beside each other. Not in the paper.
+    /// A map of pages, all of it in RAM. Pages go to open blocks on all dies in rotation, garbage collection takes the
+    /// block with the fewest valid pages, and the commands of a list run in parallel. Not in the paper.
     Pages,
 }
 
 impl MappingSpec {
-    /// All of them.
+    /// All mappings.
     pub const EVERY: [Self; 2] = [Self::Chains, Self::Pages];
 }
 
@@ -52,7 +53,7 @@ impl Mapping {
         }
     }
 
-    /// Finds a place for this page of a logical block, and takes it.
+    /// Finds and takes a place for a page of a logical block.
     pub(super) fn place(&mut self, lba: u32, offset: u32) -> Place {
         match self {
             Self::Chains(chains) => chains.place(lba, offset, RESERVE),
@@ -60,7 +61,7 @@ impl Mapping {
         }
     }
 
-    /// The map leads to a page of this block from now on, or not any more.
+    /// Counts a page of the block that has become valid or invalid.
     pub(super) fn count(&mut self, block: u32, valid: bool) {
         let count = &mut self.blocks_mut()[block].valid;
         *count = count.wrapping_add_signed(if valid { 1 } else { -1 });
@@ -69,8 +70,9 @@ impl Mapping {
         }
     }
 
-    /// True if a valid sector in the tail of the SLC log goes to the MLC flash: its logical block has a log block that takes
-    /// it (Chang, Sec. 3.6), or, where there are none, it was copied to the head once and has not been written since.
+    /// True if a valid sector in the tail of the SLC log goes to the MLC flash. With chains, if its logical block has a
+    /// log block (Chang, Sec. 3.6); with a map of pages, if it was copied to the head before and has not been written
+    /// since.
     pub(super) fn takes_back(&self, lba: u32, copied: bool) -> bool {
         match self {
             Self::Chains(chains) => chains.has_log(lba),
@@ -78,12 +80,12 @@ impl Mapping {
         }
     }
 
-    /// True if the commands of a list work beside each other: what a program needs is then read by a list before it.
+    /// True if the commands of a list run in parallel. A program's old page is then read by an earlier list.
     pub(super) const fn is_parallel(&self) -> bool {
         matches!(self, Self::Pages(_))
     }
 
-    /// A block is erased.
+    /// Makes an erased block spare.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self.blocks_mut().put(block, erases);
         if let Self::Pages(pages) = self {
@@ -91,16 +93,16 @@ impl Mapping {
         }
     }
 
-    /// The chains.
+    /// The chains of the mapping.
     ///
     /// # Panics
-    /// If pages are mapped: nothing is folded there.
+    /// If the mapping is a map of pages, which has no chains.
     pub(super) fn chains(&self) -> &Chains {
         let Self::Chains(chains) = self else { panic!("a map of pages has no chains") };
         chains
     }
 
-    /// The same, to be changed.
+    /// The chains, mutably; panics like [`Mapping::chains`].
     pub(super) fn chains_mut(&mut self) -> &mut Chains {
         let Self::Chains(chains) = self else { panic!("a map of pages has no chains") };
         chains

@@ -1,4 +1,4 @@
-//! The MLC flash: what leads to its pages, its blocks, and how they wear.
+//! The MLC flash: its page map, its blocks, and their wear.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
@@ -12,34 +12,34 @@ use super::throttle::Wear;
 use super::wear::DualPool;
 use crate::toolkit::{Commands, Map};
 
-/// A block whose spare areas are looked at, and how many of its pages.
+/// A scan of spare areas: a block, and the number of its pages.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpareScan {
     pub(super) block: u32,
     pub(super) pages: u32,
 }
 
-/// The MLC flash and what is known of it.
+/// The state of the MLC flash.
 #[derive(Clone, Debug)]
 pub(super) struct Mlc {
     pub(super) geometry: Geometry,
     /// Pages of a block.
     pub(super) pages: u32,
     pub(super) endurance: u32,
-    /// Where each page is: what the second-level mapping leads to.
+    /// The place of each page: the second-level mapping.
     pub(super) map: Map,
     pub(super) mapping: Mapping,
     pub(super) cache: MapCache,
-    /// What the mapping cache did not have, and the next list looks at first.
+    /// The scans of a cache miss, which the next list does first.
     pub(super) spare_scans: Vec<SpareScan>,
     pub(super) levelling: Option<DualPool>,
     /// Dynamic density control, if there is any.
     pub(super) density: Option<Density>,
-    /// Sum of all erases.
+    /// The sum of the erase counts.
     pub(super) erases: u64,
-    /// Blocks that recovery found useless, to be erased.
+    /// Blocks that recovery found without valid pages; they are to be erased.
     pub(super) useless: Vec<u32>,
-    /// No spare block is left to copy to: what needs one is refused, until something has been erased.
+    /// No spare block is left to copy to: writes that need one are refused until the next erase.
     pub(super) worn_out: bool,
 }
 
@@ -48,19 +48,19 @@ impl Mlc {
         self.map.len()
     }
 
-    /// The logical block of a page, and its offset there.
+    /// The logical block of a page, and the page's offset there.
     #[inline]
     pub(super) const fn split(&self, lpn: u32) -> (u32, u32) {
         (lpn / self.pages, lpn % self.pages)
     }
 
-    /// Where a page is.
+    /// The place of a page.
     #[inline]
     pub(super) fn psn_of(&self, lpn: u32) -> Option<Psn> {
         self.map.get(Lpn::new(lpn))
     }
 
-    /// The map leads to this place from now on, or to none.
+    /// Maps a page to a place, or to none.
     pub(super) fn set(&mut self, lpn: u32, psn: Option<Psn>) {
         let old = self.map.set(Lpn::new(lpn), psn);
         for (place, valid) in [(old, false), (psn, true)] {
@@ -70,7 +70,7 @@ impl Mlc {
         }
     }
 
-    /// The slot of a page of a block.
+    /// The slot of a block's page.
     pub(super) fn slot(&self, block: u32, page: u32) -> Psn {
         self.geometry.slot(SuperblockId::new(block), page)
     }
@@ -80,12 +80,12 @@ impl Mlc {
         psn.get() / self.pages
     }
 
-    /// How far it is worn.
+    /// The wear of the MLC flash.
     pub(super) fn wear(&self) -> Wear {
         Wear { erases: self.erases, blocks: self.geometry.superblock_count(), endurance: self.endurance }
     }
 
-    /// A list of erases is done.
+    /// A list of erases has finished.
     pub(super) fn blocks_erased<S: Sector, O: Observer>(&mut self, backend: &mut Backend<S, O>, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
         while let Some((_, command)) = erases.next(backend) {
@@ -95,7 +95,7 @@ impl Mlc {
         backend.release(list);
     }
 
-    /// A block has been erased, or could not be.
+    /// An erase has ended, well or `failed`.
     fn erased<S: Sector>(&mut self, media: &mut Media<S>, block: u32, failed: bool) {
         self.erases += 1;
         if let Some(levelling) = &mut self.levelling {
@@ -109,7 +109,7 @@ impl Mlc {
         }
     }
 
-    /// A block is given up, because a program or an erase failed and nothing is left there.
+    /// Retires a block without valid pages after a failed program or erase.
     pub(super) fn retire<S: Sector>(&mut self, media: &mut Media<S>, block: u32) {
         media.retire(SuperblockId::new(block));
         self.mapping.blocks_mut()[block].lba = None;

@@ -1,9 +1,9 @@
-//! All tables from nothing but the spare areas.
+//! Mount: rebuilds all tables from the spare areas alone.
 //!
-//! In the MLC flash the highest version of a page counts, and of equal ones that in the older block: so the target of a
-//! fold that was interrupted holds nothing. In the SLC flash the highest version of a sector counts, and of equal ones the
-//! one nearer to the head. A sector of the SLC flash counts if its version is not below that of its page in the MLC flash:
-//! a page there has taken along every sector that was older, and those with its own version have its content, or were
+//! In the MLC flash the highest version of a page counts, and of equal ones the copy in the older block: so the target
+//! of an interrupted fold holds no valid page. In the SLC flash the highest version of a sector counts, and of equal
+//! ones the copy nearer to the head. A sector in the SLC flash counts if its version is not below that of its page in
+//! the MLC flash. That page has taken along all older sectors; sectors with its own version have its content, or were
 //! written to the SLC flash after it.
 
 use base::units::{Span, SuperblockId};
@@ -34,7 +34,7 @@ use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{Map, Versions};
 
 impl SlcMlcFtl {
-    /// The FTL of a device: a new drive is one where nothing is found.
+    /// Recovers the FTL from the media. A new drive has empty media.
     pub(super) fn mount<S: Sector>(config: &SlcMlcConfig, from: &Mount<'_, S>) -> Self {
         let (spec, media) = (config.spec.clone(), from.media);
         let mut versions = Versions::default();
@@ -65,7 +65,7 @@ impl SlcMlcFtl {
     }
 }
 
-/// A copy of a sector in the SLC flash. In their order the one that counts is the last of its sector.
+/// A copy of a sector in the SLC flash. The greatest copy of a sector is the one that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct SectorCopy {
     sector: u32,
@@ -81,7 +81,7 @@ fn newest_of_each(copies: &mut [SectorCopy]) -> impl Iterator<Item = SectorCopy>
 }
 
 impl Mlc {
-    /// The MLC flash of a device, of whose blocks and pages nothing is known yet.
+    /// The MLC flash before recovery, with no page mapped.
     fn new<S: Sector>(config: &SlcMlcConfig, media: &Media<S>) -> Self {
         let spec = &config.spec;
         let geometry = media.geometry().clone();
@@ -115,7 +115,7 @@ impl Mlc {
         }
     }
 
-    /// Maps the pages, and returns the blocks that hold something from the oldest on.
+    /// Maps the pages. Returns the programmed blocks, oldest first.
     fn find_pages<S: Sector>(&mut self, media: &Media<S>, versions: &mut Versions, planted: Planted) -> Vec<u32> {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, planted) {
@@ -150,14 +150,14 @@ impl Mlc {
             found.mode = media.mode(SuperblockId::new(*block));
             found.failing = media.is_failing(SuperblockId::new(*block));
             if found.mode == Mode::Slc && self.density.is_none() {
-                // A snapshot of a disk that had the mode: nothing more is written there.
+                // A snapshot of a disk with density control: the block takes no more pages.
                 found.programmed = self.pages;
             }
         }
         programmed
     }
 
-    /// Nothing more is written to a block that was begun before the power went: the next collection finds it.
+    /// Closes the blocks that were open before the power cut; garbage collection finds them later.
     fn close_all(&mut self, programmed: &[u32]) {
         let Mapping::Pages(pages) = &mut self.mapping else { return };
         for block in programmed {
@@ -169,10 +169,10 @@ impl Mlc {
         }
     }
 
-    /// Chains the blocks that hold something.
+    /// Builds the chains of the programmed blocks.
     fn find_chains<S: Sector>(&mut self, media: &Media<S>, programmed: &[u32]) {
-        // The block in which each page is at its own offset is the data block; of several, and without one, the oldest. In
-        // SLC mode there is another for the other half.
+        // A block whose pages all have their own offset is the data block; the oldest if there are several, and the
+        // oldest block of all if there is none. SLC mode has another data block for the other half.
         for data in [true, false] {
             for block in programmed {
                 let found = self.mapping.blocks()[*block];
@@ -192,7 +192,7 @@ impl Mlc {
                     continue;
                 }
                 if first {
-                    // Nothing is written to it at a page's own offset.
+                    // No page is written to its own offset there.
                     self.mapping.blocks_mut()[*block].programmed = self.pages;
                 }
                 self.mapping.chains_mut().append(lba, *block);
@@ -214,7 +214,7 @@ impl Mlc {
         self.useless = programmed.iter().copied().filter(|block| blocks[*block].lba.is_none()).collect();
     }
 
-    /// The logical block that a block belongs to.
+    /// The logical block of a programmed block.
     fn lba_of<S: Sector>(&self, media: &Media<S>, block: u32) -> u32 {
         let of = |page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some(lpn.get() / self.pages),
@@ -223,7 +223,7 @@ impl Mlc {
         (0..self.pages).find_map(of).expect("a valid page")
     }
 
-    /// The page of the logical block that the first of this block is for, if each is where it is in a data block.
+    /// The offset in the logical block of a block's first page, if its pages stand as in a data block.
     fn base_of<S: Sector>(&self, media: &Media<S>, block: u32) -> Option<u32> {
         let mut bases = (0..self.pages).filter_map(|page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some((lpn.get() % self.pages).checked_sub(page)),
@@ -236,7 +236,7 @@ impl Mlc {
     }
 }
 
-/// Finds head, tail and sectors of the SLC log. `None` if all its blocks are bad.
+/// Rebuilds the head, the tail and the table of the SLC log. `None` if all its blocks are bad.
 fn find_log<S: Sector>(
     spec: &SlcMlcSpec,
     endurance: u32,
@@ -299,8 +299,7 @@ fn find_log<S: Sector>(
 }
 
 impl SlcMlcFtl {
-    /// The time that looking at every page takes, one after another: a spare area takes as long as its page (Sec. 4.1,
-    /// footnote 2).
+    /// The time to scan every page, one after another: a spare area takes as long as its page (Sec. 4.1, footnote 2).
     pub(super) fn scan_time<S: Sector>(config: &SlcMlcConfig, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span {
         let mut time = programmed_pages(media) * &config.timing;
         if let (Some(array), Some(slc_array)) = (&config.slc_array, slc_array) {
@@ -310,7 +309,7 @@ impl SlcMlcFtl {
     }
 }
 
-/// Pages that hold something.
+/// The number of programmed pages, and the slots of a page.
 struct Programmed(u64, u32);
 
 impl std::ops::Mul<&flash::backend::Timing> for Programmed {

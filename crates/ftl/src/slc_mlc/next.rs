@@ -1,4 +1,4 @@
-//! What passes between a task and the stack that it is on.
+//! The messages between a task and its stack.
 
 use base::engine::Handle;
 use flash::backend::List;
@@ -10,53 +10,53 @@ pub(super) enum Array {
     Slc,
 }
 
-/// What a task is told when it is asked for its next step.
+/// The event that resumes a task.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wakeup {
-    /// It is its turn: it has just begun, or wanted to be asked again.
+    /// The task has just begun, or has asked to run again.
     Run,
-    /// The list that it waited for is done. The task releases it.
+    /// The list that it waited for has finished. The task releases the list.
     List(Handle<List>),
     /// The task that was above it has ended.
     Ended(Outcome),
 }
 
 impl Wakeup {
-    /// The list that is done.
+    /// The finished list.
     ///
     /// # Panics
-    /// If the task was told something else.
+    /// If the task was resumed by another event.
     pub(super) fn list(self) -> Handle<List> {
         let Self::List(list) = self else { panic!("{self:?}, and the task waits for a list") };
         list
     }
 }
 
-/// What a task that has ended leaves to the one below it.
+/// The result that an ended task passes to the task below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
-    /// Garbage collection has freed blocks: wear levelling may look.
+    /// Garbage collection has freed blocks, so that wear levelling may check.
     Reclaimed,
-    /// There was no block to copy to.
+    /// No block was left to copy to.
     NoBlock,
 }
 
-/// The next step of a task `T`, above which a task `A` may be.
+/// The next step of a task `T`, which may put a task `A` above itself.
 #[derive(Debug)]
 pub(super) enum Next<T, A = std::convert::Infallible> {
-    /// This list of commands is carried out, and then the task is asked again.
+    /// Runs this list of commands, and then resumes the task.
     List(Array, Handle<List>, T),
-    /// The task is asked again at once.
+    /// Resumes the task at once.
     Again(T),
-    /// Another task is carried out before this one goes on.
+    /// Runs another task before this one goes on.
     First { task: T, above: A },
-    /// The task has ended.
+    /// Ends the task.
     Ended(Outcome),
 }
 
 impl<T, A> Next<T, A> {
-    /// The same of a type that has both tasks among its variants.
+    /// Converts both task types to a type that has them as variants.
     pub(super) fn widen<X: From<T> + From<A>>(self) -> Next<X, X> {
         match self {
             Self::List(array, list, task) => Next::List(array, list, task.into()),

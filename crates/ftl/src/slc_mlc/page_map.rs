@@ -1,8 +1,8 @@
 //! The MLC flash mapped by pages: open blocks on all dies, and greedy garbage collection.
 //!
-//! There are two frontiers, one for what the host and the SLC log bring and one for copies. Each has a lane for every die with
-//! an open block, and pages go to the lanes in turn, so that the pages of a request are on as many dies as there are. A lane
-//! that needs a block takes one of its die, or, if there is none, any.
+//! There are two frontiers: one for pages of the host and of the SLC log, one for copies. A frontier has a lane for
+//! every die, with an open block. Pages go to the lanes in rotation, so that the pages of a request spread over all
+//! dies. A lane takes a block of its own die if one is spare, otherwise of any.
 
 use base::nonmax::NonMaxU32;
 
@@ -10,17 +10,17 @@ use super::blocks::Blocks;
 use super::place::{Place, RESERVE};
 use crate::toolkit::Minima;
 
-/// Who writes.
+/// The source of the pages of a frontier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frontier {
     Host,
     Copies,
 }
 
-/// Where the next page of a frontier goes.
+/// The lanes of a frontier.
 #[derive(Clone, Debug)]
 struct Lanes {
-    /// The open block of each.
+    /// The open block of each lane.
     open: Vec<Option<NonMaxU32>>,
     turn: usize,
 }
@@ -41,28 +41,28 @@ impl Frontiers {
     }
 }
 
-/// What a block of a page map is that is neither spare nor being collected.
+/// The role of a block that is neither spare nor being collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// It takes pages.
     Open,
-    /// It takes nothing more, and is a candidate when the next victim is picked.
+    /// It takes no more pages, and becomes a candidate at the next choice of a victim.
     Filled,
-    /// It is a candidate, with so many valid pages.
+    /// It is a candidate, with this number of valid pages.
     Closed { valid: u32 },
 }
 
-/// Open and closed blocks.
+/// The open and closed blocks of the MLC flash.
 #[derive(Clone, Debug)]
 pub(super) struct PageMap {
     pub(super) blocks: Blocks,
     pages: u32,
     frontiers: Frontiers,
-    /// Blocks that take nothing more, since the last victim was picked.
+    /// Blocks that have become full since the last choice of a victim.
     filled: Vec<u32>,
-    /// The others that hold something, by their valid pages.
+    /// The closed blocks, by their valid pages.
     closed: Minima,
-    /// Nothing can be gained by collecting: the spare blocks that keep all lanes busy are used up.
+    /// Collection can gain nothing, and the spare blocks that keep all lanes busy are used up.
     scarce: bool,
 }
 
@@ -74,14 +74,14 @@ impl PageMap {
         Self { blocks, pages, frontiers, filled: Vec::new(), closed, scarce: false }
     }
 
-    /// Blocks that what the host sees leaves free at least: the open ones of both frontiers, as many to open next, the
-    /// reserve, and one that garbage is in.
+    /// The least number of blocks that the host never sees: the open blocks of both frontiers, as many to open next,
+    /// the reserve, and one for garbage.
     pub(super) const fn least_spare(dies: u32) -> u32 {
         3 * dies + RESERVE + 1
     }
 
-    /// Finds a place for a page, and takes it. For the host there is none before each lane can have a block, so that all go
-    /// on working; copies make do with the lanes there are, and with any block at last.
+    /// Finds and takes a place for a page. The host waits until each lane can have a block, so that all dies keep
+    /// working. Copies use the lanes there are, and in the end any block.
     pub(super) fn place(&mut self, frontier: Frontier) -> Place {
         let dies = self.frontiers.host.open.len();
         let kept = match frontier {
@@ -109,7 +109,7 @@ impl PageMap {
         Place::NoBlock
     }
 
-    /// True if a lane has a block that takes a page. One in which a program failed takes none.
+    /// True if a lane has a block that takes pages. A block with a failed program takes none.
     fn is_open(&mut self, frontier: Frontier, lane: usize) -> bool {
         let open = &mut self.frontiers.lanes(frontier).open[lane];
         self.filled.extend(open.take_if(|open| self.blocks[open.get()].failing).map(NonMaxU32::get));
@@ -134,12 +134,12 @@ impl PageMap {
         Place::At(block, page)
     }
 
-    /// A block that takes nothing more and holds something.
+    /// Closes a block that holds data: it takes no more pages.
     pub(super) fn close(&mut self, block: u32) {
         self.filled.push(block);
     }
 
-    /// A page of a block became valid or invalid. No page of a closed block becomes valid.
+    /// A page of a block has become valid or invalid. No page of a closed block becomes valid.
     pub(super) fn counted(&mut self, block: u32, valid: bool) {
         if self.closed.valid(block).is_some() {
             assert!(!valid, "a page of block {block}, which is closed, became valid");
@@ -151,8 +151,8 @@ impl PageMap {
         self.scarce = false;
     }
 
-    /// The block with the fewest valid pages, which is closed no more. `None` if nothing is gained by any. Nothing is being
-    /// programmed.
+    /// Removes and returns the closed block with the fewest valid pages; `None` if no block has garbage. No program may
+    /// be under way.
     pub(super) fn victim(&mut self) -> Option<u32> {
         self.close_filled();
         let least = self.closed.least(0, self.blocks.count()).filter(|(_, valid)| *valid < self.pages);
@@ -161,12 +161,12 @@ impl PageMap {
         Some(block)
     }
 
-    /// No block is worth collecting: lanes of the host do without new blocks. False if they do already.
+    /// No block is worth collecting: lets the host's lanes work without new blocks. Returns false if they do already.
     pub(super) const fn make_do(&mut self) -> bool {
         !std::mem::replace(&mut self.scarce, true)
     }
 
-    /// Takes a closed block out. False if it is none.
+    /// Removes a closed block. Returns false if it is not closed.
     pub(super) fn take_closed(&mut self, block: u32) -> bool {
         self.close_filled();
         let is_closed = self.closed.valid(block).is_some();
@@ -182,7 +182,7 @@ impl PageMap {
         }
     }
 
-    /// What each block is, if it has a role.
+    /// The blocks with a role.
     pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Role)> + '_ {
         let Frontiers { host, copies } = &self.frontiers;
         let open = host.open.iter().chain(&copies.open).flatten().map(|block| (block.get(), Role::Open));
@@ -221,12 +221,12 @@ mod tests {
     #[test]
     fn the_host_waits_where_copies_make_do() {
         let mut map = page_map();
-        // Ten blocks are filled and one is begun; five are kept: the reserve, and one for each lane.
+        // Ten blocks are filled and one is open; five are reserved: the reserve, and one for each lane.
         for _ in 0..41 {
             place(&mut map, Frontier::Host);
         }
         assert_eq!((map.place(Frontier::Host), map.blocks.spare()), (Place::NoBlock, 5));
-        // Two lanes of copies leave the reserve, and when they are full go on with it.
+        // Two lanes of copies leave the reserve; when their blocks are full they use it.
         for _ in 0..8 {
             place(&mut map, Frontier::Copies);
         }

@@ -1,8 +1,9 @@
-//! Pages on their way to the MLC flash: those of the host, and those that the SLC flash gives up.
+//! Stores: they write pages to the MLC flash, those of the host and those that leave the SLC flash.
 //!
-//! A page takes along all that the SLC flash has of it, so nothing there is older than the page. Sectors that neither the
-//! host nor the SLC flash brings are read first. Before a page is written the controller must know its logical block's
-//! chain: if the mapping cache does not, the pages of the chain are looked at (Chang, Sec. 3.5 and 4.1).
+//! A page takes along all its sectors in the SLC flash, so none there is older than the page. Sectors that come neither
+//! from the host nor from the SLC flash are read from the old page first. Before the write the controller must know the
+//! chain of the logical block: on a miss of the mapping cache it scans the pages of the chain (Chang, Sec. 3.5 and
+//! 4.1).
 
 use std::collections::VecDeque;
 
@@ -21,15 +22,15 @@ use super::reclaim::{Reclaim, Space, level, make_room};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::{Slots, add_read};
 
-/// Pages that one list programs at most.
+/// The most pages that one list programs.
 const BATCH: usize = 256;
 
-/// Who has the pages written.
+/// The source of the pages.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// The host, whose units are told this.
+    /// The host, with the service that its owners are told.
     Host(Service),
-    /// The SLC flash, which gives them up for this reason.
+    /// The SLC flash, and the reason why the pages leave it.
     Slc(Cause),
 }
 
@@ -42,14 +43,14 @@ impl Source {
     }
 }
 
-/// How far the batch is that is being written.
+/// The phase of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Its pages have no places yet, or something makes room for them.
+    /// The pages have no places yet; a task may be making room.
     Placing,
-    /// What the SLC flash has of them is being read.
+    /// Their sectors in the SLC flash are being read.
     Gathering,
-    /// The sectors that nobody brings are being read.
+    /// The missing sectors are being read from the old pages.
     Fetching { gathered: Option<Handle<List>> },
     /// The pages are being written.
     Writing,
@@ -60,7 +61,7 @@ enum Phase {
 pub(super) struct Store {
     source: Source,
     phase: Phase,
-    /// Pages that have no place yet.
+    /// Pages without a place.
     due: VecDeque<Due>,
     batch: Vec<Placed>,
 }
@@ -71,14 +72,14 @@ impl Store {
         Self { source, phase: Phase::Placing, due, batch }
     }
 
-    /// Writes the units of a request.
+    /// Writes the mapping units of a request.
     pub(super) fn of_units(disk: &mut Disk, units: &[PageWrite], service: Service) -> Self {
         let mut store = Self::new(disk, Source::Host(service));
         store.due.extend(units.iter().map(|unit| Due { lpn: unit.lpn.get(), unit: Some(*unit) }));
         store
     }
 
-    /// Writes the pages of these sectors, each once, because the SLC flash gives them up.
+    /// Writes the pages of sectors that leave the SLC flash, each page once.
     pub(super) fn of_sectors(disk: &mut Disk, sectors: impl Iterator<Item = u32>, cause: Cause) -> Self {
         let mut store = Self::new(disk, Source::Slc(cause));
         let lpns = &mut disk.vectors.lpns;
@@ -89,7 +90,7 @@ impl Store {
         store
     }
 
-    /// Takes the next step.
+    /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
         self,
         disk: &mut Disk,
@@ -109,8 +110,8 @@ impl Store {
         }
     }
 
-    /// Finds places for as many pages as there are spare blocks for. If there is none, room is made, and if that cannot be,
-    /// the disk is worn out.
+    /// Finds places for as many pages as possible. If there is none, makes room; if that is impossible, refuses the
+    /// page.
     fn place<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -121,7 +122,7 @@ impl Store {
             && let Some(due) = self.due.front().copied()
         {
             if due.unit.is_none() && !disk.holds_sectors(due.lpn) {
-                // A fold that made room has taken it along.
+                // The fold that made room has taken the page along.
                 self.due.pop_front();
                 continue;
             }
@@ -148,14 +149,14 @@ impl Store {
             Space::MakeDo => {}
             Space::None => match self.due.pop_front().and_then(|due| due.unit) {
                 Some(unit) => owners.write_refused(unit.owner),
-                // It stays where it is.
+                // The sectors stay in the SLC flash.
                 None => disk.slc_mut().is_stuck = true,
             },
         }
         Next::Again(self)
     }
 
-    /// Reads what the SLC flash has of the pages and the host does not bring.
+    /// Reads the sectors of the pages that are in the SLC flash and do not come from the host.
     fn gather<S: Sector, O: Observer>(&mut self, disk: &Disk, flash: &mut Flash<'_, S, O>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
@@ -166,7 +167,7 @@ impl Store {
         gatherer.list()
     }
 
-    /// Where the commands of a list work beside each other, reads the sectors that nobody brings by a list of their own.
+    /// If the commands of a list run in parallel, reads the missing sectors with a list of their own.
     fn fetch<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -204,7 +205,7 @@ impl Store {
         each_gathered(flash, gathered, |_, _, sector| {
             let page = &mut self.batch[sector.at as usize];
             page.lost |= sector.lost;
-            // The host's version is newer than any that is here already.
+            // The host's version is newer than any on flash.
             if page.due.unit.is_none() {
                 page.version = page.version.max(sector.version);
             }
@@ -231,7 +232,7 @@ impl Store {
         Next::List(Array::Mlc, list, self)
     }
 
-    /// The pages are there: only now the map leads to them.
+    /// The pages are on flash: maps them.
     fn written<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -242,14 +243,14 @@ impl Store {
         for page in self.batch.drain(..) {
             let Due { lpn, unit } = page.due;
             if !flash.backend.media().holds_data(page.psn) {
-                // It is written again, elsewhere.
+                // Writes the page again, elsewhere.
                 let block = disk.mlc.block_of(page.psn);
                 disk.mlc.mapping.blocks_mut()[block].failing = true;
                 self.due.push_back(page.due);
                 continue;
             }
             disk.mlc.set(lpn, Some(page.psn));
-            // What the host has not written went along by force (Sec. 3.6).
+            // Sectors that the host has not written left the SLC flash by force (Sec. 3.6).
             disk.drop_sectors(lpn, !page.due.mask());
             if let (Some(unit), Source::Host(service)) = (unit, self.source) {
                 owners.write_done(unit.owner, service);
@@ -261,12 +262,12 @@ impl Store {
     }
 }
 
-/// Where the old page of one that is written is, if it has sectors that nobody brings.
+/// The old page, if it has sectors that the new one still lacks.
 fn rest_of(mlc: &Mlc, page: &Placed) -> Option<Psn> {
     mlc.psn_of(page.due.lpn).filter(|_| page.mask() != full_mask(mlc.geometry.sectors))
 }
 
-/// The read of the old page.
+/// The slot that reads the old page.
 fn slot_of(page: &Placed, old: Psn) -> Slot {
     Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
 }

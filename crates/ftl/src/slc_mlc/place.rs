@@ -1,21 +1,21 @@
-//! Where a page may be written, and what is kept back: what the mappings, their parameters and density control share.
+//! The place of a page, and the reserve: shared by the mappings, their parameters and density control.
 
 use base::units::{Bytes, SECTOR};
 use flash::nand::Geometry;
 
-/// Spare blocks that no log block is made of: one for the data block of a fold, and two in its place if it fails.
+/// Spare blocks that never become log blocks: one for the data block of a fold, and two to replace it if it fails.
 pub(super) const RESERVE: u32 = 3;
 
-/// Where a page may be written.
+/// The place of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// At this page of this block.
+    /// This page of this block.
     At(u32, u32),
-    /// Nowhere before there is another spare block.
+    /// None, until another block is spare.
     NoBlock,
 }
 
-/// The data of a block.
+/// Data bytes of a block.
 pub(super) fn block_bytes(geometry: &Geometry) -> Bytes {
     SECTOR * (u64::from(geometry.superblock_slots()) * u64::from(geometry.sectors))
 }

@@ -1,4 +1,4 @@
-//! Chang's FTL behind the port.
+//! The FTL port of Chang's FTL.
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};

@@ -1,4 +1,4 @@
-//! Reads: what the SLC flash has of a unit comes from there, the rest from the MLC flash (Chang, Sec. 3.5).
+//! Reads: sectors in the SLC flash come from there, the others from the MLC flash (Chang, Sec. 3.5).
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -13,7 +13,7 @@ use super::requests::PendingRead;
 use crate::port::{Flash, Owners, Service};
 use crate::toolkit::Slots;
 
-/// How far a read is.
+/// The phase of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Begun,
@@ -41,7 +41,7 @@ impl Read {
         Self { units, service, phase: Phase::Begun }
     }
 
-    /// Takes the next step.
+    /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -67,7 +67,7 @@ impl Read {
         }
     }
 
-    /// Reads what the SLC flash has.
+    /// Reads the sectors that are in the SLC flash.
     fn gather<S: Sector, O: Observer>(
         &mut self,
         disk: &Disk,
@@ -85,7 +85,7 @@ impl Read {
         gatherer.list()
     }
 
-    /// Reads the rest from the MLC flash.
+    /// Reads the other sectors from the MLC flash.
     fn read<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -116,7 +116,7 @@ impl Read {
         }
     }
 
-    /// Everything has been read.
+    /// All data has been read: answers the owners.
     fn answer<S: Sector, O: Observer>(
         self,
         disk: &mut Disk,

@@ -1,15 +1,15 @@
-//! Things in the order of their use: a doubly linked list over their numbers.
+//! Numbers in the order of their last use: a doubly linked list.
 
 use base::nonmax::NonMaxU32;
 
-/// The neighbours of a thing; none at the ends, and none for what is not in the list.
+/// The neighbours of a number; none at the ends, and none outside the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     newer: Option<NonMaxU32>,
     older: Option<NonMaxU32>,
 }
 
-/// Some of the numbers below a bound, from the one used longest ago to the one used last.
+/// Some of the numbers below a bound, ordered by last use.
 #[derive(Clone, Debug)]
 pub(super) struct Recency {
     links: Vec<Link>,
@@ -18,7 +18,7 @@ pub(super) struct Recency {
 }
 
 impl Recency {
-    /// Bytes of a list over so many numbers.
+    /// Bytes of a list of numbers below `count`.
     pub(super) const fn memory(count: u64) -> u64 {
         count * size_of::<Link>() as u64
     }
@@ -39,7 +39,7 @@ impl Recency {
         self.links[number as usize].newer.is_some() || self.newest() == Some(number)
     }
 
-    /// Makes a number the newest, wherever it was.
+    /// Makes a number the newest; adds it if it is not in the list.
     pub(super) fn touch(&mut self, number: u32) {
         if self.newest() == Some(number) {
             return;
@@ -54,7 +54,7 @@ impl Recency {
         self.newest = this;
     }
 
-    /// Takes a number out, if it is in the list.
+    /// Removes a number, if it is in the list.
     pub(super) fn remove(&mut self, number: u32) {
         if !self.contains(number) {
             return;
@@ -70,7 +70,7 @@ impl Recency {
         }
     }
 
-    /// From the one used longest ago on.
+    /// The numbers by last use, oldest first.
     pub(super) fn by_age(&self) -> impl Iterator<Item = u32> + '_ {
         std::iter::successors(self.oldest, |number| self.links[number.get() as usize].newer).map(NonMaxU32::get)
     }

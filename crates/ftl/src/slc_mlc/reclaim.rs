@@ -1,5 +1,5 @@
-//! What makes room in the MLC flash: the [fold](super::fold) of a chain, or the [collection](super::collect) of a block where
-//! pages are mapped; and wear levelling, which does one of them with cold data.
+//! Reclaim: makes room in the MLC flash by the [fold](super::fold) of a chain or, with a map of pages, by the
+//! [collection](super::collect) of a block. Wear levelling does the same with cold data.
 
 use flash::backend::Cause;
 
@@ -11,25 +11,25 @@ use super::mapping::Mapping;
 use super::mlc::Mlc;
 use super::wear::Levelling;
 
-/// One of the two.
+/// A fold or a collection.
 #[derive(Debug)]
 pub(super) enum Reclaim {
     Fold(Fold),
     Collect(Collection),
 }
 
-/// What can be done where a page finds no place.
+/// The remedy when a page finds no place.
 #[derive(Debug)]
 pub(super) enum Space {
-    /// This makes room.
+    /// This task makes room.
     After(Reclaim),
-    /// Nothing is gained by collecting, and the host does without new blocks from now on: there may be a place.
+    /// Collection gains nothing; the host's lanes now work without new blocks, so there may be a place.
     MakeDo,
-    /// Nothing.
+    /// None: there is no room.
     None,
 }
 
-/// Looks for something that makes room.
+/// Chooses a task that makes room.
 pub(super) fn make_room(disk: &mut Disk) -> Space {
     if disk.mlc.worn_out {
         return Space::None;
@@ -49,8 +49,7 @@ fn fold_chain(disk: &mut Disk) -> Space {
     }
 }
 
-/// The chain that is folded next: one whose mode must change, the victim of garbage collection, or one that gives its second
-/// block back.
+/// The next chain to fold: one whose mode must change, the victim of garbage collection, or one that leaves SLC mode.
 fn next_change(mlc: &mut Mlc) -> Option<Change> {
     let chains = mlc.mapping.chains_mut();
     let density = &mut mlc.density;
@@ -66,7 +65,7 @@ fn next_change(mlc: &mut Mlc) -> Option<Change> {
     density.as_mut()?.raise_density(|lba| chains.is_slc(lba))
 }
 
-/// Moves the data of a cold block to a worn one, if there are two that are so far apart.
+/// Moves the data of a cold block to a worn one, if their wear differs enough.
 pub(super) fn level(disk: &mut Disk) -> Option<Reclaim> {
     let Mlc { mapping, levelling, .. } = &mut disk.mlc;
     let blocks = mapping.blocks();

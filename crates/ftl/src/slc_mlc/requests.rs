@@ -1,4 +1,4 @@
-//! Requests that wait for their turn: they are worked on one after another, in the order in which they came.
+//! The queue of requests: the FTL serves one at a time, in order of arrival.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use base::units::{Lpn, Time};
 
 use crate::port::{Owner, PageWrite};
 
-/// A unit that is to be read.
+/// A mapping unit to read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingRead {
     pub(super) owner: Owner,
@@ -15,11 +15,11 @@ pub(super) struct PendingRead {
     pub(super) lpn: u32,
     /// Sectors that the SLC flash has.
     pub(super) slc: u64,
-    /// The MLC flash has some of the others.
+    /// True if the MLC flash holds some of the others.
     pub(super) from_mlc: bool,
 }
 
-/// A request that waits. The units of reads and writes are in queues of their own.
+/// A waiting request. The mapping units of reads and writes wait in queues of their own.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Read { units: u32, since: Time },
@@ -27,20 +27,20 @@ enum Item {
     Discard { owner: Owner, lpn: Lpn },
 }
 
-/// The request whose turn it is, since when it waits, and its units, which leave their queue.
+/// The next request, its time of arrival, and its mapping units, which leave their queue.
 pub(super) enum NextRequest<R, W> {
     Read { units: R, since: Time },
     Write { units: W, since: Time },
     Discard { owner: Owner, lpn: Lpn },
 }
 
-/// All of them.
+/// The waiting requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     queue: VecDeque<Item>,
     wanted: VecDeque<PendingRead>,
     incoming: VecDeque<PageWrite>,
-    /// Units at the end of these queues whose request is not complete.
+    /// Mapping units at the end of these queues whose request is not complete.
     open_reads: u32,
     open_writes: u32,
 }
@@ -50,13 +50,13 @@ impl Requests {
         self.queue.is_empty()
     }
 
-    /// A unit of the read that is being handed over.
+    /// Adds a mapping unit to the current read.
     pub(super) fn read(&mut self, unit: PendingRead) {
         self.wanted.push_back(unit);
         self.open_reads += 1;
     }
 
-    /// All units of the read have been handed over.
+    /// Queues the current read.
     pub(super) fn end_read(&mut self, since: Time) {
         let units = std::mem::take(&mut self.open_reads);
         if units > 0 {
@@ -64,13 +64,13 @@ impl Requests {
         }
     }
 
-    /// A unit of the write that is being handed over.
+    /// Adds a mapping unit to the current write.
     pub(super) fn write(&mut self, unit: PageWrite) {
         self.incoming.push_back(unit);
         self.open_writes += 1;
     }
 
-    /// All units of the write have been handed over.
+    /// Queues the current write.
     pub(super) fn end_write(&mut self, since: Time) {
         let units = std::mem::take(&mut self.open_writes);
         if units > 0 {
@@ -82,7 +82,7 @@ impl Requests {
         self.queue.push_back(Item::Discard { owner, lpn });
     }
 
-    /// Takes the request whose turn it is.
+    /// Takes the oldest request.
     pub(super) fn next(
         &mut self,
     ) -> Option<NextRequest<impl Iterator<Item = PendingRead> + '_, impl Iterator<Item = PageWrite> + '_>> {

@@ -1,4 +1,4 @@
-//! Erases what recovery found useless.
+//! Erases the blocks that recovery found without valid pages.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Observer};
@@ -8,7 +8,7 @@ use super::disk::Disk;
 use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
 
-/// One list of erases.
+/// The task of one list of erases.
 #[derive(Clone, Debug)]
 pub(super) struct Scrub;
 

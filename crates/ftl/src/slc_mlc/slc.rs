@@ -1,4 +1,4 @@
-//! The SLC side: what the filter, the throttle, the table and the log are together (Chang, Sec. 3.2 to 3.4).
+//! The SLC flash: filter, throttle, table and log together (Chang, Sec. 3.2 to 3.4).
 
 use base::units::SuperblockId;
 use flash::nand::Geometry;
@@ -10,16 +10,16 @@ use super::table::{Found, Table};
 use super::throttle::{Throttle, Wear, wears_faster};
 use super::valve::Valve;
 
-/// What is to become of a write.
+/// The decision on a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It goes to the SLC flash.
     Accepted,
-    /// It is too large to be hot.
+    /// It is larger than the threshold, or the SLC flash takes no data now.
     Large,
-    /// The throttle has turned it away.
+    /// The throttle has rejected it.
     Throttled,
-    /// Some sector has no place in the hash table: all of it is turned away.
+    /// A sector finds no entry in the hash table: the whole write is rejected.
     Unplaced,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct SectorAt {
     pub(super) place: u32,
 }
 
-/// The SLC flash and what is known of it.
+/// The state of the SLC flash.
 #[derive(Clone, Debug)]
 pub(super) struct Slc {
     pub(super) geometry: Geometry,
-    /// Slots of a page, each a sector.
+    /// Slots of a page, each of one sector.
     pub(super) slots: u32,
     pub(super) table: Table,
     pub(super) log: CircularLog,
@@ -42,23 +42,24 @@ pub(super) struct Slc {
     pub(super) throttle: Throttle,
     pub(super) valve: Valve,
     throttled: bool,
-    /// The throttle was active at the latest small write.
+    /// True if the throttle was active at the last small write.
     pub(super) is_throttling: bool,
-    /// Sectors of each mapping unit that are here.
+    /// Sectors in the SLC flash, for each mapping unit.
     pub(super) held: Vec<u8>,
-    /// Sectors found at mount for which the table has no entry: they go to the MLC flash before anything else is done.
+    /// Sectors found at mount without an entry in the table. They go to the MLC flash before anything else.
     pub(super) unplaced: Vec<SectorAt>,
-    /// The MLC flash refused sectors of the tail: the log is not cleaned any more.
+    /// The MLC flash has refused sectors of the tail: the log is no longer cleaned.
     pub(super) is_stuck: bool,
-    /// Slots whose sector was copied there from the tail. Nobody knows after the power has gone.
+    /// Slots whose sector was copied there from the tail. A power cut loses this.
     copied: Vec<bool>,
-    /// Where the latest sector went.
+    /// The slot of the latest sector.
     latest: u32,
     pub(super) wear: Wear,
 }
 
 impl Slc {
-    /// Bytes for a small flash in front of so many units: the table, a byte for each unit and each slot, and wear.
+    /// Bytes for an SLC flash in front of `units` mapping units: the table, a byte for each mapping unit and each slot,
+    /// and wear.
     pub(super) fn memory(spec: &SlcMlcSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
         Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
@@ -77,7 +78,7 @@ impl Slc {
             slots: geometry.slots,
             table: Table::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
             filter: Filter::new(spec.threshold, spec.recluster_every),
-            // One block at least is erased before the head comes to it.
+            // At least one block is erased before the head reaches it.
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
             valve: Valve::new(spec.safety_valve.get()),
             throttled: spec.throttle,
@@ -93,12 +94,12 @@ impl Slc {
         }
     }
 
-    /// Blocks that the log may have: what the throttle says, as long as one that is erased remains.
+    /// Blocks that the log may have: the throttle's k, but one block always stays erased.
     pub(super) fn most_used(&self) -> u32 {
         self.throttle.k().min(self.log.blocks() - 1).max(1)
     }
 
-    /// Decides on a write of so many sectors that the filter has counted. If it is accepted, every sector has an entry.
+    /// Decides on a write of `count` sectors, which the filter has counted. If accepted, every sector has an entry.
     pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
         if count > self.filter.threshold() || !self.unplaced.is_empty() || self.log.blocks() < 2 {
             return Verdict::Large;
@@ -116,7 +117,7 @@ impl Slc {
         if self.reserve(sectors) { Verdict::Accepted } else { Verdict::Unplaced }
     }
 
-    /// Sees to it that all of these sectors have an entry, or none of them a new one.
+    /// Gives each of these sectors an entry, or none of them a new one.
     pub(super) fn reserve(&mut self, sectors: impl Iterator<Item = u32> + Clone) -> bool {
         for (i, sector) in sectors.clone().enumerate() {
             if !self.table.reserve(sector) {
@@ -127,7 +128,7 @@ impl Slc {
         true
     }
 
-    /// The slot of a sector, as a number of the SLC flash.
+    /// The slot of a sector in the SLC flash.
     pub(super) fn place_of(&self, sector: u32) -> Option<u32> {
         if !self.unplaced.is_empty()
             && let Ok(at) = self.unplaced.binary_search_by_key(&sector, |found| found.sector)
@@ -137,18 +138,18 @@ impl Slc {
         self.table.regular(sector)
     }
 
-    /// A sector was found for which there is no entry. They come in order.
+    /// Adds a sector found at mount without an entry. The sectors come in order.
     pub(super) fn take_unplaced(&mut self, sector: u32, unit: u32, place: u32) {
         self.unplaced.push(SectorAt { sector, place });
         self.held[unit as usize] += 1;
     }
 
-    /// True if what is in this slot was copied there from the tail.
+    /// True if the sector in this slot was copied there from the tail.
     pub(super) fn is_copied(&self, place: u32) -> bool {
         self.copied[place as usize]
     }
 
-    /// A sector is in this slot now, written or `copied` there.
+    /// Enters a sector in the table at this slot, written or `copied` there.
     pub(super) fn set(&mut self, SectorAt { sector, place }: SectorAt, unit: u32, copied: bool) {
         let new = self.table.regular(sector).is_none();
         assert!(self.table.set(sector, place), "sector {sector} has lost its entry");
@@ -157,7 +158,7 @@ impl Slc {
         self.latest = place;
     }
 
-    /// A sector is not here any more; `forced` if it had to go.
+    /// Removes a sector; `forced` if it had to leave.
     pub(super) fn drop_sector(&mut self, sector: u32, unit: u32, forced: bool) {
         if let Ok(at) = self.unplaced.binary_search_by_key(&sector, |found| found.sector) {
             self.unplaced.remove(at);
@@ -167,14 +168,14 @@ impl Slc {
         match self.table.find(sector) {
             Some(Found::Regular(_)) if forced => self.table.make_virtual(sector),
             Some(Found::Regular(_)) => self.table.remove(sector),
-            // What is virtual ends with a write to the MLC flash that was not turned away; what is reserved is being
-            // written.
+            // A virtual entry ends with an accepted write to the MLC flash; a reserved one belongs to a write under
+            // way.
             Some(Found::Virtual(_) | Found::Reserved) | None => return,
         }
         self.held[unit as usize] -= 1;
     }
 
-    /// The tail is erased, or bad.
+    /// The tail has been erased, or is bad.
     pub(super) fn tail_is_gone(&mut self, bad: bool) {
         self.table.forget_virtual(self.log.tail().get());
         self.log.tail_is_gone(bad);

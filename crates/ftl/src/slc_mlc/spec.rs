@@ -1,4 +1,4 @@
-//! The parameters of the hybrid disk's FTL: `[ftl.chang]`.
+//! The parameters of Chang's FTL: `[ftl.chang]`.
 
 use base::fault::Fault;
 use base::units::Ratio;
@@ -14,45 +14,45 @@ use super::place::{RESERVE, block_bytes};
 use super::table::Probing;
 
 /// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010).
-/// Without a table `[slc]` in the device it is that of the paper's conventional SSD, and what is said of the SLC flash
-/// does nothing.
+/// Without a table `[slc]` in the device it is the FTL of the paper's conventional SSD, and parameters of the SLC flash
+/// have no effect.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SlcMlcSpec {
-    /// How the MLC flash is mapped.
+    /// The mapping of the MLC flash.
     pub mapping: MappingSpec,
-    /// Logical blocks whose pages the mapping cache knows (Sec. 3.5). The paper does not say.
+    /// Logical blocks in the mapping cache (Sec. 3.5). The paper gives no number.
     pub mapping_cache: u32,
-    /// Whether a look for a logical block's pages goes through its data block as well. That block is in order, and the
-    /// paper's mean of 48 pages (Table 3, n3) is less than one of it.
+    /// Whether the scan for a logical block's pages includes its data block. That block is in order, and the paper's
+    /// mean of 48 pages (Table 3, n3) is less than one block.
     pub scan_data_blocks: bool,
-    /// How the size of a small write is found.
+    /// The method that finds the size of a small write.
     pub threshold: ThresholdBy,
-    /// Write requests after which it is found anew.
+    /// Write requests between two computations of the threshold.
     pub recluster_every: u32,
     /// Entries of the hash table; half the pages of the SLC flash if missing (Sec. 5.4).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash_entries: Option<u32>,
-    /// Where a sector goes whose entry is taken.
+    /// The search for another entry when a sector's entry is taken.
     pub probing: Probing,
-    /// Entries that are looked at for a sector.
+    /// Entries that a search may examine.
     pub probes: u32,
-    /// Whether the SLC flash is kept from wearing out first (Sec. 3.4).
+    /// Whether the throttle keeps the SLC flash from wearing out first (Sec. 3.4).
     pub throttle: bool,
-    /// Blocks by which the SLC log is shortened and lengthened.
+    /// Blocks by which the throttle shortens and lengthens the SLC log.
     pub throttle_step: u32,
-    /// Requests between two such steps.
+    /// Requests between two steps of the throttle.
     pub throttle_every: u32,
-    /// Whether sectors in the tail whose logical block has no log block go to the head again (Sec. 3.6). All go to the MLC
-    /// flash if not.
+    /// Whether sectors in the tail go back to the head if their logical block has no log block (Sec. 3.6). If not, all
+    /// sectors go to the MLC flash.
     pub copy_back: bool,
-    /// Whether a fold takes the sectors along that are in the SLC flash.
+    /// Whether a fold takes along the sectors of its pages in the SLC flash.
     pub fold_assistance: bool,
-    /// Part of its running mean below which the share of updates closes the way back to the head. The paper says
-    /// "notably".
+    /// Part of the running mean of the share of updates. Below it the safety valve stops copies to the head. The paper
+    /// says "notably".
     pub safety_valve: Ratio,
-    /// Dynamic density control, which the paper compares with: without SLC flash, what is accessed often is in SLC mode in
-    /// the MLC flash (Sec. 5.1). None if missing.
+    /// Dynamic density control, which the paper compares with: without SLC flash, frequently accessed data is in SLC
+    /// mode in the MLC flash (Sec. 5.1). None if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub density: Option<DensitySpec>,
 }
@@ -79,11 +79,12 @@ impl Default for SlcMlcSpec {
     }
 }
 
-/// Entries that are looked at for a sector: each look costs time.
+/// The limit on probes, each of which costs time.
 const MOST_PROBES: u32 = 1024;
 
 impl SlcMlcSpec {
-    /// Blocks that what the host sees leaves free at least: a log block, the reserve, and the extra capacity for SLC mode.
+    /// The least number of blocks that the host never sees: a log block, the reserve, and the extra capacity for SLC
+    /// mode.
     pub(crate) fn least_spare(&self, geometry: &Geometry) -> u32 {
         if self.mapping == MappingSpec::Pages {
             return PageMap::least_spare(geometry.die_count());
@@ -92,12 +93,12 @@ impl SlcMlcSpec {
         extra.saturating_add(RESERVE + 1)
     }
 
-    /// Entries of the hash table of an SLC flash.
+    /// Entries of the hash table for an SLC flash.
     pub(crate) fn entries(&self, slc: &Geometry) -> u32 {
         self.hash_entries.unwrap_or((slc.superblock_count() * slc.pages / 2).max(4))
     }
 
-    /// What is wrong with it on such a flash array.
+    /// The faults of these parameters on a flash array.
     pub(crate) fn faults(&self, geometry: &Geometry, one_shot: u32) -> Vec<Fault> {
         let mut faults = Vec::new();
         for (path, value) in [

@@ -1,38 +1,39 @@
-//! The hash table of the SLC flash: which sectors are there, and where (Chang, Sec. 3.3 and 5.4).
+//! The hash table of the SLC flash: the place of each sector there (Chang, Sec. 3.3 and 5.4).
 //!
-//! A sector is at one of the first few places that it probes from `sector mod Hd` on, where Hd is the largest prime below
-//! the number of entries. All of these are looked at however many are free, so that removing an entry hides no other.
+//! A sector is in one of the first few entries that it probes from `sector mod Hd` on, where Hd is the largest prime
+//! below the number of entries. A lookup probes all of them even if some are free, so that the removal of an entry
+//! hides no other.
 //!
-//! An entry can be virtual (Sec. 3.4): the sector is not in the SLC flash, but was written lately, when what is in a
-//! certain slot was. It lasts as long as that slot's block.
+//! An entry can be virtual (Sec. 3.4): the sector is not in the SLC flash, but was written recently, when a certain
+//! slot was. The entry lasts until that slot's block is erased.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where a sector goes whose place is taken.
+/// The next entry to probe when one is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probing {
-    /// To the next entry.
+    /// The one after it.
     #[default]
     Linear,
-    /// So many entries further as the square of the number of probes.
+    /// The first entry plus the square of the number of probes.
     Quadratic,
 }
 
 impl Probing {
-    /// All of them.
+    /// All methods.
     pub const EVERY: [Self; 2] = [Self::Linear, Self::Quadratic];
 }
 
-/// What the table says of a sector.
+/// The entry of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// It is in this slot.
+    /// The sector is in this slot.
     Regular(u32),
-    /// It is not in the SLC flash, and was written when this slot was.
+    /// The sector is not in the SLC flash; it was written when this slot was.
     Virtual(u32),
-    /// It is on its way there.
+    /// The sector is being written to the SLC flash.
     Reserved,
 }
 
@@ -44,43 +45,43 @@ struct Entry {
 
 const NOBODY: u32 = u32::MAX;
 const EMPTY: Entry = Entry { sector: NOBODY, place: NOBODY };
-/// Set in the place of a virtual entry.
+/// The flag of a virtual entry in its place.
 const VIRTUAL: u32 = 1 << 31;
 const RESERVED: u32 = u32::MAX;
 
-/// Entries by sector.
+/// The entries, by the hash of their sector.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     entries: Vec<Entry>,
     modulus: u32,
     probes: u32,
     probing: Probing,
-    /// Slots of a block, and the entries that have become virtual by a slot of each block since it was erased: some may
-    /// be something else by now.
+    /// Slots of a block; and for each block the entries that became virtual with one of its slots since its last erase.
+    /// Some of these may be in other use by now.
     slots: u32,
     noted: Vec<Vec<u32>>,
 }
 
 impl Table {
-    /// Bytes of so many entries over so many blocks with so many slots in all.
+    /// Bytes of `entries` entries over `blocks` blocks with `slots` slots in all.
     pub(super) const fn memory(entries: u64, blocks: u64, slots: u64) -> u64 {
-        // Of the slots some become virtual before their block is erased.
+        // Some of the slots' entries become virtual before their block is erased.
         entries * size_of::<Entry>() as u64 + blocks * size_of::<Vec<u32>>() as u64 + slots * size_of::<u32>() as u64
     }
 
-    /// An empty table over so many blocks of so many slots.
+    /// An empty table.
     pub(super) fn new(entries: u32, probing: Probing, probes: u32, (blocks, slots): (u32, u32)) -> Self {
         let modulus = largest_prime(entries);
         let noted = vec![Vec::new(); blocks as usize];
         Self { entries: vec![EMPTY; entries as usize], modulus, probes, probing, slots, noted }
     }
 
-    /// Its entries, whatever is in them.
+    /// Number of entries, free or not.
     pub(super) const fn count(&self) -> u64 {
         self.entries.len() as u64
     }
 
-    /// The entries that a sector may be in, in the order of its probes.
+    /// The entries that a sector may have, in the order of its probes.
     #[inline]
     fn places(&self, sector: u32) -> impl Iterator<Item = usize> + use<> {
         let (first, count, probing) = (u64::from(sector % self.modulus), self.entries.len() as u64, self.probing);
@@ -95,7 +96,7 @@ impl Table {
         self.places(sector).find(|place| self.entries[*place].sector == sector)
     }
 
-    /// What is known of a sector.
+    /// The entry of a sector.
     #[inline]
     pub(super) fn find(&self, sector: u32) -> Option<Found> {
         let place = self.entries[self.entry(sector)?].place;
@@ -106,7 +107,7 @@ impl Table {
         })
     }
 
-    /// The slot that a sector is in.
+    /// The slot of a sector.
     #[inline]
     pub(super) fn regular(&self, sector: u32) -> Option<u32> {
         match self.find(sector)? {
@@ -115,7 +116,7 @@ impl Table {
         }
     }
 
-    /// Sees to it that a sector has an entry. False if its probes find none that is free.
+    /// Gives a sector an entry. Returns false if its probes find none free.
     pub(super) fn reserve(&mut self, sector: u32) -> bool {
         if let Some(entry) = self.entry(sector) {
             let entry = &mut self.entries[entry];
@@ -127,14 +128,14 @@ impl Table {
         self.put(sector, RESERVED).is_some()
     }
 
-    /// Gives a sector an entry. `None` if its probes find none that is free.
+    /// Adds a new entry for a sector. `None` if its probes find none free.
     fn put(&mut self, sector: u32, place: u32) -> Option<usize> {
         let free = self.places(sector).find(|place| self.entries[*place] == EMPTY)?;
         self.entries[free] = Entry { sector, place };
         Some(free)
     }
 
-    /// The sector is in this slot now. False if it has no entry and finds none.
+    /// Sets the slot of a sector. Returns false if the sector has no entry and finds none.
     pub(super) fn set(&mut self, sector: u32, place: u32) -> bool {
         debug_assert!(place & VIRTUAL == 0);
         match self.entry(sector) {
@@ -144,7 +145,8 @@ impl Table {
         true
     }
 
-    /// The sector went elsewhere when this slot was written. Nothing happens if it has an entry, or finds none.
+    /// Adds a virtual entry for a sector that went elsewhere when this slot was written. No effect if the sector has an
+    /// entry, or finds none.
     pub(super) fn note(&mut self, sector: u32, place: u32) {
         if self.entry(sector).is_none()
             && let Some(entry) = self.put(sector, place | VIRTUAL)
@@ -153,7 +155,7 @@ impl Table {
         }
     }
 
-    /// The sector has been taken out of the SLC flash by force, and may come back.
+    /// Makes the entry virtual: the sector has left the SLC flash by force, and may come back.
     pub(super) fn make_virtual(&mut self, sector: u32) {
         if let Some(entry) = self.entry(sector) {
             let place = &mut self.entries[entry].place;
@@ -164,14 +166,14 @@ impl Table {
         }
     }
 
-    /// The sector is not there any more.
+    /// Removes the entry of a sector.
     pub(super) fn remove(&mut self, sector: u32) {
         if let Some(entry) = self.entry(sector) {
             self.entries[entry] = EMPTY;
         }
     }
 
-    /// Forgets what has no slot: reservations of a write that was given up.
+    /// Removes the reservation of a rejected write.
     pub(super) fn unreserve(&mut self, sector: u32) {
         if let Some(entry) = self.entry(sector)
             && self.entries[entry].place == RESERVED
@@ -180,7 +182,7 @@ impl Table {
         }
     }
 
-    /// A block is erased: virtual entries that hang on its slots end.
+    /// A block is erased: removes the virtual entries of its slots.
     pub(super) fn forget_virtual(&mut self, block: u32) {
         let mut noted = std::mem::take(&mut self.noted[block as usize]);
         for entry in noted.drain(..) {
@@ -192,7 +194,7 @@ impl Table {
         self.noted[block as usize] = noted;
     }
 
-    /// Every sector that is in a slot, and which.
+    /// The sectors in slots, with their slots.
     pub(super) fn regulars(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.entries
             .iter()
@@ -212,7 +214,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Sixteen slots each.
+    /// Sixteen blocks of sixteen slots.
     const BLOCKS: (u32, u32) = (16, 16);
 
     #[test]
@@ -231,7 +233,7 @@ mod tests {
         assert!(table.reserve(1) && table.reserve(8) && !table.reserve(15));
         let mut table = Table::new(8, Probing::Quadratic, 3, BLOCKS);
         assert!(table.reserve(1) && table.set(1, 3));
-        // Probes of 8: entries 1, 2 and 5.
+        // The probes of 8: entries 1, 2 and 5.
         assert!(table.reserve(8) && table.reserve(15) && !table.reserve(22));
         assert_eq!(table.entries[5].sector, 15);
     }
@@ -244,7 +246,7 @@ mod tests {
         }
         table.remove(1);
         assert_eq!((table.regular(8), table.regular(15), table.regular(1)), (Some(20), Some(30), None));
-        // And what is there is not put in a second time.
+        // A sector that is there gets no second entry.
         assert!(table.set(15, 31));
         table.remove(15);
         assert_eq!(table.find(15), None);

@@ -1,10 +1,11 @@
-//! The stack of tasks: what is under way.
+//! The stack of tasks under way.
 //!
-//! Nothing works beside anything else, so what is under way is a request and what must be done before it goes on, and before
-//! that goes on: a small write waits for the tail of the log to be cleaned, that for pages to be written to the MLC flash,
-//! and that for a block to be freed. Each is a [`Task`] with its own state, the innermost on top. A step is to ask the top
-//! ([`Next`]): it waits for a list of commands, puts another task above itself, or ends, and then the one below hears how.
-//! Which task can be above which is said by the types of their steps.
+//! The FTL does one thing at a time, so the work under way is a request, the work it waits for, the work that this
+//! waits for, and so on. A small write waits for the tail of the log to be cleaned, the cleaning waits for pages to be
+//! written to the MLC flash, and the store waits for a block to be freed. Each is a [`Task`] with its own state, the
+//! innermost on top. A step resumes the top task ([`Next`]): the task waits for a list of commands, puts another task
+//! above itself, or ends and passes its outcome to the task below. The types of the steps determine which task can be
+//! above which.
 
 use base::engine::Handle;
 use flash::backend::{List, Observer};
@@ -22,20 +23,20 @@ use super::scrub::Scrub;
 use super::write::{Above, Write};
 use crate::port::{Flash, Owners};
 
-/// Something that has been begun.
+/// A task under way.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
-    /// Blocks that recovery found useless are erased.
+    /// Erases the blocks that recovery found without valid pages.
     Scrub(Scrub),
     Read(Read),
     Write(Write),
-    /// The tail of the SLC log is cleaned.
+    /// Cleans the tail of the SLC log.
     Clean(Clean),
-    /// Pages are written to the MLC flash.
+    /// Writes pages to the MLC flash.
     Store(Store),
-    /// A chain is folded, to make room or to level wear.
+    /// Folds a chain, to make room or to level wear.
     Fold(Fold),
-    /// A block is collected, for the same reasons.
+    /// Collects a block, for the same reasons.
     Collect(Collection),
 }
 
@@ -76,7 +77,7 @@ impl From<Above> for Task {
 }
 
 impl Task {
-    /// Asks a task for its next step.
+    /// Runs the next step of a task.
     fn step<S: Sector, O: Observer>(
         self,
         disk: &mut Disk,
@@ -96,12 +97,12 @@ impl Task {
     }
 }
 
-/// What is under way.
+/// The tasks under way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tasks {
-    /// The innermost is the last.
+    /// The stack, innermost task last.
     stack: Vec<Task>,
-    /// The list that the innermost waits for.
+    /// The list that the innermost task waits for.
     list: Option<(Array, Handle<List>)>,
 }
 
@@ -111,7 +112,7 @@ impl Tasks {
         self.stack.is_empty()
     }
 
-    /// Begins a task, where nothing is under way.
+    /// Begins a task. None may be under way.
     pub(super) fn begin<S: Sector, O: Observer>(
         &mut self,
         disk: &mut Disk,
@@ -124,7 +125,7 @@ impl Tasks {
         self.run_tasks(disk, flash, owners, Wakeup::Run);
     }
 
-    /// A list is done.
+    /// A list has finished.
     pub(super) fn finished<S: Sector, O: Observer>(
         &mut self,
         disk: &mut Disk,
@@ -137,7 +138,7 @@ impl Tasks {
         self.run_tasks(disk, flash, owners, Wakeup::List(list));
     }
 
-    /// Asks the top until it waits for a list, or nothing is under way.
+    /// Runs the top task until it waits for a list, or no task is left.
     fn run_tasks<S: Sector, O: Observer>(
         &mut self,
         disk: &mut Disk,
@@ -165,10 +166,10 @@ impl Tasks {
         }
     }
 
-    /// Checks what must hold between two events: what is under way waits for a list.
+    /// Checks the invariant between two events: if a task is under way, it waits for a list.
     ///
     /// # Panics
-    /// If it does not hold.
+    /// If the invariant is broken.
     pub(super) fn check(&self) {
         assert_eq!(self.list.is_some(), !self.is_empty(), "{:?} waits for {:?}", self.stack, self.list);
     }

@@ -1,8 +1,8 @@
-//! The utilisation throttle: the SLC flash is kept from wearing out before the MLC flash (Chang, Sec. 3.4).
+//! The utilisation throttle: it keeps the SLC flash from wearing out before the MLC flash (Chang, Sec. 3.4).
 
 use crate::toolkit::Every;
 
-/// Sums of erases, blocks and endurance of one kind of flash.
+/// The erases, blocks and endurance of one kind of flash.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wear {
     pub(super) erases: u64,
@@ -10,23 +10,23 @@ pub(super) struct Wear {
     pub(super) endurance: u32,
 }
 
-/// True if the SLC flash wears at least as fast as the MLC flash, each erase weighed by what its block endures: rws is the
-/// mean of its erase counts over ds/dm, rwm the mean of theirs.
+/// True if the SLC flash wears at least as fast as the MLC flash, each erase weighed by the endurance of its block: rws
+/// is the mean of the SLC erase counts over ds/dm, rwm the mean of the MLC erase counts.
 pub(super) fn wears_faster(slc: Wear, mlc: Wear) -> bool {
     let side = |of: Wear, other: Wear| u128::from(of.erases) * u128::from(other.blocks) * u128::from(other.endurance);
     side(slc, mlc) >= side(mlc, slc)
 }
 
-/// Algorithm 2, and the length of the log that it governs.
+/// Algorithm 2, and the length of the log that it controls.
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
-    /// Blocks that the log may have; the most it may have.
+    /// The blocks that the log may have now, and at most.
     k: u32,
     initial: u32,
     step: u32,
-    /// Requests since `k` last fell, while it is active: c.
+    /// Requests since `k` last fell, while the throttle is active: c.
     busy: Every,
-    /// Requests since `k` last grew, while it is not active.
+    /// Requests since `k` last grew, while it is inactive.
     calm: Every,
 }
 
@@ -39,8 +39,8 @@ impl Throttle {
         self.k
     }
 
-    /// Algorithm 2: whether a write is taken while the throttle is active. `found` says that all its sectors have entries
-    /// in the hash table, virtual ones among them; `insert` gives them virtual ones.
+    /// Algorithm 2: true if the SLC flash takes a write while the throttle is active. `found` says that all its sectors
+    /// have entries in the hash table, regular or virtual; `insert` gives them virtual ones.
     pub(super) fn active(&mut self, found: bool, insert: impl FnOnce()) -> bool {
         self.busy.count();
         if found {
@@ -48,13 +48,13 @@ impl Throttle {
         }
         insert();
         if self.busy.take_due() {
-            // One block is the head.
+            // The head needs one block.
             self.k = self.k.saturating_sub(self.step).max(1);
         }
         false
     }
 
-    /// A request while it is not active: k grows back at the same pace.
+    /// Counts a request while the throttle is inactive: k grows back at the same pace.
     pub(super) fn inactive(&mut self) {
         if self.k == self.initial {
             return;
@@ -87,7 +87,7 @@ mod tests {
             assert!(!throttle.active(false, || noted += 1));
         }
         assert_eq!((throttle.k(), noted), (2_047, 999));
-        // The decrement is behind the acceptance: the thousandth request, a hit, does not reach it.
+        // The decrement comes after the acceptance, so the thousandth request, a hit, does not reach it.
         assert!(throttle.active(true, || unreachable!("it is there")));
         assert_eq!(throttle.k(), 2_047);
         assert!(!throttle.active(false, || {}));

@@ -1,19 +1,19 @@
 //! The safety valve of the write-back policy (Chang, Sec. 3.6, last paragraph).
 //!
-//! Sectors whose logical block has no log block are copied back to the head of the SLC log, and so may never leave. Then
-//! fewer of the writes that come are updates of what is there. When their share drops notably below what it was, nothing
-//! is copied back until it is there again. The paper gives no numbers: the share of a window of accepted writes is held
-//! against a running mean over sixteen of them.
+//! Sectors whose logical block has no log block are copied back to the head of the SLC log, and so may never leave.
+//! Then fewer incoming writes update sectors of the SLC flash. When the share of such updates falls notably below its
+//! usual level, the valve stops the copies until the share is back. The paper gives no numbers: this valve compares the
+//! share in a window of accepted writes with a running mean over sixteen windows.
 
 use crate::toolkit::Every;
 
 /// Accepted writes in a window. Ours.
 const WINDOW: u32 = 1_000;
 
-/// Whether cold sectors may be copied back to the head.
+/// The state of the valve.
 #[derive(Clone, Debug)]
 pub(super) struct Valve {
-    /// The part of the running mean below which it closes; never if zero.
+    /// The part of the running mean below which the valve closes; never if zero.
     notable: f64,
     window: Every,
     updates: u32,
@@ -31,7 +31,7 @@ impl Valve {
         self.closed
     }
 
-    /// The SLC flash has taken a write; `update` if all of it was there.
+    /// Counts a write to the SLC flash; `update` if all its sectors were there.
     pub(super) fn taken(&mut self, update: bool) {
         self.updates += u32::from(update);
         if !self.window.tick() {

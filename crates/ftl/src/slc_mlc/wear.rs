@@ -1,17 +1,17 @@
 //! Wear levelling of the MLC flash: the dual-pool algorithm (Chang, Sec. 5.1 and 5.5, TH = 16).
 //!
-//! Blocks with cold data are in one pool, the others in the other. When a hot block has been erased more than a threshold
-//! more often than the least worn cold one, the cold data moves to it, and both change pools. A cold block that is erased
-//! again, and a hot one that lags too far behind, were in the wrong pool.
+//! Blocks with cold data are in the cold pool, the others in the hot pool. When a hot block has been erased more than a
+//! threshold more often than the least worn cold one, the cold data moves to it, and both change pools. A cold block
+//! that is erased again was in the wrong pool, and so was a hot one that lags too far behind.
 
 use std::collections::BTreeSet;
 
 use crate::toolkit::Every;
 
-/// Blocks ordered by a count of erases.
+/// Blocks ordered by an erase count.
 type Ordered = BTreeSet<(u32, u32)>;
 
-/// Which pool a block is in.
+/// The pool of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pool {
     Hot,
@@ -27,36 +27,36 @@ impl Pool {
     }
 }
 
-/// Cold data is to move from one block to another, which is spare.
+/// A move of cold data from one block to another, which is spare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Levelling {
     pub(super) from: u32,
     pub(super) onto: u32,
 }
 
-/// The two pools.
+/// The hot and the cold pool.
 #[derive(Clone, Debug)]
 pub(super) struct DualPool {
     threshold: u32,
-    /// Erases between two looks.
+    /// Erases between two checks.
     every: Every,
     erases: Vec<u32>,
-    /// Erases since a block came to its pool.
+    /// Erases since a block entered its pool.
     effective: Vec<u32>,
     pools: Vec<Pool>,
     hot: Ordered,
     cold: Ordered,
-    /// The cold ones by their effective erases.
+    /// The cold blocks by their effective erases.
     active: Ordered,
 }
 
-/// Bytes of the pools of so many blocks: a block is in one of two sets, and if it is cold in a third.
+/// Bytes of the pools of `blocks` blocks: a block is in one of two sets, and a cold one also in a third.
 pub(super) const fn memory(blocks: u64) -> u64 {
     blocks * (2 * size_of::<u32>() + size_of::<Pool>() + 3 * size_of::<(u32, u32)>()) as u64
 }
 
 impl DualPool {
-    /// All blocks that can be used, by their erases; they begin in the hot pool.
+    /// The pools of all usable blocks with their erase counts; all start in the hot pool.
     pub(super) fn new(threshold: u32, every: u32, blocks: u32, usable: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut erases = vec![0; blocks as usize];
         let mut hot = Ordered::new();
@@ -102,7 +102,7 @@ impl DualPool {
         self.put_in(block, self.pools[block as usize].other());
     }
 
-    /// A block has been erased.
+    /// Counts an erase of a block.
     pub(super) fn erased(&mut self, block: u32) {
         self.take_out(block);
         self.erases[block as usize] += 1;
@@ -111,13 +111,12 @@ impl DualPool {
         self.every.count();
     }
 
-    /// A block is bad.
+    /// Removes a bad block.
     pub(super) fn lost(&mut self, block: u32) {
         self.take_out(block);
     }
 
-    /// The block whose data is to move, if it is time to look and `spare`, a spare block, is worn enough to take it. Both
-    /// change pools.
+    /// The next move of cold data, if a check is due and a worn block is `spare` for it. Both blocks change pools.
     pub(super) fn scan(&mut self, spare: impl Fn(u32) -> bool) -> Option<Levelling> {
         if !self.every.take_due() {
             return None;
@@ -127,7 +126,7 @@ impl DualPool {
         if let Some((2.., block)) = self.active.last().copied() {
             self.change_pool(block);
         }
-        // Too idle for the hot one.
+        // Too idle for the hot pool.
         if let Some((least, block)) = self.hot.first().copied().filter(|(least, _)| most - least > self.threshold) {
             debug_assert!(least < most);
             self.change_pool(block);
@@ -145,7 +144,7 @@ impl DualPool {
 mod tests {
     use super::*;
 
-    /// Four blocks, of which the last holds what is never written again.
+    /// Four blocks, the last of which holds data that is never written again.
     #[test]
     fn cold_data_goes_to_a_worn_block() {
         let mut pool = DualPool::new(16, 1, 4, (0..4).map(|block| (block, 0)));
@@ -153,7 +152,7 @@ mod tests {
             (0..3).for_each(|block| pool.erased(block));
             assert_eq!(pool.scan(|_| true).is_some(), round == 16, "{round}");
         }
-        // It has changed places with a worn one, and is used from now on.
+        // The block has changed places with a worn one, and is used from now on.
         assert_eq!(pool.pools[3], Pool::Hot);
         let cold: Vec<_> = pool.cold.iter().copied().collect();
         assert_eq!(cold.len(), 1);

@@ -1,5 +1,5 @@
-//! Writes: where one goes, and small ones on their way to the SLC log, to which they are appended page by page (Chang,
-//! Sec. 3.1 and 3.3).
+//! Writes: the choice of the array, and the appends of small writes to the SLC log, page by page (Chang, Sec. 3.1 and
+//! 3.3).
 
 use base::engine::Handle;
 use base::units::Lpn;
@@ -15,16 +15,16 @@ use super::slc::{SectorAt, Verdict};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::Commands;
 
-/// Where the write goes.
+/// The route of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// Its sectors go to the SLC flash, and so many of them are there.
+    /// Its sectors go to the SLC flash; `done` of them have been processed.
     Small { done: usize },
-    /// Its units go to the MLC flash.
+    /// Its mapping units go to the MLC flash.
     Large,
 }
 
-/// What is above a write.
+/// A task that a write puts above itself.
 #[derive(Debug)]
 pub(super) enum Above {
     Clean(Clean),
@@ -37,12 +37,12 @@ pub(super) struct Write {
     units: Vec<PageWrite>,
     service: Service,
     route: Route,
-    /// The sectors of a small write. Those whose program failed are there once more.
+    /// The sectors of a small write. A sector whose program failed is there once more.
     smalls: Vec<SmallSector>,
 }
 
 impl Write {
-    /// Says where a write goes (Sec. 3.1).
+    /// Chooses the route of a write (Sec. 3.1).
     pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = PageWrite>, service: Service) -> Self {
         let (mut units, smalls) = (std::mem::take(&mut disk.vectors.units), std::mem::take(&mut disk.vectors.smalls));
         units.extend(of);
@@ -62,7 +62,7 @@ impl Write {
         write
     }
 
-    /// Asks the SLC side about the write, and finds its sectors if it is small.
+    /// Asks the SLC flash about the write, and lists its sectors if it is small.
     fn judge(&mut self, disk: &mut Disk, count: u32) -> Verdict {
         let (sectors, wear) = (disk.mlc.geometry.sectors, disk.mlc.wear());
         let Some(slc) = &mut disk.slc else { return Verdict::Large };
@@ -85,7 +85,7 @@ impl Write {
         self.route = Route::Small { done: 0 };
     }
 
-    /// Takes the next step.
+    /// Runs the next step.
     pub(super) fn step<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -108,7 +108,7 @@ impl Write {
         }
     }
 
-    /// Appends the rest of a small write to the log: room is made, or pages are programmed, or it is done.
+    /// Appends the rest of a small write to the log: makes room, programs pages, or ends the write.
     fn append<S: Sector, O: Observer>(
         mut self,
         disk: &mut Disk,
@@ -131,7 +131,7 @@ impl Write {
             if slc.log.advance() {
                 return Next::Again(self);
             }
-            // The tail must go, even to the last sector.
+            // The tail must be cleaned, even to the last sector.
             if slc.log.used() > 1 && !slc.is_stuck {
                 return Next::First { task: self, above: Above::Clean(Clean::new()) };
             }
@@ -139,7 +139,7 @@ impl Write {
         }
         let end = self.smalls.len().min(done + (room * slc.slots) as usize);
         let part = &self.smalls[done..end];
-        // What was virtual may have gone with the tail meanwhile.
+        // The sectors' virtual entries may have gone with the tail meanwhile.
         if !slc.reserve(part.iter().map(|small| small.sector)) {
             return self.give_up(disk);
         }
@@ -164,7 +164,7 @@ impl Write {
         Next::List(Array::Slc, list, self)
     }
 
-    /// The pages are there: only now the table leads to them. Returns how many sectors have been gone through.
+    /// The pages are on flash: enters their sectors in the table. Returns the number of sectors processed.
     fn written<S: Sector, O: Observer>(
         &mut self,
         disk: &mut Disk,

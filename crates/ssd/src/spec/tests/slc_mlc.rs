@@ -39,8 +39,8 @@ fn the_faults_of_the_small_flash_are_found() {
 #[test]
 fn what_it_does_not_go_together_with_is_found() {
     for (kind, flash, chang, slc, wanted) in [
-        ("page", "", "", SLC, "slc: this FTL does nothing with it; leave it out, or say ftl.kind"),
-        ("page", "", "chang = {}", "", "ftl.chang: this FTL does nothing with it; leave it out"),
+        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or say ftl.kind"),
+        ("page", "", "chang = {}", "", "ftl.chang: this FTL does not use it; leave it out"),
         (
             "chang",
             "controllers = { shared = 2 }",
