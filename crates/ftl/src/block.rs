@@ -1,14 +1,13 @@
-//! A block-mapped FTL with replacement blocks, as textbooks on flash begin with it (Ban, US patent 5,937,425; Chung et al.,
-//! "A Survey of Flash Translation Layer", Journal of Systems Architecture 55, 2009; Sung, Sec. 2.3).
+//! A block-mapped FTL with replacement blocks, the simplest FTL of the textbooks (Ban, US patent 5,937,425; Chung et
+//! al., "A Survey of Flash Translation Layer", Journal of Systems Architecture 55, 2009; Sung, Sec. 2.3).
 //!
-//! The map knows blocks only: a page stands at its own offset in a block of its logical block. What overwrites a page goes
-//! to the same offset of a *replacement block*, and a logical block is a [chain](chains) of its data block and the
-//! replacement blocks behind it. When the chain is as long as it may be, or its die has no free block for a longer one, a
-//! [merge] makes one block of it. Without replacement blocks each overwrite is a merge, which takes the data along
-//! (Sung, Sec. 2.3).
+//! The map knows blocks only: a page has a fixed offset in the blocks of its logical block. An overwrite goes to the
+//! same offset of a *replacement block*. A logical block is a [chain](chains) of its data block and its replacement
+//! blocks. If the chain has its full length, or its die has no free block for a longer one, a [merge] makes one block
+//! of it. Without replacement blocks each overwrite is a merge, which includes the new data (Sung, Sec. 2.3).
 //!
-//! Everything is local to a die: logical block `l` lives on die `l` modulo their number, so dies share neither free blocks
-//! nor merges. What a page holds is read from its spare area, so there is no state for pages beside the discarded ones.
+//! Each die works alone: logical block `l` belongs to die `l` modulo their number, so dies share neither free blocks
+//! nor merges. Spare areas name the content of pages, so the FTL keeps no state for pages except the discarded ones.
 
 mod chains;
 mod check;
@@ -44,11 +43,11 @@ pub use spec::BlockSpec;
 /// A logical block.
 type Lbn = u32;
 
-/// Blocks of each die that no replacement block is taken from: one to merge into, one because a merge that has taken writes
-/// along when the power goes holds on to its own, and two in place of those that fail.
+/// Blocks of each die that never become replacement blocks: one to merge into, one because a merge with host writes
+/// keeps its own block over a power cut, and two to replace blocks that fail.
 const RESERVE: u32 = 4;
 
-/// What a list is for: its tag.
+/// The purpose of a list, which is its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Kind {
@@ -71,7 +70,7 @@ pub struct BlockFtl {
     /// Pages of a block.
     pages: Divisor,
     units: u32,
-    /// Replacement blocks that may stand behind a data block.
+    /// The most replacement blocks of a data block.
     replacements: u32,
     blocks: Vec<Block>,
     /// The blocks of each logical block.
@@ -79,18 +78,18 @@ pub struct BlockFtl {
     dies: Vec<Die>,
     holes: Holes,
     gates: Gates<Lbn>,
-    /// Blocks that a mount found useless, to be erased.
+    /// Blocks that a mount found useless and that will be erased.
     useless: Vec<SuperblockId>,
     versions: Versions,
     found: u32,
-    /// The lists that the request under way has open.
+    /// The open lists of the present request.
     writing: DieLists<Handle<List>>,
     reading: DieLists<Handle<List>>,
-    /// Dies at which units of the request under way wait.
+    /// Dies at which mapping units of the present request wait.
     stalled: Vec<usize>,
-    /// The units that a merge takes along, by offset; empty between merges.
+    /// The host writes that a merge includes, by offset; empty between merges.
     along: Vec<Option<PageWrite>>,
-    /// What a merge that ends has taken along; empty between.
+    /// The host writes that the ending merge has included; empty otherwise.
     taken: Vec<Slot>,
     planted: Planted,
 }
@@ -102,7 +101,7 @@ impl BlockFtl {
         self.pages.split(lpn.get())
     }
 
-    /// The die that a logical block lives on.
+    /// The die that a logical block belongs to.
     #[inline]
     fn home(&self, lbn: Lbn) -> usize {
         lbn as usize % self.dies.len()

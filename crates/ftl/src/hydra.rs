@@ -1,8 +1,9 @@
 //! The block-mapped FTL of Hydra (Seong et al., IEEE Trans. Computers 59(7), 2010).
 //!
-//! Every logical superblock has a physical one of its superchip, and every sector its place in it ([`address`]). What
-//! is written is merged with what is there in another superblock ([`merge`]); reads go to the old one until the log
-//! says otherwise ([`journal`]). There is no garbage, and the write buffer decides how much one merge does.
+//! Every logical superblock has a physical superblock of its superchip, and every sector has a fixed place in it
+//! ([`address`]). A merge writes new and old data to another superblock ([`merge`]); reads use the old one until the
+//! log records the new one ([`journal`]). There is no garbage collection, and the write buffer decides how much data
+//! one merge writes.
 
 mod address;
 mod area;
@@ -44,7 +45,7 @@ pub(crate) use family::HydraFamily;
 pub(crate) use journal::Areas;
 pub use spec::{HydraSpec, ProcessorSpec};
 
-/// What a list of the FTL is for; with a number it is the list's tag in the backend.
+/// The purpose of a list; with a number it is the list's tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -52,7 +53,7 @@ enum Kind {
     Erase,
     /// Of a merge.
     Copy,
-    /// Of a reserved area: those of the log and the map, and then those for flushes.
+    /// Of a reserved area: first the areas of the log and the map, then those of flushes.
     Area,
 }
 
@@ -66,7 +67,7 @@ impl Kind {
     }
 }
 
-/// What the processor thinks about: reads, and merges.
+/// The tasks of the processor: reads, and merges.
 const READ: usize = 0;
 const MERGE: usize = 1;
 
@@ -79,44 +80,44 @@ pub struct HydraFtl {
     superblocks: Superblocks,
     /// The physical superblock of each logical one.
     map: Vec<Option<NonMaxU32>>,
-    /// Rows that were discarded and still are where the map leads, one bit each, for superblocks that have any; empty
-    /// until anything is discarded.
+    /// Discarded rows whose data the map still points to, one bit each, for superblocks that have any; empty before the
+    /// first discard.
     forgotten: Vec<Option<Box<[u64]>>>,
     journal: Journal,
-    /// If flushes do without merges.
+    /// The log of flushes, if flushes need no merges.
     flush_log: Option<FlushLog>,
     saved: Vec<Saved>,
     versions: Versions,
     merges: Vec<Merge>,
-    /// Merges that do not exist.
+    /// Numbers of `merges` that are free.
     idle: Vec<u32>,
     waiting: VecDeque<u32>,
-    /// Merges that units work on, and the most there may be.
+    /// Merges in progress, and the most there may be.
     working: u32,
     at_once: u32,
-    /// The units of the write that is being handed over.
+    /// Mapping units of the write that is being handed over.
     gathering: Vec<PageWrite>,
     /// The list of the read request that is being handed over.
     reading: Option<Handle<List>>,
-    /// The latest command of that list for each place in a superchip.
+    /// The latest command of that list for each chip of a superchip.
     read_chain: Vec<Option<Handle<Command>>>,
-    /// The latest command of a list that is being made, for each die of the superchip.
+    /// The latest command of the list under assembly, for each die of the superchip.
     chain: Vec<Option<Handle<Command>>>,
-    /// Records that the log has just got.
+    /// Records that the log has just written.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
     cpu_time: [Span; 2],
     wear: WearSpec,
     wear_checks: Vec<WearCheck>,
-    /// No more writes are taken: the log cannot be written.
+    /// True if the log cannot be written, so that the FTL accepts no more writes.
     read_only: bool,
     found: u32,
-    /// What it did since the power came.
+    /// The counters since the power came on.
     counts: MergeCounters,
 }
 
 impl HydraFtl {
-    /// What it did since the power came.
+    /// The counters since the power came on.
     pub(crate) fn counters(&self) -> MergeCounters {
         let (log_pages, maps) = self.journal.written();
         let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
@@ -124,18 +125,17 @@ impl HydraFtl {
         MergeCounters { log_pages, maps, flush_pages, erase_spread, ..self.counts }
     }
 
-    /// Rows of a superblock: what one merge can write.
+    /// Rows of a superblock: the most that one merge can write.
     pub(crate) const fn batch(&self) -> u32 {
         self.layout.rows()
     }
 
-    /// True if a write that is handed over now would begin at once: until then a buffer keeps it, where newer writes
-    /// are absorbed.
+    /// True if a write would begin at once. Otherwise a buffer should keep it, where newer writes can replace it.
     pub(crate) fn takes_writes(&self) -> bool {
         self.waiting.is_empty() && self.working < self.at_once
     }
 
-    /// Reads sectors of a row for an owner. False if nothing is there.
+    /// Reads sectors of a row for an owner. Returns false if the row has no data.
     #[inline]
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
@@ -152,7 +152,7 @@ impl HydraFtl {
         let (chip, page) = self.layout.chip_and_page(row);
         let block = self.superblocks.block(superblock, chip);
         let psn = flash.backend.geometry().slot(block, page);
-        // An erased page, which a drive would have to read to know.
+        // A real drive would have to read an erased page to know this.
         if !flash.backend.media().holds_data(psn) {
             return false;
         }
@@ -160,7 +160,8 @@ impl HydraFtl {
         let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(Class::HostRead, Kind::Read.tag(0)));
         let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
         flash.backend.set_sectors(command, self.layout.bus_sectors(wanted.mask));
-        // A unit works on one superchip at a time (Sec. 3.3), and reads a chip's next page when this one has been sent.
+        // A controller works on one superchip at a time (Sec. 3.3), and reads a chip's next page after the transfer of
+        // this one.
         if let Some(before) = self.read_chain[chip as usize].replace(command) {
             flash.backend.depend(before, command);
         }
@@ -168,7 +169,7 @@ impl HydraFtl {
         true
     }
 
-    /// The request is complete: it is one list.
+    /// Ends a read request, which is one list.
     #[inline]
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if let Some(list) = self.reading.take() {
@@ -177,7 +178,7 @@ impl HydraFtl {
         }
     }
 
-    /// Hands a list in when the processor has prepared it, if it has to.
+    /// Submits a list, after the processor has prepared it if that takes time.
     fn use_cpu<S: Sector, O: Observer>(&self, flash: &mut Flash<'_, S, O>, list: Handle<List>, what: usize) {
         if self.cpu_time[what].is_zero() {
             return flash.submit(list);
@@ -191,12 +192,12 @@ impl HydraFtl {
         flash.submit(Handle::from_number(number));
     }
 
-    /// A unit of a write.
+    /// Accepts a mapping unit of a write.
     pub(crate) fn write(&mut self, unit: PageWrite) {
         self.gathering.push(unit);
     }
 
-    /// All units of a write have been handed over: a merge for each logical superblock.
+    /// Ends a write: queues a merge for each logical superblock.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -214,7 +215,7 @@ impl HydraFtl {
         self.start(flash, owners);
     }
 
-    /// Forgets a row: it reads as zeros, and is not copied any more. After a power cut it may be there again.
+    /// Discards a row: it reads as zeros, and merges no longer copy it. After a power cut its data may be back.
     pub(crate) fn discard(&mut self, lpn: Lpn) {
         if let Some(log) = &mut self.flush_log {
             log.forget(lpn);
@@ -237,7 +238,7 @@ impl HydraFtl {
             .is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
     }
 
-    /// A row has been written again.
+    /// Clears the discard of a row that has been written again.
     fn remember(&mut self, lpn: Lpn) {
         let (logical, row) = self.layout.split(lpn);
         if let Some(Some(rows)) = self.forgotten.get_mut(logical as usize) {
@@ -295,24 +296,24 @@ impl HydraFtl {
         }
     }
 
-    /// True if a flush had better write everything back.
+    /// True if a flush should write everything back.
     pub(crate) fn log_is_full(&self) -> bool {
         self.flush_log.as_ref().is_none_or(FlushLog::is_full)
     }
 
-    /// True if a flush can be logged now, or some of it.
+    /// True if a flush, or a part of it, can be logged now.
     pub(crate) fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
         let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
         log.prepare(flash);
         log.room() > 0
     }
 
-    /// A unit that is to be logged.
+    /// Accepts a mapping unit to be logged.
     pub(crate) fn log(&mut self, unit: PageWrite) -> bool {
         self.flush_log.as_mut().is_some_and(|log| log.take(unit))
     }
 
-    /// All of them have been handed over.
+    /// Ends a step of the log: all its mapping units have been handed over.
     pub(crate) fn end_log<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -340,7 +341,7 @@ impl HydraFtl {
         self.start(flash, owners);
     }
 
-    /// The version of a row where the map leads.
+    /// The version of a row in flash.
     fn row_version<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<u32> {
         let (logical, row) = self.layout.split(lpn);
         let superblock = self.place_of(logical)?;
@@ -348,18 +349,18 @@ impl HydraFtl {
         version_of(media, media.geometry().slot(self.superblocks.block(superblock, chip), page))
     }
 
-    /// The superblock that a logical one is in.
+    /// The physical superblock of a logical one.
     #[inline]
     fn place_of(&self, logical: u32) -> Option<u32> {
         self.map[logical as usize].map(NonMaxU32::get)
     }
 
-    /// What recovery found in the log of flushes.
+    /// Takes the data that recovery found in the log of flushes.
     pub(crate) fn take_saved(&mut self) -> Vec<Saved> {
         std::mem::take(&mut self.saved)
     }
 
-    /// Writes the log and the map as far as there is something to write.
+    /// Starts the writes of the log and the map that are due.
     fn write_journal<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.journal.wants_map() {
             let version = self.versions.next();

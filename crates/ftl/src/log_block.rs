@@ -1,12 +1,12 @@
-//! Hybrid-mapped FTLs: data blocks with a map of blocks, and a few log blocks with a map of pages (Sung, Sec. 2.3).
+//! Log-block FTLs: data blocks with a block-level map, and a few log blocks with a page-level map (Sung, Sec. 2.3).
 //!
-//! A page that has never been written goes to its own offset in the data block of its logical block, as long as nothing
-//! behind it has been programmed there. Any other write goes to a log block; which one, and which is merged when there
-//! is no room, is the [`Policy`]'s to say. A [`merge`] makes a data block out of a log block, or copies the
-//! newest pages of a logical block into a new one.
+//! The first write of a page goes to its own offset in the data block of its logical block, if no later page of that
+//! block has been programmed. Any other write goes to a log block; the [`Policy`] chooses it, and the log block to
+//! merge if none has space. A [`merge`] turns a log block into a data block, or copies the newest pages of a logical
+//! block into a new block.
 //!
-//! What a page of a data block holds is read from its spare area, so there is no state for each page beside that: what
-//! the host has discarded is [kept apart](Holes). A superblock is one block; dies are the chips.
+//! Spare areas name the content of data blocks, so the FTL keeps no state for their pages except [discards](Holes). A
+//! superblock is one block, and a die is one chip.
 
 mod address;
 mod allocate;
@@ -54,12 +54,12 @@ pub(crate) use family::LogBlockFamily;
 pub(crate) use policy::Policy;
 pub use spec::{Allocation, EraseWhen, LogSpec, Striping};
 
-/// What a list is for: the low bits of its tag. Above them is the log block that a merge is about.
+/// The purpose of a list: the low bits of its tag. The bits above are the log block of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Kind {
     Read,
-    /// The rest of a page that is written in part.
+    /// Reads the other sectors of a partly written page.
     OldPlace,
     Write,
     Merge,
@@ -79,14 +79,14 @@ impl Kind {
     }
 }
 
-/// A read that waits for a merge whose sources are erased already.
+/// A read that waits for a merge which has already erased its sources.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     lpn: Lpn,
     wanted: PageRead,
 }
 
-/// A hybrid-mapped FTL.
+/// A log-block FTL.
 #[derive(Clone, Debug)]
 pub struct LogBlockFtl {
     geometry: Geometry,
@@ -103,33 +103,33 @@ pub struct LogBlockFtl {
     logs: Logs,
     allocator: Allocator,
     gates: Gates<SuperblockId>,
-    /// Merges that are wanted, in the order in which they were; the first of them are under way.
+    /// Wanted merges, oldest first; the first of them are in progress.
     jobs: Vec<Job>,
-    /// Ended ones, to be used again.
+    /// Ended merges, kept for reuse.
     over: Vec<Job>,
-    /// Pages for which there is no place now.
+    /// Pages that have no place at present.
     waiting: VecDeque<PageWrite>,
     held: Vec<Held>,
     /// Logical blocks that have pages in the log and no data block: each will need one.
     orphans: u32,
-    /// Blocks that recovery found useless, to be erased.
+    /// Blocks that recovery found useless and that will be erased.
     useless: Vec<SuperblockId>,
     versions: Versions,
     found: u32,
-    /// Something has changed that pages may have waited for.
+    /// True if a change may let waiting pages continue.
     changed_pools: bool,
-    /// Lists that have not finished.
+    /// Lists in progress.
     under_way: u32,
-    /// The lists that the request under way has open.
+    /// The open lists of the present request.
     programming: DieLists<Handle<List>>,
     reading: DieLists<Handle<List>>,
-    /// Logical blocks whose units have found no place in the pass under way.
+    /// Logical blocks whose pages found no place in the present pass.
     refused_blocks: Vec<Lbn>,
-    /// The dies of the data blocks of the request under way.
+    /// The dies of the data blocks of the present request.
     request_dies: Vec<DieId>,
-    /// Where the pages of a merge are, by offset; empty between merges.
+    /// The places of the pages of a merge, by offset; empty between merges.
     sources: Vec<Option<Psn>>,
-    /// The lists of the merge that is being put together.
+    /// The lists of the merge under assembly.
     lists: Lists,
     merges: LogMerges,
     ideal: Ideal,
@@ -137,7 +137,7 @@ pub struct LogBlockFtl {
 }
 
 impl LogBlockFtl {
-    /// The FTL of a device, with its state read from the media.
+    /// Builds the FTL of a device and reads its state from the media.
     fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
         let geometry = config.geometry.clone();
         let spec = config.spec.clone();
@@ -180,7 +180,7 @@ impl LogBlockFtl {
         ftl
     }
 
-    /// Where the newest copy of a page is.
+    /// The place of the newest copy of a page.
     #[inline]
     fn place_of<S: Sector>(&self, media: &Media<S>, lpn: Lpn) -> Option<Psn> {
         let (lbn, offset) = self.address.split(lpn);
@@ -191,7 +191,7 @@ impl LogBlockFtl {
         self.in_data_block(media, lbn, offset)
     }
 
-    /// The page of the data block, if there is data in it that has not been discarded.
+    /// The place of a page in the data block, if it holds data there and was not discarded.
     #[inline]
     fn in_data_block<S: Sector>(&self, media: &Media<S>, lbn: Lbn, offset: u32) -> Option<Psn> {
         let psn = self.geometry.slot(self.data[lbn as usize]?, offset);
@@ -199,18 +199,19 @@ impl LogBlockFtl {
         holds.then_some(psn)
     }
 
-    /// Forgets a page, at once.
+    /// Discards a page, at once.
     pub(crate) fn discard(&mut self, lpn: Lpn) {
         let (lbn, offset) = self.address.split(lpn);
         self.with_orphans(lbn, |ftl| ftl.logs.unlink(lbn, offset));
         let there = self.data[lbn as usize].is_some_and(|block| offset < self.blocks[block.index()].next);
-        // A merge under way may have copied it from anywhere.
+        // A merge in progress may have copied the page from any place.
         if there || self.is_folding(lbn) {
             self.holes.insert(lbn, offset);
         }
     }
 
-    /// Does something that may give a logical block its only place in the log, or its data block, or take it away.
+    /// Applies a change that may add or remove the data block of a logical block or its only page in the log, and
+    /// counts the orphans anew.
     #[inline]
     fn with_orphans<T>(&mut self, lbn: Lbn, change: impl FnOnce(&mut Self) -> T) -> T {
         let orphan = |ftl: &Self| u32::from(ftl.data[lbn as usize].is_none() && !ftl.logs.is_empty(lbn));
@@ -225,7 +226,7 @@ impl LogBlockFtl {
         flash.submit(list);
     }
 
-    /// Takes a free block, away from the dies that the allocation method minds.
+    /// Takes a free block, on a die that the allocation method allows.
     fn take_block<S: Sector, O: Observer>(
         &mut self,
         flash: &Flash<'_, S, O>,

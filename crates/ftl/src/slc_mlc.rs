@@ -1,16 +1,15 @@
 //! The FTL of a hybrid disk: a small SLC flash in front of a large MLC flash (Chang, "A Hybrid Approach to
 //! NAND-Flash-Based Solid-State Disks", IEEE Trans. Computers 59(10), 2010).
 //!
-//! Small writes go to the SLC flash as long as they are updated often enough, all others to the [chains] of the MLC
-//! flash. Without SLC flash it is the paper's conventional SSD.
+//! Small writes go to the SLC flash while they are updated often enough, all others to the [chains] of the MLC flash.
+//! Without SLC flash it is the paper's conventional SSD.
 //!
-//! In front of a [map of pages](page_map) instead it is a mixture, which the paper does not have.
+//! A [map of pages](page_map) can replace the chains; the paper does not have this mixture.
 //!
-//! Nothing works beside anything else (Sec. 5.1; but see [`MappingSpec::Pages`]), and nothing is kept in volatile memory
-//! but tables that the spare areas tell (Sec. 3.1). So requests are worked on one after another, each with whatever
-//! cleaning, folding and looking it causes before it, and a step is one command list on one of the two arrays. What is
-//! under way is a [stack of tasks](task), which work on both arrays ([disk]) and are begun by the requests that wait
-//! ([requests]).
+//! All steps are serial (Sec. 5.1; but see [`MappingSpec::Pages`]), and volatile memory holds only tables that spare
+//! areas can restore (Sec. 3.1). Requests run one after another, and each first runs the cleaning, folding and
+//! scrubbing that it causes. A step is one command list on one of the two arrays. The work in progress is a [stack of
+//! tasks](task), which use both arrays ([disk]); waiting requests start it ([requests]).
 
 mod blocks;
 mod cache;
@@ -78,17 +77,17 @@ pub use model::{PageTimes, WriteCost};
 pub use spec::SlcMlcSpec;
 pub use table::Probing;
 
-/// The FTL of a disk with MLC flash, and SLC flash before it if there is any.
+/// The FTL of a disk with MLC flash, and SLC flash in front of it if there is any.
 #[derive(Clone, Debug)]
 pub struct SlcMlcFtl {
     /// Both arrays.
     disk: Disk,
     /// Requests that wait for their turn.
     requests: Requests,
-    /// What is under way.
+    /// The work in progress.
     tasks: Tasks,
     versions: Versions,
-    /// Units that were there at mount.
+    /// Mapping units found at mount.
     found: u32,
 }
 
@@ -97,7 +96,7 @@ impl SlcMlcFtl {
         self.disk.mlc.mapping.blocks().spare() as u64
     }
 
-    /// Units that a request had best have: those of a block.
+    /// The best number of mapping units for a request: those of a block.
     pub(crate) const fn batch(&self) -> u32 {
         self.disk.mlc.pages
     }
@@ -114,12 +113,12 @@ impl SlcMlcFtl {
         self.disk.counts = SlcMlcCounters { mlc, slc, table_bytes, ..SlcMlcCounters::default() };
     }
 
-    /// Takes a unit of the write that is being handed over.
+    /// Accepts a mapping unit of the write that is being handed over.
     pub(crate) fn write(&mut self, unit: PageWrite) {
         self.requests.write(unit);
     }
 
-    /// All units of the write have been handed over.
+    /// Ends a write: all its mapping units have been handed over.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -129,7 +128,7 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// Takes a unit of a read. False if it is nowhere.
+    /// Accepts a mapping unit of a read. Returns false if the mapping unit has no place.
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
         _: &mut Flash<'_, S, O>,
@@ -144,12 +143,12 @@ impl SlcMlcFtl {
         is_there
     }
 
-    /// All units of the read have been asked for; it begins in [`SlcMlcFtl::begin_due`].
+    /// Ends a read request; it starts in [`SlcMlcFtl::begin_due`].
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         self.requests.end_read(flash.now);
     }
 
-    /// Forgets a unit when its turn has come; true if that is not now.
+    /// Discards a mapping unit at its turn; returns true if that is later.
     pub(crate) fn discard(&mut self, owner: Owner, lpn: Lpn) -> bool {
         let waits = !self.tasks.is_empty() || !self.requests.is_empty();
         if waits {
@@ -160,12 +159,12 @@ impl SlcMlcFtl {
         waits
     }
 
-    /// True if there is something to begin that nobody has begun.
+    /// True if a request waits and no task is in progress.
     pub(crate) fn is_due(&self) -> bool {
         self.tasks.is_empty() && !self.requests.is_empty()
     }
 
-    /// Begins requests until a list is under way or none waits.
+    /// Starts requests until a list is in progress or none waits.
     pub(crate) fn begin_due<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -178,7 +177,7 @@ impl SlcMlcFtl {
         }
     }
 
-    /// A list of the MLC flash is done.
+    /// A list of the MLC flash has finished.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -189,7 +188,7 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// A list of the SLC flash is done.
+    /// A list of the SLC flash has finished.
     pub(crate) fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -200,8 +199,7 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// What is begun next: what recovery has left to be done, and then the request whose turn it is. A discard is done at
-    /// once, and leaves nothing to begin.
+    /// The next task: first the rest of recovery, then the next request. A discard is done at once and gives no task.
     fn next_task<S: Sector>(&mut self, now: Time, owners: &mut impl Owners<S>) -> Option<Task> {
         let disk = &mut self.disk;
         if !disk.mlc.useless.is_empty() {
