@@ -226,7 +226,7 @@ impl LogBlockFtl {
         flash.submit(list);
     }
 
-    /// Takes a free block, on a die that the allocation method allows.
+    /// Takes a free block; the allocation method chooses its die.
     fn take_block<S: Sector, O: Observer>(
         &mut self,
         flash: &Flash<'_, S, O>,
