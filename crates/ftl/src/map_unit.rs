@@ -99,7 +99,8 @@ pub enum Answer {
 /// A flash operation that a map unit requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// Read this translation page; `loaded` reports the end. If a store of the page is under way, the read follows it.
+    /// Read this translation page; `loaded` reports the end. If a store of the page is in progress, the read follows
+    /// it.
     Load(u32),
     /// Program a new version of this page, with [`MapUnit::image`] of this moment as content; `stored` reports the end.
     /// A page has at most one store at a time.

@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_dies_with_translation_pages_have_less_room_for_data() {
-        // Four dies of 12 superblocks of 8 units; both pages are in the first two.
+        // Four dies of 12 superblocks of 8 mapping units; both pages are in the first two dies.
         let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
         let pages = MapPages { count: 2, entries: 512 };
         assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);

@@ -4,8 +4,7 @@ use base::engine::Handle;
 use flash::backend::Command;
 
 /// Pages of a block are programmed in order. So if a program waits for a read, later programs of the block wait for it.
-/// `K` names the block, or
-/// another object whose programs have an order.
+/// `K` names the block, or another object whose programs have an order.
 #[derive(Clone, Debug)]
 pub(crate) struct Gates<K>(Vec<(K, Handle<Command>)>);
 

@@ -50,8 +50,8 @@ pub(crate) fn add_read<S: Sector, O: Observer>(
     (read, backend.push_slot(read, slot))
 }
 
-/// Adds the copy of a slot by a merge: its read to one list, and its program, which takes all its data from the read, to
-/// another or the same list.
+/// Adds the copy of a slot by a merge: its read to one list, and its program, which takes all its data from the read,
+/// to another or the same list.
 pub(crate) fn add_copy<S: Sector, O: Observer>(
     backend: &mut Backend<S, O>,
     [from, to]: [Handle<List>; 2],
