@@ -56,7 +56,7 @@ pub struct Array {
     pub geometry: Geometry,
     /// Its times, controllers and command order.
     pub backend: flash::backend::Config,
-    /// Chips that act as one.
+    /// Chips of a gang, which act as one.
     pub gang: u32,
     /// Erases that a block endures.
     pub endurance: u32,

@@ -49,11 +49,11 @@ pub use spec::{HydraSpec, ProcessorSpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Read,
-    /// Of a merge.
+    /// An erase of a merge.
     Erase,
-    /// Of a merge.
+    /// The copies of a merge.
     Copy,
-    /// Of a reserved area: first the areas of the log and the map, then those of flushes.
+    /// A write to a reserved area: first come the areas of the log and the map, then those of flushes.
     Area,
 }
 

@@ -1,7 +1,6 @@
 //! Keys that are refused because they would have no effect.
 
-/// A key without effect on this device. The check refuses it, so that nobody believes that the setting took part in a
-/// run.
+/// A key without effect on this device. The check refuses it, so that no user takes the setting for effective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// The key.

@@ -10,11 +10,11 @@ pub enum FtlKind {
     /// A page-level map, in RAM or behind a map unit.
     #[default]
     Page,
-    /// A map of superblocks, and merges in them (Seong et al., "Hydra").
+    /// A superblock-level map, with merges (Seong et al., "Hydra").
     Hydra,
     /// Data blocks with a block-level map, each with a log block of its own while it is updated (Sung, Sec. 2.3).
     Bast,
-    /// Data blocks with a block-level map, and log blocks that take the updates of all (Sung, Sec. 2.3).
+    /// Data blocks with a block-level map, and shared log blocks for all updates (Sung, Sec. 2.3).
     Fast,
     /// Block chains, with a small SLC flash in front of them if there is one (Chang, "A Hybrid Approach to
     /// NAND-Flash-Based Solid-State Disks").

@@ -56,10 +56,10 @@ impl Costs {
     /// command adds 0.2 us, 80 cycles, to these times (Sec. 5.2).
     pub const DFTL: Self = Self::cycles([120, 120, 240, 40, 0, 80, 10, 80]);
 
-    /// CDFTL on a Cortex-R4. A miss in the first level that hits in the second is packet + 4 tags + 2 victims + 4 tags +
-    /// 16 entries = 120 + 480 + 200 + 480 + 320 cycles = 4 us (Fig. 10(a)). A miss in the second level adds 2 victims
-    /// and the issue, 4.7 us: similar, as stated (Fig. 10(b)). The scan is as for DFTL; one search of 1,024 blocks
-    /// takes 26 us, a seventeenth, like the ratio of the caches. The command is as for DFTL.
+    /// CDFTL on a Cortex-R4. A miss in the first level that hits in the second is packet + 4 tags + 2 victims +
+    /// 4 tags + 16 entries = 120 + 480 + 200 + 480 + 320 cycles = 4 us (Fig. 10(a)). A miss in the second level adds 2
+    /// victims and the issue, 4.7 us: similar, as stated (Fig. 10(b)). The scan is as for DFTL; one search of 1,024
+    /// blocks takes 26 us, a seventeenth, like the ratio of the caches. The command is as for DFTL.
     pub const CDFTL: Self = Self::cycles([120, 120, 100, 20, 0, 80, 10, 80]);
 
     /// FMMU in hardware. A miss in the CMT that hits in the CTP is a request to the CMT (packet, 4 tags, 2 victims,

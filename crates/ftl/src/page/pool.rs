@@ -188,7 +188,7 @@ impl Pool {
         size_of::<Self>() as u64 + FreeList::memory(geometry.blocks as u64)
     }
 
-    /// True if a copy or an erase is under way or waits for the map unit.
+    /// True if a copy or an erase is in progress or waits for the map unit.
     pub(super) const fn is_moving(&self) -> bool {
         self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0
     }

@@ -40,7 +40,7 @@ impl PageFtl {
         map_client.pages[page as usize].loading = true;
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
-        // A host may wait for it, and it is a read.
+        // The class is that of host reads, because a host may wait for this read.
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, superblock);
         let lpn = Lpn::new(self.units + page);
