@@ -95,12 +95,12 @@ impl FtlSpec {
         if wear.threshold == Some(0) {
             faults.add(
                 "ftl.wear.threshold",
-                "is zero: data would be moved for ever",
+                "is zero: wear levelling would never stop moving data",
                 "use at least 1, or leave it out",
             );
         }
         if gc.stop <= gc.start {
-            let message = format!("{} free superblocks, where ftl.gc.start is {}", gc.stop, gc.start);
+            let message = format!("is {}, not more than ftl.gc.start, which is {}", gc.stop, gc.start);
             faults.add("ftl.gc.stop", message, format!("use at least {}", gc.start.saturating_add(1)));
         }
     }
@@ -122,7 +122,7 @@ impl FtlSpec {
     pub fn idle(&self) -> Vec<Idle> {
         let wear = &self.wear;
         let is_set = wear.check_every != WearSpec::default().check_every && wear.threshold.is_none();
-        let idle = Idle::new("ftl.wear.check-every", is_set, "nothing is looked at without ftl.wear.threshold");
+        let idle = Idle::new("ftl.wear.check-every", is_set, "wear is checked only with ftl.wear.threshold");
         vec![idle.remedy("leave it out, or give the threshold")]
     }
 }

@@ -305,7 +305,8 @@ impl Check {
         }
         let step = block.get().saturating_mul(u64::from(ways)).saturating_mul(u64::from(cores));
         let whole = !size.is_zero() && size.get().is_multiple_of(step);
-        let message = format!("{size} are not whole sets of {ways} blocks of {block} on each of {cores} cores");
+        let message =
+            format!("{size} is not a whole number of sets of {ways} blocks of {block} on each of {cores} cores");
         self.demand(
             whole,
             key,
@@ -313,6 +314,6 @@ impl Check {
             format!("set a multiple of {}, or change `ways` or `block`", Bytes::new(step)),
         );
         let fits = size.get() / block.get() < 1 << 28;
-        self.demand(fits, key, "has more blocks than can be numbered", "make it smaller, or the blocks larger");
+        self.demand(fits, key, "has 2^28 blocks or more", "use a smaller cache or larger blocks");
     }
 }

@@ -27,7 +27,7 @@ impl Family for PageFamily {
             Idle::new(
                 path,
                 gc.copy_back && features.copy_back && whole_rows,
-                "a program takes a whole row of ganged chips or of a word line, whose pages do not all come from their own plane",
+                "a program covers a whole row of ganged chips or of a word line, and copy-back cannot fill all its pages",
             ),
         ]
     }

@@ -163,7 +163,7 @@ impl JsonSchema for Digits {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "channel, chip, die and plane in the order in which they count, fastest first.",
+            "description": "The dimensions channel, chip, die and plane, joined by hyphens, fastest first.",
             "examples": ["channel-chip-die-plane"],
         })
     }

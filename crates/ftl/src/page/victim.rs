@@ -68,7 +68,7 @@ impl VictimSpec {
         match self {
             Self::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=d_choices::MAX),
             Self::WindowedGreedy { window: 0 } => {
-                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
+                faults.add("ftl.gc.victim.window", "is 0: no superblock would be compared", "use 1 or more");
             }
             _ => {}
         }
