@@ -117,7 +117,6 @@ pub struct HydraFtl {
 }
 
 impl HydraFtl {
-    /// The counters since the power came on.
     pub(crate) fn counters(&self) -> MergeCounters {
         let (log_pages, maps) = self.journal.written();
         let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
@@ -192,7 +191,6 @@ impl HydraFtl {
         flash.submit(Handle::from_number(number));
     }
 
-    /// Accepts a mapping unit of a write.
     pub(crate) fn write(&mut self, unit: PageWrite) {
         self.gathering.push(unit);
     }
@@ -246,7 +244,6 @@ impl HydraFtl {
         }
     }
 
-    /// A list has finished.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -296,24 +293,20 @@ impl HydraFtl {
         }
     }
 
-    /// True if a flush should write everything back.
     pub(crate) fn log_is_full(&self) -> bool {
         self.flush_log.as_ref().is_none_or(FlushLog::is_full)
     }
 
-    /// True if a flush, or a part of it, can be logged now.
     pub(crate) fn log_is_ready<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) -> bool {
         let Some(log) = self.flush_log.as_mut().filter(|log| !log.is_writing()) else { return false };
         log.prepare(flash);
         log.room() > 0
     }
 
-    /// Accepts a mapping unit to be logged.
     pub(crate) fn log(&mut self, unit: PageWrite) -> bool {
         self.flush_log.as_mut().is_some_and(|log| log.take(unit))
     }
 
-    /// Ends a step of the log: all its mapping units have been handed over.
     pub(crate) fn end_log<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -355,7 +348,6 @@ impl HydraFtl {
         self.map[logical as usize].map(NonMaxU32::get)
     }
 
-    /// Takes the data that recovery found in the log of flushes.
     pub(crate) fn take_saved(&mut self) -> Vec<Saved> {
         std::mem::take(&mut self.saved)
     }

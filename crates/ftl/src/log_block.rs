@@ -137,7 +137,6 @@ pub struct LogBlockFtl {
 }
 
 impl LogBlockFtl {
-    /// Builds the FTL of a device and reads its state from the media.
     fn mount<S: Sector>(config: &LogBlockConfig, from: &Mount<'_, S>) -> Self {
         let geometry = config.geometry.clone();
         let spec = config.spec.clone();

@@ -97,7 +97,6 @@ pub struct PageFtl {
     /// The closed superblocks of the data pools and of the pools of translation pages.
     victims: ByContent<Victims>,
     rng: Rng,
-    /// The version of the latest write.
     versions: Versions,
     planted: Planted,
     /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
@@ -128,7 +127,6 @@ pub struct PageFtl {
 pub(crate) const RESERVED: u32 = 3;
 
 impl PageFtl {
-    /// Builds the FTL of a device and reads its state from the media. On a new drive the media are empty.
     fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
         let geometry = config.geometry.clone();
         let sets = &config.sets;
@@ -180,7 +178,6 @@ impl PageFtl {
         ftl
     }
 
-    /// Bytes of memory of the FTL of a device.
     fn memory(config: &PageConfig) -> u64 {
         let geometry = &config.geometry;
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
@@ -193,7 +190,6 @@ impl PageFtl {
         mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
     }
 
-    /// The pool of a superblock.
     #[inline]
     fn pool_of(&self, superblock: SuperblockId) -> u32 {
         let group = self.geometry.group_of(superblock);

@@ -113,12 +113,10 @@ impl SlcMlcFtl {
         self.disk.counts = SlcMlcCounters { mlc, slc, table_bytes, ..SlcMlcCounters::default() };
     }
 
-    /// Accepts a mapping unit of the write that is being handed over.
     pub(crate) fn write(&mut self, unit: PageWrite) {
         self.requests.write(unit);
     }
 
-    /// Ends a write: all its mapping units have been handed over.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -177,7 +175,6 @@ impl SlcMlcFtl {
         }
     }
 
-    /// A list of the MLC flash has finished.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -188,7 +185,6 @@ impl SlcMlcFtl {
         self.begin_due(flash, owners);
     }
 
-    /// A list of the SLC flash has finished.
     pub(crate) fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

@@ -59,7 +59,6 @@ impl Cache {
         u64::from(self.ways)
     }
 
-    /// The number of dirty blocks.
     pub(super) fn dirty(&self) -> u32 {
         self.dirty
     }
@@ -85,12 +84,10 @@ impl Cache {
         self.sets
     }
 
-    /// The set that `key` belongs to.
     pub(super) fn set_number(&self, key: u32) -> u32 {
         key % self.sets
     }
 
-    /// The set of a block.
     pub(super) fn set_of(&self, block: usize) -> u32 {
         block as u32 / self.ways
     }
@@ -101,7 +98,6 @@ impl Cache {
         first..first + self.ways as usize
     }
 
-    /// The block that holds `key`.
     pub(super) fn find(&self, key: u32) -> Option<usize> {
         self.set(key).find(|block| self.blocks[*block].key == Some(key))
     }

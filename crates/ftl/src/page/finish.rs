@@ -12,7 +12,6 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
-    /// A list has finished.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

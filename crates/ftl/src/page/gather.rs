@@ -27,7 +27,6 @@ impl Gather {
 }
 
 impl PageFtl {
-    /// The pool for a translation page.
     pub(super) fn pool_for_page(&mut self, page: u32) -> u32 {
         let Some(gather) = &mut self.gather else { return self.home_of(page) };
         if let Some(pool) = gather.at {

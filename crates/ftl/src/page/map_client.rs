@@ -207,7 +207,6 @@ impl MapClient {
         }
     }
 
-    /// The counters of the map unit.
     pub(super) fn counters(&self, now: Time) -> Counters {
         self.unit.counters(self.clock.max(now))
     }

@@ -30,12 +30,10 @@ pub(super) struct OpenSuperblocks {
 }
 
 impl OpenSuperblocks {
-    /// Both of them.
     pub(super) const fn each(&self) -> [Option<Open>; 2] {
         [self.host, self.copies]
     }
 
-    /// Both of them.
     pub(super) fn each_mut(&mut self) -> [&mut Option<Open>; 2] {
         [&mut self.host, &mut self.copies]
     }
@@ -129,7 +127,6 @@ pub(super) struct Collection {
     pub(super) since_check: u32,
 }
 
-/// One pool.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) die: DieId,
@@ -183,7 +180,6 @@ impl Pool {
         }
     }
 
-    /// Bytes of memory of a pool.
     pub(super) const fn memory(geometry: &Geometry) -> u64 {
         size_of::<Self>() as u64 + FreeList::memory(geometry.blocks as u64)
     }

@@ -128,7 +128,6 @@ impl PageFtl {
         self.end_store(flash, page);
     }
 
-    /// Ends a store.
     fn end_store<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];

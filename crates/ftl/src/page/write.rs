@@ -52,12 +52,10 @@ impl PageFtl {
         }
     }
 
-    /// The set of the pools that hold translation pages.
     const fn set_of_pages(&self) -> u32 {
         self.unplaced.len() as u32 - 1
     }
 
-    /// The set that a write belongs to.
     fn set_of<S>(&self, owners: &impl Owners<S>, unit: &PageWrite) -> u32 {
         if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
@@ -176,7 +174,6 @@ impl PageFtl {
         self.touched = touched;
     }
 
-    /// Slots of one program.
     pub(super) fn program_slots(&self) -> u32 {
         self.geometry.row_slots() * self.one_shot
     }

@@ -12,7 +12,6 @@ impl Every {
         Self { period, since: 0 }
     }
 
-    /// Counts an event.
     pub(crate) const fn count(&mut self) {
         self.since += 1;
     }

@@ -160,13 +160,11 @@ impl Ctp {
         (self.cache.block(found).transient, self.cache.block(found).dirty, self.mshrs.of(found).len())
     }
 
-    /// The whole content of a cached page.
     #[cfg(test)]
     pub(super) fn page(&self, tvpn: u32) -> &[u32] {
         self.cache.data(self.cache.find(tvpn).expect("a cached page"))
     }
 
-    /// The content of a page being stored.
     pub(super) fn image(&self, tvpn: u32) -> &[u32] {
         self.buffers.get(tvpn).expect("a page that is being stored")
     }
