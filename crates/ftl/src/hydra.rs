@@ -151,7 +151,7 @@ impl HydraFtl {
         let (chip, page) = self.layout.chip_and_page(row);
         let block = self.superblocks.block(superblock, chip);
         let psn = flash.backend.geometry().slot(block, page);
-        // A real drive would have to read an erased page to know this.
+        // The page is erased. A real drive would have to read it to know this.
         if !flash.backend.media().holds_data(psn) {
             return false;
         }

@@ -1,8 +1,8 @@
 //! The page-mapped FTL: a page-level map, a log in every die, and garbage collection.
 //!
 //! A write takes four steps. [`placement`] chooses a pool (a die, or a group of its planes); the mapping unit joins the
-//! program under assembly there; the program goes to the pool's open superblock; its end updates the map. The map
-//! changes no earlier, because an FTL learns only from completions.
+//! program under assembly there; the program goes to the pool's open superblock; the end of the program updates the
+//! map. The map changes no earlier, because an FTL learns only from completions.
 //!
 //! The map is a table in RAM, which answers at once, or a [map unit](super::map_unit), which answers later
 //! ([`mapping`]); the rest of the FTL is the same. A map unit may keep the map in translation pages on flash: mapping

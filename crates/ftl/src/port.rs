@@ -105,7 +105,7 @@ impl PageWrite {
     }
 }
 
-/// The place of a partly written mapping unit when a map unit was asked. The unit may have moved since.
+/// The place of a partly written mapping unit when a map unit was asked. It may have moved since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldPlace {
     /// The map unit was not asked, or need not be.

@@ -7,8 +7,8 @@
 //! A [map of pages](page_map) can replace the chains; the paper does not have this mixture.
 //!
 //! All steps are serial (Sec. 5.1; but see [`MappingSpec::Pages`]), and volatile memory holds only tables that spare
-//! areas can restore (Sec. 3.1). Requests run one after another, and each first runs the cleaning, folding and
-//! scrubbing that it causes. A step is one command list on one of the two arrays. The work in progress is a [stack of
+//! areas can restore (Sec. 3.1). Requests run one after another, and each first runs the cleaning, folding and spare
+//! scans that it causes. A step is one command list on one of the two arrays. The work in progress is a [stack of
 //! tasks](task), which use both arrays ([disk]); waiting requests start it ([requests]).
 
 mod blocks;
