@@ -1,4 +1,4 @@
-//! Every family as one FTL, told apart without a table of functions.
+//! Any family as one FTL, by static dispatch.
 
 use std::fmt::Display;
 
@@ -17,7 +17,7 @@ use crate::port::{Counters, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrit
 use crate::slc_mlc::{SlcMlcConfig, SlcMlcFamily, SlcMlcFtl};
 use crate::spec::FtlSpec;
 
-/// What an FTL of any family is built from.
+/// The configuration of an FTL of any family.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant)] // A device has one of them.
 pub enum AnyConfig {
@@ -35,7 +35,7 @@ pub enum AnyConfig {
 
 /// An FTL of any family.
 #[derive(Clone, Debug)]
-#[allow(clippy::large_enum_variant)] // A device has one of them, and a box would be a step more on each request's way.
+#[allow(clippy::large_enum_variant)] // A device has one of them, and a box would cost each request an indirection.
 pub enum AnyFtl {
     /// The page-mapped FTL.
     Page(PageFtl),
@@ -50,7 +50,7 @@ pub enum AnyFtl {
 }
 
 impl FtlKind {
-    /// What the family knows of descriptions.
+    /// The family's checks and resolution of descriptions.
     #[must_use]
     pub fn family(self) -> &'static dyn Family {
         match self {
@@ -63,13 +63,13 @@ impl FtlKind {
         }
     }
 
-    /// Tables `[ftl]` of the family, for tests that are applied to every family; none if they have devices made for it.
+    /// Tables `[ftl]` for tests that run on every family; empty if the tests have devices made for it.
     #[must_use]
     pub fn samples(self) -> Vec<FtlSpec> {
         self.family().samples()
     }
 
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of its FTL, for a description without faults.
     #[must_use]
     pub fn config(self, site: &Site<'_>, setup: Setup) -> AnyConfig {
         match self {
@@ -83,7 +83,7 @@ impl FtlKind {
     }
 }
 
-/// The same for every family.
+/// Runs the same expression on any family.
 macro_rules! each {
     ($any:expr, $ftl:ident => $do:expr) => {
         match $any {
@@ -97,7 +97,7 @@ macro_rules! each {
 }
 
 impl AnyConfig {
-    /// Hydra's, if it is that.
+    /// Hydra's configuration, if it is that.
     #[must_use]
     pub const fn hydra(&self) -> Option<&HydraConfig> {
         if let Self::Hydra(config) = self { Some(config) } else { None }

@@ -1,20 +1,20 @@
-//! What happens in a device, as far as an FTL has to do with it.
+//! The events of a device that concern an FTL.
 
 use std::num::NonZeroU32;
 
-/// An event of a device. An FTL has its own events and those of the backend in the device's queue; what the rest of the
-/// device waits for is a [`HostEvent`], which no FTL makes or sees.
+/// An event of a device. The device's queue holds the FTL's own events, those of the backend, and [`HostEvent`]s, which
+/// no FTL makes or sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// In the flash.
+    /// An event of the flash.
     Flash(flash::backend::Event),
-    /// The FTL has something to do on its own account: [`Ftl::wake`](crate::Ftl::wake).
+    /// The FTL has asked to be woken: [`Ftl::wake`](crate::Ftl::wake).
     Ftl,
-    /// A list that is carried out in turn has come to its end.
+    /// A serial list has ended.
     SerialEnd,
-    /// The same on the second array.
+    /// A serial list of the SLC array has ended.
     SlcSerialEnd,
-    /// Something on the host's side of the device.
+    /// An event of the device's host side.
     Host(HostEvent),
 }
 
@@ -24,13 +24,13 @@ impl From<flash::backend::Event> for Event {
     }
 }
 
-/// What the host's side of a device waits for.
+/// An event of the device's host side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostEvent {
-    /// A request's command or data has come in over the link.
+    /// A request's command or data has arrived over the link.
     DataIn(NonZeroU32),
-    /// A request's data has gone out over the link.
+    /// A request's data has left over the link.
     DataOut(NonZeroU32),
-    /// Recovery's scan is over.
+    /// The scan of recovery has ended.
     Ready,
 }

@@ -1,26 +1,26 @@
-//! Keys that are refused because they would do nothing.
+//! Keys that are refused because they would have no effect.
 
-/// A key that would have no effect on this device: it is refused, so that nobody takes a setting for what ran.
+/// A key without effect on this device. The check refuses it, so that no user takes the setting for effective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
     /// The key.
     pub path: &'static str,
-    /// Whether it says something here.
+    /// True if the description sets it.
     pub is_set: bool,
-    /// Why that has no effect.
+    /// The reason why it has no effect.
     pub why: &'static str,
-    /// What to do.
+    /// The remedy.
     pub remedy: &'static str,
 }
 
 impl Idle {
-    /// A key to leave out if it says something.
+    /// A key to leave out if the description sets it.
     #[must_use]
     pub const fn new(path: &'static str, is_set: bool, why: &'static str) -> Self {
         Self { path, is_set, why, remedy: "leave it out" }
     }
 
-    /// With something else to do about it.
+    /// Replaces the remedy.
     #[must_use]
     pub const fn remedy(mut self, remedy: &'static str) -> Self {
         self.remedy = remedy;

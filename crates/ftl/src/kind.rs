@@ -1,4 +1,4 @@
-//! The families by name. What each of them is stands in [`any`](crate::any).
+//! The families by name. [`any`](crate::any) has their types.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,23 +10,23 @@ pub enum FtlKind {
     /// A page-level map, in RAM or behind a map unit.
     #[default]
     Page,
-    /// A map of superblocks, and merges in them (Seong et al., "Hydra").
+    /// A superblock-level map, with merges (Seong et al., "Hydra").
     Hydra,
     /// Data blocks with a block-level map, each with a log block of its own while it is updated (Sung, Sec. 2.3).
     Bast,
-    /// Data blocks with a block-level map, and log blocks that take the updates of all (Sung, Sec. 2.3).
+    /// Data blocks with a block-level map, and shared log blocks for all updates (Sung, Sec. 2.3).
     Fast,
     /// Block chains, with a small SLC flash in front of them if there is one (Chang, "A Hybrid Approach to
     /// NAND-Flash-Based Solid-State Disks").
     Chang,
-    /// A map of blocks, with replacement blocks for what is overwritten (Ban, US patent 5,937,425).
+    /// A block-level map, with replacement blocks for overwritten pages (Ban, US patent 5,937,425).
     Block,
 }
 
 impl FtlKind {
-    /// All families: what the conformance suite and the swarm are applied to.
+    /// All families, for the conformance suite and the swarm.
     pub const EVERY: [Self; 6] = {
-        // A new family does not compile here until somebody has come by the line above.
+        // A new family does not compile here until its author has read the line above.
         match Self::Page {
             Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block => {
                 [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block]
@@ -34,7 +34,7 @@ impl FtlKind {
         }
     };
 
-    /// As a description names it.
+    /// The family's name in a description.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl FtlKind {
         }
     }
 
-    /// True if it has log blocks, and no map of all pages.
+    /// True if it has log blocks instead of a map of all pages.
     #[must_use]
     pub const fn has_log_blocks(self) -> bool {
         matches!(self, Self::Bast | Self::Fast)

@@ -1,12 +1,12 @@
 //! Flash translation layers behind one port.
 //!
-//! [`Ftl`] is what a device asks of any FTL, and [`Flash`] and [`Owners`] are all that an FTL sees of the device: the
-//! backend at one moment, and those whose data it moves. So an FTL is built and tested without a device, and one from
-//! another crate runs in a device like those here.
+//! [`Ftl`] is the interface that a device calls. [`Flash`] and [`Owners`] are all that an FTL sees of the device: the
+//! backend at one moment, and the requests whose data it moves. An FTL can therefore be built and tested without a
+//! device, and an FTL of another crate runs in a device like those here.
 //!
-//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`), a variant of [`AnyFtl`] and a line in [`FtlKind`].
-//! What its keys mean and which descriptions it refuses is its own [`Family`]. What several families do alike is in
-//! `toolkit`.
+//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`), a variant of [`AnyFtl`] and a line in
+//! [`FtlKind`]. Its [`Family`] interprets its keys and refuses descriptions. `toolkit` holds what several families
+//! share.
 
 pub mod map_unit;
 

@@ -1,10 +1,9 @@
-//! The map unit: the exchangeable part of the page-mapped FTL that knows where every unit is (Woo and Min,
+//! The map unit: the exchangeable part of the page-mapped FTL that knows the place of every mapping unit (Woo and Min,
 //! "FMMU", 2017, Sec. 3, Fig. 4).
 //!
-//! The host request manager and the garbage collector ask it, it answers, and it has translation pages loaded
-//! from flash and stored there: pages of as many map entries as fit in one mapping unit, each with a virtual
-//! number (TVPN). A map unit is a state machine that is handed the time, like everything here: it knows nothing
-//! of events or of the backend.
+//! The host request manager and the garbage collector ask it, and it answers. It requests loads and stores of
+//! translation pages: each page holds as many map entries as fit in one mapping unit, and has a virtual number (TVPN).
+//! A map unit is a state machine that receives the time: it knows neither events nor the backend.
 
 mod any;
 mod arbiter;
@@ -40,7 +39,7 @@ pub(crate) use memory::memory;
 pub use spec::{CdftlSpec, DftlSpec, FmmuSpec, MapSpec};
 pub use table::Table;
 
-/// Who asks. Each has a queue of its own; a map unit may prefer one to the other.
+/// The source of a question. Each source has its own queue, and a map unit may prefer one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Asker {
     /// The host request manager.
@@ -49,112 +48,113 @@ pub enum Asker {
     Collector,
 }
 
-/// What is asked. One question never crosses the border of a translation page, nor of [`SPAN`] aligned units.
+/// A question. It never crosses the border of a translation page, nor that of [`SPAN`] aligned mapping units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
-    /// Where are these units?
+    /// The places of these mapping units.
     Lookup {
         /// The first.
         first: Lpn,
-        /// How many.
+        /// Their number.
         count: u32,
     },
-    /// A unit is here now; `None` if it is nowhere, because it was discarded.
+    /// Maps a mapping unit to a new place; to `None` if it was discarded.
     Update {
-        /// Which.
+        /// The mapping unit.
         lpn: Lpn,
-        /// Where.
+        /// The new place.
         to: Option<Psn>,
     },
-    /// The same, but only if the map still leads to `from`: what a copy is entered with (Sec. 3.4).
+    /// The same, but only if the map still points to `from`: garbage collection enters copies with it (Sec. 3.4).
     CondUpdate {
-        /// Which.
+        /// The mapping unit.
         lpn: Lpn,
-        /// Where it was copied from.
+        /// The place it was copied from.
         from: Psn,
-        /// Where it was copied to.
+        /// The place it was copied to.
         to: Psn,
     },
 }
 
-/// The most units one lookup covers: the entries of a cache block of 64 bytes.
+/// The most mapping units in one lookup: the entries of a cache block of 64 bytes.
 pub const SPAN: u32 = 16;
 
-/// Names a question; chosen by whoever asks.
+/// The number of a question, which the asker chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(pub u32);
 
-/// What became of a question. Answers to questions about one unit come in the order in which they took effect, and
-/// questions of one asker about one unit take effect in the order in which they were asked. Between the askers there
-/// is no order.
+/// The answer to a question. Answers about one mapping unit come in the order in which their questions took effect;
+/// questions of one asker about one mapping unit take effect in the order of asking. Between the askers there is no
+/// order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// To a lookup: the places, those of the units asked for at the front.
+    /// To a lookup: the places, from the front of the array on.
     Places([Option<Psn>; SPAN as usize]),
-    /// To an update: where the unit was before.
+    /// To an update: the place before.
     Updated(Option<Psn>),
-    /// To a conditional update: whether it was carried out.
+    /// To a conditional update: true if the map changed.
     Condition(bool),
 }
 
-/// What a map unit wants of flash.
+/// A flash operation that a map unit requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
-    /// The translation page with this number; the unit hears of it by `loaded`. One that is being stored is read when
-    /// that is done.
+    /// Read this translation page; `loaded` reports the end. If a store of the page is in progress, the read follows
+    /// it.
     Load(u32),
-    /// Program a new version of it; the content is [`MapUnit::image`] at this moment, and the unit hears of the
-    /// end by `stored`. There is at most one for each page at a time.
+    /// Program a new version of this page, with [`MapUnit::image`] of this moment as content; `stored` reports the end.
+    /// A page has at most one store at a time.
     Store(u32),
 }
 
-/// What came of letting a map unit work.
+/// The results of [`MapUnit::advance`].
 #[derive(Clone, Debug, Default)]
 pub struct Output {
     /// Answers, in the order in which they took effect.
     pub answers: Vec<(Ticket, Answer)>,
-    /// What it wants of flash.
+    /// Flash operations that the map unit requests.
     pub jobs: Vec<Job>,
 }
 
 /// A map unit.
 ///
-/// It is driven like this: after each `ask`, `loaded` or `stored`, and at each moment that `next_event` names, call
-/// `advance` and carry out what comes of it. Nothing may be asked or told at a time later than `next_event`. What a
-/// machine in it does takes effect, as seen from outside, at the end of its service time.
+/// The caller runs `advance` after each `ask`, `loaded` or `stored` and at each moment that `next_event` names, and
+/// executes the results. No call may be later than `next_event`. Work of an internal machine takes effect for the
+/// caller at the end of its service time.
 ///
-/// There is at most one job for each translation page at a time, and whoever drives it may answer a load of a page that
-/// was never written at once. A load reads the version of the page that was programmed last when the load was issued.
+/// A translation page has at most one job at a time. If a page was never written, the caller may answer its load at
+/// once. A load reads the version that was the latest programmed one when the load was issued.
 ///
-/// An image is the content of a translation page: a word for each unit, which [`decode`] reads and [`encode`] makes.
+/// An image is the content of a translation page: one word for each mapping unit, which [`encode`] writes and
+/// [`decode`] reads.
 pub trait MapUnit {
-    /// Takes a question. The answer comes from [`MapUnit::advance`], at the same time or later.
+    /// Accepts a question. [`MapUnit::advance`] returns the answer, at the same time or later.
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask);
 
-    /// A translation page has been read; `None` if it was never written, and all its units are nowhere.
+    /// A translation page has been read. `None` says that it was never written: its mapping units have no place.
     fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&[u32]>);
 
     /// A translation page has been programmed.
     fn stored(&mut self, now: Time, tvpn: u32);
 
-    /// Does everything that is due by `now`.
+    /// Does all work that is due by `now`.
     fn advance(&mut self, now: Time, out: &mut Output);
 
-    /// When it has something to do next, if nobody asks and nothing is loaded or stored before.
+    /// The time of its next work, if no call comes before.
     fn next_event(&self) -> Option<Time>;
 
-    /// The content of a translation page that it wants stored.
+    /// The content of a translation page to be stored.
     fn image(&self, tvpn: u32) -> &[u32];
 
-    /// The power goes in order: everything that is dirty is to be stored, and no question is under way. A map unit
-    /// that has nothing dirty, or leaves it to recovery, does nothing.
+    /// The power is about to go off in order, and no question is under way: the map unit stores all dirty entries. A
+    /// map unit without dirty entries, or one that leaves them to recovery, does nothing.
     fn flush(&mut self, _now: Time) {}
 
-    /// The collector works on a victim with `valid` units of `of`. One that serves host and collector in turns gives the
-    /// collector so many that it keeps up: `valid / of` of them (Woo and Min, Sec. 4.6, say that the weights follow this
-    /// count; the formula is ours).
+    /// The collector works on a victim with `valid` of `of` mapping units. A map unit that alternates between host and
+    /// collector gives the collector the share `valid / of`, so that it keeps up (Woo and Min, Sec. 4.6, say that the
+    /// weights follow this count; the formula is ours).
     fn set_collector_weight(&mut self, _valid: u32, _of: u32) {}
 
-    /// What was counted since it was built, which is when the power came, busy times cut off at `now`.
+    /// The counters since the map unit was built, which is at power-on; busy times end at `now`.
     fn counters(&self, now: Time) -> Counters;
 }

@@ -1,12 +1,12 @@
-//! The page-mapped FTL: a map, logs in every die, garbage collection behind them.
+//! The page-mapped FTL: a page-level map, a log in every die, and garbage collection.
 //!
-//! What happens to a write: [`placement`] names a pool (a die, or a group of its planes), the
-//! unit joins the program that is being put together there, the program goes to the pool's open
-//! superblock, and when it is done the map is updated. Not before: an FTL learns only from completions.
+//! A write takes four steps. [`placement`] chooses a pool (a die, or a group of its planes); the mapping unit joins the
+//! program under assembly there; the program goes to the pool's open superblock; the end of the program updates the
+//! map. The map changes no earlier, because an FTL learns only from completions.
 //!
-//! The map is a table in RAM that answers at once, or a [map unit](super::map_unit) that is asked and answers later
-//! ([`mapping`]); everything else is the same. A map unit may keep the map in translation pages on flash: these are
-//! ordinary units behind those of the host, in pools of their own ([`translation`]).
+//! The map is a table in RAM, which answers at once, or a [map unit](super::map_unit), which answers later
+//! ([`mapping`]); the rest of the FTL is the same. A map unit may keep the map in translation pages on flash: mapping
+//! units numbered after those of the host, in pools of their own ([`translation`]).
 
 mod answer;
 mod blocks;
@@ -56,7 +56,7 @@ pub(crate) use map_pages::MapPages;
 pub use placement::{Digits, ParseDigitsError, PlacementSpec};
 pub use victim::VictimSpec;
 
-/// What a list of the FTL is for; its tag in the backend.
+/// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 enum Kind {
@@ -79,7 +79,7 @@ pub struct PageFtl {
     geometry: Geometry,
     /// Rows that one program covers.
     one_shot: u32,
-    /// True if a program always takes whole rows: the chips are ganged or it is one-shot.
+    /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
     whole_rows: bool,
     gc: GcSpec,
     wear: WearSpec,
@@ -88,47 +88,45 @@ pub struct PageFtl {
     units: u32,
     mapping: Mapping,
     blocks: Blocks,
-    /// One for each plane group, and as many for translation pages if there are any: those have the superblocks
-    /// that they need, and no more.
+    /// One pool for each plane group, and a second one if there are translation pages. The second has only as many
+    /// superblocks as they need.
     pools: Vec<Pool>,
     /// The number of plane groups.
     groups: u32,
     placer: Placer,
-    /// The closed superblocks of the pools of data, and those of the pools of translation pages.
+    /// The closed superblocks of the data pools and of the pools of translation pages.
     victims: ByContent<Victims>,
     rng: Rng,
-    /// The version of the latest write.
     versions: Versions,
     planted: Planted,
-    /// The pools of each NVM set, in ascending order; the first are all that hold data, the last those that hold
+    /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
     /// translation pages.
     sets: Vec<Vec<u32>>,
-    /// For each set, units that no pool of it has room for until others have been programmed.
+    /// Mapping units of each set that have no space in any pool of the set until other programs end.
     unplaced: Vec<VecDeque<PageWrite>>,
-    /// Units that recovery found.
+    /// Mapping units that recovery found.
     found: u32,
-    /// Where the units of the copy that has just ended were, without those that the map unit is asked for.
+    /// The old places of the mapping units of the copy that has just ended, without those that the map unit still has
+    /// to answer for.
     moved: Vec<Psn>,
-    /// Pools in which answers of the map unit have changed something.
+    /// Pools that answers of the map unit have changed.
     changed_pools: Vec<u32>,
-    /// Units that the request under way has put to waiting since the placement last moved on.
+    /// Mapping units of the present request that wait, since the placement last moved on.
     waited: u32,
-    /// The NVM set of whom the latest of them came from.
+    /// The NVM set of the latest of them.
     waited_set: u32,
-    /// Pools that the request under way has a program or a list in.
+    /// Pools in which the present request has a program or a list.
     touched: Vec<u32>,
     gather: Option<Gather>,
-    /// The read lists that the request under way has open, by die.
+    /// The open read lists of the present request, by die.
     reading: DieLists<(Handle<List>, Handle<Command>)>,
 }
 
-/// Superblocks that a pool cannot promise to the host: the open ones of both streams, and one that
-/// garbage collection can always copy into.
+/// Superblocks that a pool never promises to the host: the open ones of both streams, and one that garbage collection
+/// can always copy into.
 pub(crate) const RESERVED: u32 = 3;
 
 impl PageFtl {
-    /// The FTL of a device, with its state read from the media: a new drive is one where nothing is
-    /// found.
     fn mount<S: Sector>(config: &PageConfig, from: &Mount<'_, S>) -> Self {
         let geometry = config.geometry.clone();
         let sets = &config.sets;
@@ -144,7 +142,7 @@ impl PageFtl {
             wear: config.wear.clone(),
             copy_back: config.copy_back,
             units: config.units,
-            // Recovery brings it.
+            // Recovery replaces it.
             mapping: Mapping::new(0),
             blocks: Blocks::new(&geometry),
             sets: sets
@@ -180,39 +178,37 @@ impl PageFtl {
         ftl
     }
 
-    /// Bytes that the FTL of a device takes.
     fn memory(config: &PageConfig) -> u64 {
         let geometry = &config.geometry;
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let kinds = if config.map_pages.count > 0 { 2 } else { 1 };
         let pools = kinds * groups * Pool::memory(geometry);
-        // The pools of each set, for placement and for writes that wait.
+        // Each set lists its pools twice: for placement and for waiting writes.
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = 2 * members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
         mapping::memory(config) + Blocks::memory(geometry) + pools + sets + 2 * Victims::memory(geometry) + reading
     }
 
-    /// The pool of a superblock.
     #[inline]
     fn pool_of(&self, superblock: SuperblockId) -> u32 {
         let group = self.geometry.group_of(superblock);
         if self.blocks.is_map(superblock) { self.groups + group } else { group }
     }
 
-    /// What a unit is.
+    /// The content of a mapping unit.
     #[inline]
     const fn kind_of(&self, lpn: Lpn) -> Holds {
         if lpn.get() < self.units { Holds::Data } else { Holds::Pages }
     }
 
-    /// What the units of a pool are.
+    /// The content of a pool.
     #[inline]
     const fn kind_in(&self, pool: u32) -> Holds {
         if pool < self.groups { Holds::Data } else { Holds::Pages }
     }
 
-    /// The pools for data, or for translation pages.
+    /// The data pools, or the pools of translation pages.
     fn pools_for(&self, kind: Holds) -> std::ops::Range<u32> {
         match kind {
             Holds::Data => 0..self.groups,
@@ -220,8 +216,8 @@ impl PageFtl {
         }
     }
 
-    /// The time a scan of all spare areas takes when all channels work at once: every programmed row is
-    /// read, and the spare bytes of its pages cross the channel.
+    /// The time of a scan of all spare areas with all channels in parallel: it reads every programmed row and transfers
+    /// the spare bytes of its pages.
     pub(crate) fn scan_time<S: Sector>(timing: &Timing, spare_transfer: Span, media: &Media<S>) -> Span {
         let geometry = media.geometry();
         let mut array = vec![Span::ZERO; geometry.die_count() as usize];

@@ -1,4 +1,4 @@
-//! An array of pages, as all families but one see theirs.
+//! The array as all families but Hydra's see it: mapping units are pages or parts of pages.
 
 use base::fault::Faults;
 use base::units::Bytes;
@@ -33,7 +33,7 @@ pub(crate) fn geometry(site: &Site<'_>, faults: &mut Faults) -> Option<Geometry>
         let message = "there are no translation pages: the map is in RAM";
         faults.add("ftl.map-gather", message, "leave it out, or choose another ftl.map");
     }
-    // Ganged chips always work together; planes do if they can and should.
+    // Ganged chips always work together; planes do if the part can and the description allows it.
     let stripe = if multi_plane { planes } else { gang };
     let geometry = Geometry::new(
         flash.channels,

@@ -1,4 +1,4 @@
-//! The port: what a device asks of an FTL, and what an FTL sees of the device.
+//! The port: the calls of a device to an FTL, and the device as an FTL sees it.
 
 use std::fmt::Debug;
 use std::num::NonZeroU32;
@@ -13,27 +13,27 @@ use crate::log_block::LogMerges;
 use crate::sabotage::Planted;
 use crate::{Event, MergeCounters, SlcMlcCounters, map_unit};
 
-/// The backend at one moment, as an FTL sees it.
+/// The flash of a device at one moment, as an FTL sees it.
 #[derive(Debug)]
 pub struct Flash<'a, S, O> {
     /// The time.
     pub now: Time,
     /// The flash array.
     pub backend: &'a mut Backend<S, O>,
-    /// The small array beside it, if there is one.
+    /// The SLC array beside it, if the device has one.
     pub slc_array: Option<&'a mut Backend<S>>,
-    /// What will happen.
+    /// The device's events to come.
     pub events: &'a mut EventQueue<Event>,
 }
 
 impl<S: Sector, O: Observer> Flash<'_, S, O> {
-    /// Hands in a list.
+    /// Submits a list.
     #[inline]
     pub fn submit(&mut self, list: Handle<List>) {
         self.backend.submit(self.now, list, self.events);
     }
 
-    /// Hands in a list whose commands are carried out one after another, and nothing beside them.
+    /// Submits a list whose commands run one after another; no other list runs beside it.
     #[inline]
     pub fn submit_serial(&mut self, list: Handle<List>) {
         if let Some(end) = self.backend.begin_serial(self.now, list) {
@@ -41,10 +41,10 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
         }
     }
 
-    /// The same on the second array.
+    /// Submits a serial list to the SLC array.
     ///
     /// # Panics
-    /// If the device has none.
+    /// If the device has no SLC array.
     #[inline]
     pub fn submit_slc(&mut self, list: Handle<List>) {
         let now = self.now;
@@ -53,86 +53,88 @@ impl<S: Sector, O: Observer> Flash<'_, S, O> {
         }
     }
 
-    /// The second array.
+    /// The SLC array.
     ///
     /// # Panics
-    /// If the device has none.
+    /// If the device has no SLC array.
     #[inline]
     pub fn slc_array(&mut self) -> &mut Backend<S> {
         self.slc_array.as_mut().expect("a device with a second array")
     }
 }
 
-/// Whose data it is: a number that only the host side understands.
+/// The owner of data: a number that only the host side interprets.
 pub type Owner = Option<NonZeroU32>;
 
-/// One mapping unit that somebody wants written.
+/// One mapping unit to be written.
 #[derive(Clone, Copy, Debug)]
 pub struct PageWrite {
-    /// Which unit.
+    /// The mapping unit.
     pub lpn: Lpn,
-    /// Who wants it written.
+    /// The owner of the data.
     pub owner: Owner,
-    /// Where the unit's first sector stands in the owner's data; negative if that begins inside.
+    /// The position of the mapping unit's first sector in the owner's data; negative if the data begin inside the
+    /// mapping unit.
     pub at: i32,
     /// The sectors to be written, one bit each.
     pub mask: u64,
     /// The version of the write.
     pub version: u32,
-    /// Where the other sectors are, as far as a map unit has said.
+    /// The place of the other sectors, if a map unit has answered.
     pub old_place: OldPlace,
 }
 
 impl PageWrite {
-    /// True if all its sectors are to be written, of which there are so many.
+    /// True if the write covers all `sectors` sectors of the mapping unit.
     #[inline]
     pub(crate) const fn is_whole(&self, sectors: u32) -> bool {
         self.mask == full_mask(sectors)
     }
 
-    /// What a program of the unit carries.
+    /// The slot of a program that writes the mapping unit.
     #[inline]
     pub(crate) fn slot(&self) -> Slot {
         let Self { lpn, owner, at, mask, version, .. } = *self;
         Slot { lpn, version, owner, at, mask, expected: true, ..Slot::default() }
     }
 
-    /// The unit of a program that failed: the data is still with its owner, and is written again.
+    /// The write of a slot whose program failed: its owner still has the data, and the FTL writes it again.
     pub(crate) const fn again(slot: &Slot) -> Self {
         let Slot { lpn, owner, at, mask, version, .. } = *slot;
         Self { lpn, owner, at, mask, version, old_place: OldPlace::Unasked }
     }
 }
 
-/// Where a unit that is written in part was when a map unit was asked. It may have been moved since.
+/// The place of a partly written mapping unit when a map unit was asked. It may have moved since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldPlace {
-    /// Nobody has asked, or nobody need ask.
+    /// The map unit was not asked, or need not be.
     Unasked,
-    /// Nowhere: the other sectors are zeros.
+    /// The mapping unit has no place: its other sectors are zeros.
     Nowhere,
-    /// In a slot, whose superblock had been erased so often: the same slot later may be another unit's.
+    /// A slot and the erase count of its superblock: after another erase the slot may hold another mapping unit.
     At {
         /// The slot.
         psn: Psn,
-        /// The erases of its superblock.
+        /// The erase count of its superblock.
         erases: u32,
     },
 }
 
-/// Sectors of one mapping unit that an owner wants read.
+/// Sectors of one mapping unit to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRead {
-    /// Who wants them.
+    /// The reader.
     pub owner: Owner,
-    /// Where the unit's first sector stands in the owner's data; negative if that begins inside.
+    /// The position of the mapping unit's first sector in the owner's data; negative if the data begin inside the
+    /// mapping unit.
     pub at: i32,
     /// The sectors, one bit each.
     pub mask: u64,
 }
 
 impl PageRead {
-    /// What a read of the unit, which is there, carries.
+    /// The slot of a read of the mapping unit at `psn`.
     #[inline]
     pub(crate) fn slot(self, lpn: Lpn, psn: Psn) -> Slot {
         let Self { owner, at, mask } = self;
@@ -140,120 +142,121 @@ impl PageRead {
     }
 }
 
-/// What a finished list tells of each of its units.
+/// The waiting of a finished list, reported with each of its mapping units.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
-    /// How long the list waited for others.
+    /// The time that the list waited for other lists.
     pub wait: Span,
-    /// What they did.
+    /// The causes of those lists.
     pub waited_for: CauseSet,
 }
 
 impl Service {
-    /// Nobody was waited for.
+    /// No waiting.
     pub const NONE: Self = Self { wait: Span::ZERO, waited_for: CauseSet::EMPTY };
 
-    /// What a finished list tells.
+    /// The waiting of a finished list.
     #[must_use]
     pub fn of(list: &List) -> Self {
         Self { wait: list.wait(), waited_for: list.waited_for() }
     }
 }
 
-/// Those who want units read.
+/// Receives the mapping units that an FTL has read.
 pub trait ReadSink<S> {
-    /// A unit was read.
+    /// A mapping unit has been read.
     fn read_done(&mut self, slot: &Slot, payload: &[S], service: Service);
-    /// Sectors of a unit were read, of which [`ReadSink::read_done`] will tell the rest: so many from its first on.
+    /// The first sectors of a mapping unit have been read: those in `payload`. [`ReadSink::read_done`] reports the
+    /// others.
     fn read_part(&mut self, owner: Owner, at: i32, payload: &[S], lost: bool);
-    /// A unit is nowhere, and reads as zeros without flash.
+    /// A mapping unit has no place: it reads as zeros, without flash.
     fn read_nothing(&mut self, owner: Owner);
 }
 
-/// Those who want units written or forgotten.
+/// Gives data to programs, and receives the ends of writes and discards.
 pub trait WriteSink<S> {
-    /// Copies the sectors of a unit into a program.
+    /// Copies the sectors of a mapping unit into a program.
     fn give(&self, unit: &PageWrite, into: &mut [S]);
-    /// Copies the sectors of a unit behind one another, without gaps, to `first` and what follows.
+    /// Copies the sectors of a mapping unit to `into[first..]`, without gaps.
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize);
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
-    /// A unit has been forgotten.
+    /// A mapping unit has been discarded.
     fn discard_done(&mut self, owner: Owner);
-    /// A unit was programmed and the map leads to it.
+    /// A mapping unit has been programmed and the map points to it.
     fn write_done(&mut self, owner: Owner, service: Service);
-    /// A unit cannot be written any more: there is no room.
+    /// The FTL has no space left for a mapping unit and will not write it.
     fn write_refused(&mut self, owner: Owner);
-    /// An FTL that did not take writes takes them again.
+    /// An FTL that refused writes accepts them again.
     fn room(&mut self);
-    /// What was flushed without a merge is on flash, or, not `well`, has to be written again.
+    /// A logged flush has ended: its data are in flash, or, if `well` is false, must be written again.
     fn logged(&mut self, well: bool);
 }
 
-/// Those whose data the FTL moves.
+/// The requests whose data an FTL moves.
 pub trait Owners<S>: ReadSink<S> + WriteSink<S> {
     /// A flash command was issued on the owner's behalf.
     fn charge(&mut self, owner: Owner);
 }
 
-/// What an FTL finds when the power comes.
+/// What an FTL mounts from when the power comes on.
 #[derive(Debug)]
 pub struct Mount<'a, S> {
     /// The flash array.
     pub media: &'a Media<S>,
-    /// The small array beside it, if there is one.
+    /// The SLC array beside it, if the device has one.
     pub slc_array: Option<&'a Media<S>>,
-    /// All its randomness comes from here.
+    /// The seed of all random numbers of the FTL.
     pub seed: u64,
-    /// The bug that a test has planted; none in everything else.
+    /// The bug that a test has planted; none elsewhere.
     pub planted: Planted,
 }
 
-/// Sectors of a unit that recovery found in a log of flushes: the buffer gets them back.
+/// Sectors of a mapping unit that recovery found in a log of flushes. They return to the write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saved {
-    /// The unit.
+    /// The mapping unit.
     pub lpn: Lpn,
     /// The sectors, one bit each.
     pub mask: u64,
-    /// The page that they are in.
+    /// The page that holds them.
     pub psn: Psn,
-    /// The first of its sectors that is meant: they lie without gaps.
+    /// The index of the first of them in that page, where they lie without gaps.
     pub first: u32,
 }
 
-/// What FTLs count; each that which it has.
+/// The counters of an FTL; each field belongs to the FTLs that have it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// What the map unit did since the power came.
+    /// The map unit's, since the power came on.
     pub map: Option<map_unit::Counters>,
-    /// What the merges of a block map did since the power came.
+    /// The merges of a block map, since the power came on.
     pub merges: Option<MergeCounters>,
-    /// The merges of log blocks since the power came.
+    /// The merges of log blocks, since the power came on.
     pub log_merges: Option<LogMerges>,
-    /// What the FTL of a hybrid SLC/MLC disk did.
+    /// Those of the FTL of a hybrid SLC/MLC disk.
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
 }
 
 /// A flash translation layer.
 ///
-/// The device hands it units to read, write and forget, and the lists that have finished. It learns only from completions:
-/// a mapping changes when the program that carries the data is done. What only some FTLs do has a default here, which is
-/// that nothing happens.
+/// The device calls it with mapping units to read, write and discard, and with the lists that have finished. The FTL
+/// learns only from completions: a mapping changes when the program with the data has finished. Methods that only some
+/// FTLs need do nothing by default.
 pub trait Ftl: Clone + Debug {
-    /// What it is built from.
+    /// The configuration of the FTL.
     type Config: Config;
 
-    /// The FTL of a device, with its state read from the media: a new drive is one where nothing is found.
+    /// Builds the FTL of a device and reads its state from the media. On a new drive the media are empty.
     fn mount<S: Sector>(config: &Self::Config, from: &Mount<'_, S>) -> Self;
 
-    /// The time that reading this state takes.
+    /// The time that this reading takes.
     fn scan_time<S: Sector>(config: &Self::Config, media: &Media<S>, slc_array: Option<&Media<S>>) -> Span;
 
     /// Mapping units the host can address.
     fn units(&self) -> u32;
 
-    /// Units that recovery found.
+    /// Mapping units that recovery found.
     fn found(&self) -> u32;
 
     /// Free superblocks.
@@ -262,11 +265,11 @@ pub trait Ftl: Clone + Debug {
     /// The version of the latest write.
     fn latest_version(&self) -> u32;
 
-    /// The version for the next request: all its units share it.
+    /// The version for the next request: all its mapping units share it.
     fn next_version(&mut self) -> u32;
 
-    /// Reads sectors of a unit for an owner, as one of several units that [`Ftl::end_read`] ends. False if the unit is
-    /// nowhere: the owner is then told nothing.
+    /// Reads sectors of a mapping unit for an owner. [`Ftl::end_read`] ends the request, which may have several mapping
+    /// units. Returns false if the mapping unit has no place; the owner then gets no report.
     fn read<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -275,13 +278,13 @@ pub trait Ftl: Clone + Debug {
         lpn: Lpn,
     ) -> bool;
 
-    /// All units of a request have been asked for.
+    /// All mapping units of a read request have been requested.
     fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>);
 
-    /// Begins a write of several units by an owner in an NVM set.
+    /// Begins a write of several mapping units by an owner in an NVM set.
     fn begin_write(&mut self, _set: u32) {}
 
-    /// Writes a unit, or some sectors of it. No other write of this unit is under way.
+    /// Writes a mapping unit, or some sectors of it. No other write of it is in progress.
     fn write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -289,10 +292,10 @@ pub trait Ftl: Clone + Debug {
         unit: PageWrite,
     );
 
-    /// All units of the write have been handed over.
+    /// All mapping units of a write have been handed over.
     fn end_write<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>);
 
-    /// Forgets a unit. True if the owner will be told later that it is done.
+    /// Discards a mapping unit. Returns true if the FTL will report the end to the owner later.
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool;
 
     /// A list has finished.
@@ -303,48 +306,47 @@ pub trait Ftl: Clone + Debug {
         list: Handle<List>,
     );
 
-    /// Checks everything that must hold between two events.
+    /// Checks all invariants that hold between two events.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     fn check<S: Sector>(&self, media: &Media<S>, slc_array: Option<&Media<S>>);
 
-    /// A request for this unit will come: whatever memory that takes may be fetched.
+    /// A request for this mapping unit will follow: the FTL may prefetch the memory it needs.
     #[inline]
     fn fetch(&self, _unit: usize) {}
 
-    /// Units that a write had best hand over at once, where one command programs `slots`.
+    /// The best number of mapping units to hand over with one write, where one command programs `slots`.
     fn batch(&self, slots: u32) -> u32 {
         slots
     }
 
-    /// False while a write that was handed over would only wait, and a buffer had better keep it. When that is over,
-    /// [`WriteSink::room`] is called.
+    /// False while a write would only wait in the FTL, so that a buffer should keep it. [`WriteSink::room`] ends this.
     fn takes_writes(&self) -> bool {
         true
     }
 
-    /// True if a discard may wait behind writes that were handed over before it.
+    /// True if a discard may wait behind earlier writes.
     fn discards_in_order(&self) -> bool {
         false
     }
 
-    /// True if a flush had better write everything back: its log has no room, or there is none.
+    /// True if a flush should write everything back: the log of flushes is full or absent.
     fn log_is_full(&self) -> bool {
         true
     }
 
-    /// True if the log of flushes can be written now, or some of it.
+    /// True if the log of flushes has space now, if only for a part of the flush.
     fn log_is_ready<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>) -> bool {
         false
     }
 
-    /// A unit of the buffer that is to be logged as it is now. False if there is no room for it yet.
+    /// Logs the present content of a mapping unit of the buffer. Returns false if there is no space yet.
     fn log(&mut self, _unit: PageWrite) -> bool {
         false
     }
 
-    /// All units that are to be logged at once have been handed over: [`WriteSink::logged`] follows.
+    /// All mapping units of this step of the log have been handed over: [`WriteSink::logged`] follows.
     fn end_log<S: Sector, O: Observer>(
         &mut self,
         _flash: &mut Flash<'_, S, O>,
@@ -353,43 +355,43 @@ pub trait Ftl: Clone + Debug {
     ) {
     }
 
-    /// What recovery found in the log of flushes and not in its place: the buffer gets it back.
+    /// Takes the data that recovery found only in the log of flushes. They return to the write buffer.
     fn take_saved(&mut self) -> Vec<Saved> {
         Vec::new()
     }
 
-    /// The device has nothing to do. True if the FTL begins something of its own. Asked again after a request, a finished
-    /// list or an event, but not when only phases of the flash pass.
+    /// The device is idle. Returns true if the FTL starts work of its own. The device calls it again after a request, a
+    /// finished list or an event, but not when only phases of the flash pass.
     #[inline]
     fn on_idle<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) -> bool {
         false
     }
 
-    /// The processor has finished a thought of the FTL.
+    /// The processor has finished a task of the FTL.
     ///
     /// # Panics
-    /// By default: an FTL that gives the processor nothing to do is told of nothing.
+    /// By default: an FTL without processor time gets no such call.
     fn on_cpu_done<S: Sector, O: Observer>(&self, _flash: &mut Flash<'_, S, O>, _token: u32) {
         unreachable!("an FTL that takes no time")
     }
 
-    /// True if it has something to do now on its own account; with time off whatever is due later is due now. Asked after
-    /// a request, a finished list or an event, but not when only phases of the flash pass.
+    /// True if the FTL has work of its own to start now; with time off, work that is due later is due now. The device
+    /// asks after a request, a finished list or an event, but not when only phases of the flash pass.
     #[inline]
     fn is_due(&self, _timed: bool) -> bool {
         false
     }
 
-    /// Does it.
+    /// Starts that work.
     fn run_due<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
 
-    /// An [event](Event::Ftl) of its own has come.
+    /// An [event](Event::Ftl) of the FTL has occurred.
     fn wake(&mut self, _now: Time) {}
 
-    /// A list of the second array has finished.
+    /// A list of the SLC array has finished.
     ///
     /// # Panics
-    /// By default: an FTL that hands nothing to a second array is told of nothing.
+    /// By default: an FTL without an SLC array gets no such call.
     fn finished_slc<S: Sector, O: Observer>(
         &mut self,
         _flash: &mut Flash<'_, S, O>,
@@ -399,35 +401,35 @@ pub trait Ftl: Clone + Debug {
         unreachable!("an FTL of one array")
     }
 
-    /// The power goes in order: what it keeps in RAM only is to be stored. Nothing else is under way.
+    /// The power is about to go off in order: the FTL stores what only RAM holds. No other work is in progress.
     fn power_off(&mut self, _now: Time) {}
 
-    /// The power goes at this moment: what capacitors hold up is saved.
+    /// The power fails now: capacitors save what they hold up.
     fn power_fails<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>) {}
 
-    /// True while recovery writes something: no request is taken meanwhile.
+    /// True while recovery still writes: the device accepts no request meanwhile.
     fn is_recovering(&self) -> bool {
         false
     }
 
-    /// Translation pages that recovery found to be out of date.
+    /// Translation pages that recovery found stale.
     fn stale_pages(&self) -> u32 {
         0
     }
 
-    /// The scan of recovery is over, and what it has to write is to be written.
+    /// The scan of recovery has ended: the FTL starts the writes that recovery needs.
     fn recover<S: Sector, O: Observer>(&mut self, _flash: &mut Flash<'_, S, O>, _owners: &mut impl Owners<S>) {}
 
-    /// What it has counted.
+    /// The counters of the FTL.
     fn counters(&self, _now: Time) -> Counters {
         Counters::default()
     }
 
-    /// Forgets what was counted.
+    /// Resets the counters.
     fn reset_counters(&mut self) {}
 }
 
-/// The sectors of a whole mapping unit.
+/// The mask of all sectors of a mapping unit.
 #[must_use]
 pub const fn full_mask(sectors: u32) -> u64 {
     if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 }

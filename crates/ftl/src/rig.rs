@@ -1,4 +1,4 @@
-//! An FTL on a flash array and nothing else, for tests: the port without a device.
+//! A test rig: an FTL on a flash array, without the rest of a device.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -16,7 +16,7 @@ use crate::port::{
 };
 use crate::{AnyConfig, AnyFtl, Array, Config, Event, FtlSpec, Setup, Site};
 
-/// The tables of a device file that an FTL has to do with.
+/// The tables of a device file that concern an FTL.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Described {
@@ -27,7 +27,7 @@ struct Described {
     ftl: FtlSpec,
 }
 
-/// What a description comes to.
+/// Resolves a description.
 pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
     let described: Described = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut faults = Faults::default();
@@ -71,10 +71,10 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
     (described.ftl.kind.config(&site, setup), array, slc_array)
 }
 
-/// Whoever wants units: they write stamps, and keep what they have read.
+/// The owners of all requests: they write stamps, and keep the data that they read.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
-    /// The stamp of each unit that is being written.
+    /// The stamp of each mapping unit that is being written.
     writing: BTreeMap<Lpn, Stamp>,
     pub(crate) written: u32,
     pub(crate) refused: u32,
@@ -140,7 +140,7 @@ pub(crate) struct Rig<F: Ftl = AnyFtl> {
 }
 
 impl Rig {
-    /// A new array as it is described.
+    /// Builds a new array from a description.
     pub(crate) fn new(text: &str) -> Self {
         let (config, array, slc_array) = describe(text);
         Self::with(config, &array, slc_array.as_ref())
@@ -166,7 +166,7 @@ impl<F: Ftl> Rig<F> {
         Self { ftl, host, backend, slc_array, events, hash, now: Time::ZERO, config }
     }
 
-    /// The power goes at once, and comes back.
+    /// Cuts the power, and mounts again.
     pub(crate) fn cut_power(&mut self) {
         self.backend.cut_power(self.now);
         if let Some(slc_array) = &mut self.slc_array {
@@ -178,12 +178,12 @@ impl<F: Ftl> Rig<F> {
         self.ftl = F::mount(&self.config, &from);
     }
 
-    /// Units the host can address.
+    /// Mapping units that the host can address.
     pub(crate) fn units(&self) -> u32 {
         self.config.units()
     }
 
-    /// Runs something of the FTL, and everything that can be done at once then.
+    /// Calls the FTL, then runs all work that is due at once.
     pub(crate) fn with_ftl<T>(&mut self, run: impl FnOnce(&mut F, &mut Flash<'_, Stamp, ()>, &mut Host) -> T) -> T {
         let Self { ftl, host, backend, slc_array, events, now, .. } = self;
         let mut flash = Flash { now: *now, backend, slc_array: slc_array.as_mut(), events };
@@ -217,7 +217,7 @@ impl<F: Ftl> Rig<F> {
         }
     }
 
-    /// Lets one event happen. False if none is left.
+    /// Runs one event. Returns false if there is none.
     pub(crate) fn step(&mut self) -> bool {
         let Some((at, event)) = self.events.pop_due(Time::MAX) else { return false };
         self.now = at;
@@ -232,13 +232,13 @@ impl<F: Ftl> Rig<F> {
         true
     }
 
-    /// Lets everything come to an end, and checks it.
+    /// Runs all events, and checks the FTL.
     pub(crate) fn run_until_idle(&mut self) {
         while self.step() {}
         self.ftl.check(self.backend.media(), self.slc_array.as_ref().map(Backend::media));
     }
 
-    /// Hands over whole units as one write, with a stamp if it is to be known again.
+    /// Writes whole mapping units as one write, with a stamp if a test will read it back.
     pub(crate) fn write(&mut self, lpns: &[u32], stamp: Option<Stamp>) {
         let version = self.ftl.next_version();
         let mask = full_mask(self.backend.geometry().sectors);
@@ -258,7 +258,7 @@ impl<F: Ftl> Rig<F> {
         self.with_ftl(|ftl, flash, host| ftl.end_write(flash, host));
     }
 
-    /// What the first sector of a unit reads as; none if it is lost.
+    /// The stamp that the first sector of a mapping unit reads as; none if it is lost.
     pub(crate) fn read(&mut self, lpn: u32) -> Option<Stamp> {
         let mask = full_mask(self.backend.geometry().sectors);
         let wanted = PageRead { owner: NonZeroU32::new(1), at: 0, mask };

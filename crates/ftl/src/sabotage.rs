@@ -1,124 +1,123 @@
-//! Bugs that can be planted in a device, so that the conformance suite shows that it would find them.
+//! Planted bugs, with which the conformance suite proves that it would find real ones.
 //!
-//! A test double would prove little: what has to be caught is a slip in the code that ships. So each bug sits
-//! in the very line it breaks, as `planted.is(Sabotage::...)`, and that is a constant `false` unless the
-//! feature `sabotage` is on: no release has the code, and nothing is slower for it. Only the tests of
-//! `testkit` switch the feature on, and a device has a bug only if its device was told
-//! to: no global state, so that tests with different bugs run side by side.
+//! A test double would prove little, because the suite has to catch a slip in the code that ships. So each bug sits in
+//! the very line it breaks, as `planted.is(Sabotage::...)`. That is a constant `false` unless the feature `sabotage` is
+//! on: no release contains a bug or pays for one. Only the tests of `testkit` switch the feature on. The bug is a value
+//! that a test passes to a device, not global state, so tests with different bugs run side by side.
 
 /// One planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// A completed program whose mapping is not entered, now and then.
+    /// Now and then a completed program's mapping is not entered.
     LostUpdate,
-    /// Collection has moved a unit, and the map still leads to the old place.
+    /// Collection moves a mapping unit, and the map still points to the old place.
     StaleMapping,
-    /// Collection passes over a valid unit and erases it with its block.
+    /// Collection skips a valid mapping unit and erases it with its block.
     CollectionDrops,
-    /// A copy is entered although the unit has been written again meanwhile.
+    /// A copy is entered although the mapping unit has been written again.
     CopyOverrules,
-    /// A copy gets a version of its own, newer than a write that is still on its way.
+    /// A copy gets a new version, newer than a write that is still in progress.
     CopyLooksNewer,
     /// A copy is charged to the host.
     CopyCharged,
-    /// A unit whose program failed is entered as if it had not.
+    /// A mapping unit whose program failed is entered as if it had succeeded.
     FailureIgnored,
-    /// The host takes the free superblock that is kept for collection to copy into.
+    /// The host takes the free superblock that is reserved for copies of collection.
     ReserveTaken,
-    /// Static wear levelling never looks.
+    /// Static wear levelling never checks.
     NeverLevels,
     /// Recovery prefers the older of two versions.
     OlderRecovered,
-    /// Recovery takes the copy where the original is there as well.
+    /// Recovery takes the copy although the original is there as well.
     CopyRecovered,
     /// A flush is acknowledged before the buffer is in flash.
     FlushLies,
-    /// A read does not look into the buffer.
+    /// A read ignores the buffer.
     BufferMissed,
-    /// A discard leaves the mapping.
+    /// A discard leaves the mapping in place.
     DiscardForgotten,
-    /// A copy is entered whether or not the map unit still has the unit where it was copied from.
+    /// A copy is entered even if the map unit no longer has the mapping unit at the copy's source.
     ConditionIgnored,
     /// A victim is erased before the map unit has answered for its copies.
     ErasedUnanswered,
-    /// The place of a unit counts as valid only when the map unit has answered for it.
+    /// The place of a mapping unit counts as valid only after the map unit has answered for it.
     PlaceUnmarked,
-    /// Recovery takes the translation pages for the truth.
+    /// Recovery trusts stale translation pages.
     StaleTrusted,
     /// Recovery of a block map does not read its log.
     LogUnread,
-    /// Recovery leaves what was flushed without a merge where it is.
+    /// Recovery ignores data that were flushed without a merge.
     SavedForgotten,
-    /// With time off a unit is acknowledged and not written, now and then: what it held before stays.
+    /// With time off, now and then a write is acknowledged and dropped: the old data stay.
     UntimedDropped,
-    /// Of a unit that is written in part the other sectors are not read if only the last is missing.
+    /// The other sectors of a partly written mapping unit are not read if only the last is missing.
     RestUnread,
-    /// A superblock is not pinned while the other sectors of a unit are read from it.
+    /// A superblock is not pinned while the other sectors of a mapping unit are read from it.
     PinForgotten,
-    /// Programs do not wait for the one before them that waits for a read.
+    /// A program does not wait for the program before it that waits for a read.
     GateForgotten,
-    /// A pool that is given up keeps the promises to the writes that it sends elsewhere.
+    /// A pool that gives up keeps the promises to the writes that it sends elsewhere.
     PromiseKept,
-    /// A program of whole rows ends where its data does.
+    /// A program of whole rows ends at the end of its data.
     RowsUnfilled,
-    /// A failed program closes the host's open superblock alone.
+    /// A failed program closes the host's open superblock only.
     CopiesGoOn,
-    /// A superblock in which a program failed is closed like any other.
+    /// A superblock with a failed program is closed like any other.
     FailingForgotten,
-    /// A superblock that is to be retired is erased and goes to the free list.
+    /// A superblock to be retired is erased and goes to the free list.
     RetiredFreed,
     /// Recovery takes a superblock whose first page is torn for an erased one.
     TornIsFree,
     /// Recovery takes all free superblocks for new ones.
     WearForgotten,
-    /// Recovery begins with the first version again.
+    /// Recovery starts again with the first version.
     VersionRestarts,
-    /// Superblocks of translation pages count as room for data as well when the power comes back.
+    /// After a power cut, superblocks of translation pages also count as room for data.
     RoomCountedTwice,
-    /// A refuge is not told that units are on their way to it.
+    /// A helper pool does not reserve space for the mapping units that it will receive.
     HelperUnreserved,
-    /// A pool's units take refuge outside the NVM set that they are confined to.
+    /// A pool's mapping units move to a helper outside the NVM set that they are confined to.
     ConfinementForgotten,
-    /// A request does not wait for one that overlaps it and waits itself.
+    /// A request does not wait for an overlapping request that itself waits.
     OverlapMissed,
-    /// A read that needs several units is done with the first.
+    /// A read of several mapping units ends with the first.
     FirstPartServes,
-    /// A chopped read leaves a unit out between two pieces.
+    /// A chopped read skips a mapping unit between two pieces.
     PieceSkips,
-    /// A discard takes along the units of which it covers a part.
+    /// A discard also discards the mapping units that it covers only in part.
     PartDiscarded,
-    /// A write that waits for the buffer goes before those that came earlier.
+    /// A write that waits for the buffer overtakes earlier ones.
     WriteOvertakes,
-    /// A flush waits for what the one before it covered, and for nothing newer.
+    /// A flush waits only for the writes that the flush before it covered.
     FlushOneBehind,
-    /// What was discarded on its way from the buffer stays in flash.
+    /// A mapping unit that is discarded on its way from the buffer stays in flash.
     DroppedStays,
-    /// A power cut does not reach the second array.
+    /// A power cut does not reach the SLC array.
     SecondStaysOn,
-    /// The replay of a journal is short by one record.
+    /// The replay of a journal stops one record short.
     JournalShort,
-    /// The replay of a journal passes over the blocks that spares stand in for.
+    /// The replay of a journal ignores the spares that replace blocks.
     ReplacementForgotten,
-    /// Recovery does not look for the newest version among flushes without a merge.
+    /// Recovery does not search the log of flushes for the newest version.
     FlushesUnversioned,
-    /// Recovery believes that a block can be programmed where its last page is torn.
+    /// Recovery believes that a block with a torn last page can be programmed further.
     TornPageForgotten,
     /// Recovery believes that the pages of every log block are in order.
     InOrderTrusted,
-    /// Recovery takes the last block of the SLC log for its head.
+    /// Recovery takes the block with the highest number for the head of the SLC log.
     HeadByNumber,
-    /// Recovery prefers the MLC page to a sector of the SLC log with its version.
+    /// Recovery prefers the MLC page to a sector of the SLC log with the same version.
     SectorOutdone,
-    /// A tail of the SLC log that could not be erased is used again.
+    /// The SLC log uses a tail block again that could not be erased.
     FailedEraseReused,
     /// A copy of the SLC log's tail counts although its program failed.
     TailCopyBelieved,
-    /// Something besides the seed decides.
+    /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
-    /// All of them.
+    /// All planted bugs.
     pub const EVERY: [Self; 53] = [
         Self::LostUpdate,
         Self::StaleMapping,
@@ -176,7 +175,7 @@ impl Sabotage {
     ];
 }
 
-/// Which bug a device has: none, and without the feature there cannot be one.
+/// The planted bug of a device: none, and without the feature there cannot be one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planted {
     #[cfg(feature = "sabotage")]
@@ -192,13 +191,13 @@ impl Planted {
     }
 
     #[inline]
-    /// True if it is this one.
+    /// True if it is this bug.
     #[must_use]
     pub fn is(self, bug: Sabotage) -> bool {
         self.bug == Some(bug)
     }
 
-    /// A number that no seed decides: how often somebody has asked before.
+    /// A number that no seed decides: the count of earlier calls.
     #[must_use]
     pub fn whim(self) -> u64 {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -211,13 +210,13 @@ impl Planted {
 #[allow(clippy::unused_self)] // It stands in for the one above.
 impl Planted {
     #[inline]
-    /// Never.
+    /// Always false.
     #[must_use]
     pub const fn is(self, _: Sabotage) -> bool {
         false
     }
 
-    /// Nothing but the seed decides.
+    /// Zero: only the seed decides.
     #[must_use]
     pub const fn whim(self) -> u64 {
         0

@@ -21,24 +21,24 @@ use crate::toolkit::WearSpec;
 pub struct FtlSpec {
     /// Its family.
     pub kind: FtlKind,
-    /// What one entry of the map leads to: a page or an even part of one. A page if missing, but no more
-    /// than 32KiB.
+    /// The size of a mapping unit, which one map entry points to: a page or an even part of one. A page if missing, but
+    /// no more than 32KiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_unit: Option<Bytes>,
     /// Share of the flash that the host does not see.
     pub over_provisioning: Ratio,
-    /// What the host sees; instead of `over-provisioning`, which then counts for nothing.
+    /// The capacity that the host sees; it replaces `over-provisioning`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
-    /// Who knows where every mapping unit is.
+    /// The map: the table or map unit that knows the place of every mapping unit.
     pub map: MapSpec,
-    /// Translation pages that the block manager puts together into one program (Woo and Min, FMMU, Sec. 4.1), from 1 to
-    /// as many as it has mapping units; the rest of it is padded. They go to the plane groups in turn, and a program waits
-    /// to be filled as long as another one of translation pages is under way. If missing, a page goes to a plane group of
-    /// its own at once, and only pages that are stored there at the same moment share a program.
+    /// Translation pages that the block manager puts into one program (Woo and Min, FMMU, Sec. 4.1): from 1 to the
+    /// program's number of mapping units; padding fills the rest. The programs go to the plane groups in turn. A
+    /// program waits to be filled while another program of translation pages is in progress. If missing, a page goes to
+    /// a plane group of its own at once, and only pages that are stored there at the same moment share a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_gather: Option<u32>,
-    /// How writes are spread.
+    /// The distribution of writes over the dies.
     pub placement: PlacementSpec,
     /// Garbage collection.
     pub gc: GcSpec,
@@ -47,13 +47,13 @@ pub struct FtlSpec {
     /// The block-mapped FTL of Hydra, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hydra: Option<HydraSpec>,
-    /// The FTL of a hybrid SLC/MLC disk, if `kind` names it.
+    /// The FTL of Chang's hybrid SLC/MLC disk, if `kind` names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chang: Option<SlcMlcSpec>,
-    /// Log blocks, where the family has them.
+    /// Log blocks, if the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub log: LogSpec,
-    /// Replacement blocks, where the family has them.
+    /// Replacement blocks, if the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub block: BlockSpec,
 }
@@ -78,11 +78,11 @@ impl Default for FtlSpec {
     }
 }
 
-/// Copies of a pool under way at once.
+/// The most copies of one pool in progress at once.
 const PARALLEL_MAX: u32 = 1 << 16;
 
 impl FtlSpec {
-    /// Numbers that are wrong whatever the array is.
+    /// Adds the faults of numbers that are wrong on any array.
     pub fn check(&self, faults: &mut Faults) {
         let (gc, wear) = (&self.gc, &self.wear);
         if gc.parallel > PARALLEL_MAX {
@@ -95,19 +95,19 @@ impl FtlSpec {
         if wear.threshold == Some(0) {
             faults.add(
                 "ftl.wear.threshold",
-                "is zero: data would be moved for ever",
+                "is zero: wear levelling would never stop moving data",
                 "use at least 1, or leave it out",
             );
         }
         if gc.stop <= gc.start {
-            let message = format!("{} free superblocks, where ftl.gc.start is {}", gc.stop, gc.start);
+            let message = format!("is {}, not more than ftl.gc.start, which is {}", gc.stop, gc.start);
             faults.add("ftl.gc.stop", message, format!("use at least {}", gc.start.saturating_add(1)));
         }
     }
 
-    /// Numbers that are too large for pools of so many superblocks.
+    /// Adds the faults of numbers that are too large for pools of `blocks` superblocks.
     pub fn check_pools(&self, blocks: u32, faults: &mut Faults) {
-        // A pool always has one superblock that is not free: the one that is written.
+        // A pool always has one superblock that is not free: the open one.
         let most = blocks.saturating_sub(1).max(1);
         for (path, value) in [("ftl.gc.start", self.gc.start), ("ftl.gc.stop", self.gc.stop)] {
             if value > most && self.gc != GcSpec::default() {
@@ -117,12 +117,12 @@ impl FtlSpec {
         }
     }
 
-    /// Keys that have no effect beside the others, whatever the family is.
+    /// Keys that other keys make ineffective in every family.
     #[must_use]
     pub fn idle(&self) -> Vec<Idle> {
         let wear = &self.wear;
         let is_set = wear.check_every != WearSpec::default().check_every && wear.threshold.is_none();
-        let idle = Idle::new("ftl.wear.check-every", is_set, "nothing is looked at without ftl.wear.threshold");
+        let idle = Idle::new("ftl.wear.check-every", is_set, "wear is checked only with ftl.wear.threshold");
         vec![idle.remedy("leave it out, or give the threshold")]
     }
 }

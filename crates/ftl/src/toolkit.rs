@@ -1,4 +1,4 @@
-//! What several families do alike.
+//! Parts that several families share.
 
 mod die_lists;
 mod every;

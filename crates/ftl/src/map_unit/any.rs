@@ -1,5 +1,5 @@
-//! Any map unit, chosen by its description. A new one is a variant here, its arm in [`AnyMapUnit::new`], and its name in
-//! `each!`.
+//! Any map unit, chosen by its description. A new one is a variant here, its arm in [`AnyMapUnit::new`], and its name
+//! in `each!`.
 
 use base::units::{Bytes, Lpn, Psn, Time};
 
@@ -14,12 +14,11 @@ use super::software::Software;
 use super::uncached::Uncached;
 use super::{Ask, Asker, Counters, FmmuSpec, MapSpec, MapUnit, Output, Table, Ticket};
 
-/// A map unit of some kind, told apart without a table of functions. After a power cut it is built anew: all that it holds
-/// is in RAM.
+/// Any map unit, by static dispatch. A drive builds a new one after a power cut, because all its state is in RAM.
 #[derive(Clone, Debug)]
 pub struct AnyMapUnit(Kind);
 
-// One for each device: that the smallest is as large as the largest does not matter.
+// A device has one, so it does not matter that the smallest is as large as the largest.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 enum Kind {
@@ -42,14 +41,14 @@ macro_rules! each {
     };
 }
 
-/// Blocks in a cache.
+/// The number of blocks in a cache.
 fn blocks(size: Bytes, block: u32) -> u32 {
     (size.get() / (u64::from(block) * ENTRY)) as u32
 }
 
 impl AnyMapUnit {
-    /// For a map of `units` entries in translation pages of the size `page`; none if the FTL has the map itself. In flash
-    /// nothing is known to be written.
+    /// Builds a map unit for `units` entries in translation pages of size `page`; none if the FTL has the map itself.
+    /// It starts with no translation page in flash.
     ///
     /// # Panics
     /// If the description has faults ([`MapSpec::faults`]).
@@ -61,7 +60,7 @@ impl AnyMapUnit {
         let layout = |block| Layout { units, page: entries(page), block };
         Some(Self(match spec {
             MapSpec::Ram => return None,
-            // Where there are no blocks, a question is about as many units as an answer has room for.
+            // Without blocks, a question may have as many mapping units as an answer holds.
             MapSpec::Table { service } => Kind::Table(Table::new(layout(super::SPAN), *service)),
             MapSpec::Uncached { service } => Kind::Uncached(Uncached::new(layout(super::SPAN), *service)),
             MapSpec::Dftl(spec) => Kind::Dftl(Self::dftl(
@@ -94,10 +93,10 @@ impl AnyMapUnit {
         }))
     }
 
-    /// The map unit of a device when the power comes; none if the FTL has the map itself. `found` is the entry of every
-    /// unit, as the scan of the spare areas found it, and a translation page has so many `entries`.
+    /// Builds the map unit of a device at power-on; none if the FTL has the map itself. `found` has the entry of every
+    /// mapping unit, from the scan of the spare areas, and a translation page has `entries` entries.
     pub(crate) fn start(spec: &MapSpec, found: &[u32], entries: u32) -> Option<Self> {
-        // A full table has no translation pages; it is asked for as much at once as any other.
+        // A full table has no translation pages; its questions may be as large as those of any other.
         let page = Bytes::new(u64::from(entries.max(super::SPAN)) * ENTRY);
         let mut unit = Self::new(spec, found.len() as u32, page)?;
         if let Some(table) = unit.table() {
@@ -130,7 +129,7 @@ impl AnyMapUnit {
             ctp_blocks,
             ctp_ways: spec.ways,
             low,
-            // Flushing makes at least one block clean.
+            // A flush makes at least one block clean.
             high: ((f64::from(cmt_blocks) * spec.high.get()) as u32).max(low + 1),
             batch: spec.batch,
             window: spec.window,
@@ -142,7 +141,7 @@ impl AnyMapUnit {
         }
     }
 
-    /// True if nothing is under way and flash has every entry. A full table is never in flash and always clean.
+    /// True if no work is in progress and flash has every entry. A full table is never in flash and always clean.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         match &self.0 {
@@ -154,7 +153,8 @@ impl AnyMapUnit {
         }
     }
 
-    /// Where a unit is, at no cost and slowly: for tests and checks. `images` are the translation pages in flash.
+    /// The place of a mapping unit, at no cost and slowly: for tests and checks. `images` are the translation pages in
+    /// flash.
     pub fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
         match &self.0 {
             Kind::Table(unit) => unit.peek(lpn),
@@ -165,7 +165,7 @@ impl AnyMapUnit {
         }
     }
 
-    /// The full table, if it is that: what it holds cannot come from translation pages.
+    /// The full table, if this is one: its content cannot come from translation pages.
     pub fn table(&mut self) -> Option<&mut Table> {
         match &mut self.0 {
             Kind::Table(table) => Some(table),
@@ -173,7 +173,7 @@ impl AnyMapUnit {
         }
     }
 
-    /// A machine that is busy beyond the moment at which something arrives must have been let finish before.
+    /// Asserts that the caller has advanced the map unit to the end of every step before `now`.
     fn expect_punctual(&self, now: Time) {
         assert!(self.next_event().is_none_or(|due| due >= now), "a map unit is advanced at each of its events");
     }
@@ -221,7 +221,7 @@ impl MapUnit for AnyMapUnit {
 
 #[cfg(test)]
 mod small {
-    //! Tests take sizes that no description has, such as blocks of two entries.
+    //! Tests use sizes that no description has, such as blocks of two entries.
 
     use super::*;
 

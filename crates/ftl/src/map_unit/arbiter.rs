@@ -1,7 +1,7 @@
 //! Weighted round robin over queues (Sec. 4.6, Fig. 9).
 
-/// Chooses among `N` queues. In each round a queue has as many turns as its weight; turns of an empty queue go to
-/// the others.
+/// Chooses among `N` queues. A round gives each queue as many turns as its weight; turns of an empty queue go to the
+/// others.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arbiter<const N: usize> {
     weights: [u32; N],
@@ -19,7 +19,7 @@ impl<const N: usize> Arbiter<N> {
         *self = Self { left: self.left, ..Self::new(weights) };
     }
 
-    /// The next queue among those that have something.
+    /// The next queue among the ready ones.
     pub(super) fn pick(&mut self, ready: [bool; N]) -> Option<usize> {
         if !ready.contains(&true) {
             return None;
@@ -34,15 +34,15 @@ impl<const N: usize> Arbiter<N> {
     }
 }
 
-/// The turns of the host's and of the collector's requests together.
+/// The turns of host and collector in one round.
 const TURNS: u32 = 16;
 
-/// The weights of host and collector while a victim with `valid` units of `of` is collected.
+/// The weights of host and collector during the collection of a victim with `valid` of `of` mapping units.
 ///
-/// Copying `valid` units frees room for `of - valid` new ones. If the requests of both are served in this ratio the
-/// host uses room up as fast as the collector makes it, and its write rate does not swing between phases with and
-/// without collection; that is the purpose the paper names (Sec. 4.6). The formula is ours: it says only that
-/// the weights follow the victim's valid page count. Each side has at least one turn in sixteen.
+/// Copying `valid` mapping units frees space for `of - valid` new ones. If both are served in this ratio, the host uses
+/// space as fast as the collector frees it, and its write rate does not swing between phases with and without
+/// collection; the paper names this purpose (Sec. 4.6). The formula is ours: the paper says only that the weights
+/// follow the victim's valid page count. Each side has at least one turn in sixteen.
 pub(super) fn collector_weights(valid: u32, of: u32) -> [u32; 2] {
     let share = (u64::from(TURNS) * u64::from(valid)).div_ceil(u64::from(of.max(1)));
     let collector = (share as u32).clamp(1, TURNS - 1);

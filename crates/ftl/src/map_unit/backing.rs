@@ -1,4 +1,4 @@
-//! What a core of a map unit in software is built from: its plan, and what lies behind its CMT.
+//! The parts of a core of a software map unit: its plan, and the storage behind its CMT.
 
 use base::units::Span;
 
@@ -6,43 +6,43 @@ use super::Counters;
 use super::costs::Costs;
 use super::layout::Layout;
 
-/// What lies behind the CMT of a core: flash, or the second level.
+/// The storage behind the CMT of a core: flash, or the second level.
 pub(super) trait Backing {
-    /// Fills a block that begins at `at` in a page.
+    /// Fills a block from the entries at `at` of a page.
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step;
 
-    /// Takes blocks over into their page. They are changed in nothing if the step is not done.
+    /// Merges blocks into their page. Changes nothing if the step is not done.
     fn merge<'a>(&mut self, access: Access<'_>, blocks: impl Iterator<Item = (usize, &'a [u32])>) -> Step;
 
-    /// Stores some dirty page, if there is one that can be stored.
+    /// Stores a dirty page, if there is one that can be stored.
     fn evict(&mut self) -> Option<Step>;
 
     /// A page has been programmed.
     fn stored(&mut self, tvpn: u32);
 
-    /// True if flash has all that is here.
+    /// True if flash has all its content.
     fn is_clean(&self) -> bool;
 
-    /// The content of a page, if flash has an older one or none is needed from there.
+    /// The content of a page, if it is newer than in flash or already here.
     fn page(&self, tvpn: u32) -> Option<&[u32]>;
 
     /// The content of a page that is being stored.
     fn image(&self, tvpn: u32) -> &[u32];
 }
 
-/// Which page is wanted.
+/// An access to a page.
 pub(super) struct Access<'a> {
     pub(super) tvpn: u32,
-    /// Its content, if it has just been loaded for this.
+    /// The page's content, if it has just been loaded for this access.
     pub(super) loaded: Option<&'a [u32]>,
     pub(super) costs: &'a Costs,
     pub(super) counters: &'a mut Counters,
 }
 
-/// What came of a step.
+/// The result of a step.
 pub(super) struct Step {
     pub(super) cost: Span,
-    /// A page that is to be stored.
+    /// A page to be stored.
     pub(super) store: Option<u32>,
     pub(super) outcome: Outcome,
 }
@@ -52,7 +52,7 @@ impl Step {
         Self { cost, store: None, outcome }
     }
 
-    /// It cannot be taken now, and nothing was done.
+    /// A step that has to wait; nothing was done.
     pub(super) fn wait() -> Self {
         Self::new(Span::ZERO, Outcome::Wait)
     }
@@ -60,21 +60,21 @@ impl Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It is done.
+    /// The step is done.
     Done,
     /// The page must be loaded first.
     Load,
-    /// Something that is under way must end first.
+    /// Work in progress must end first.
     Wait,
 }
 
-/// What the cores of a scheme have in common.
+/// The common parameters of a scheme's cores.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) layout: Layout,
     pub(super) costs: Costs,
     pub(super) cores: u32,
-    /// Questions that a core works on at once.
+    /// The most questions that a core works on at once.
     pub(super) outstanding: u32,
     /// Blocks of the CMT of each core, and their associativity.
     pub(super) blocks: u32,

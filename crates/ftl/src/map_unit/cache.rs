@@ -2,42 +2,42 @@
 
 use super::entry::encode;
 
-/// The state of one block, as in Figs. 6 and 7: what is in it, and the bits.
+/// The state of one block, as in Figs. 6 and 7: its key and its bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
-    /// Number of what it holds; none if nothing (the valid bit).
+    /// The number of its content; none if it is empty (the valid bit).
     pub(super) key: Option<u32>,
-    /// Its data are on their way, and it must stay.
+    /// True while its data are on their way; it must stay meanwhile.
     pub(super) transient: bool,
-    /// Its data are newer than what they were loaded from.
+    /// True if its data are newer than their source.
     pub(super) dirty: bool,
     referenced: bool,
 }
 
-/// Blocks, and which may go.
+/// The blocks, and the state of victim selection.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     sets: u32,
     ways: u32,
     entries: usize,
     blocks: Vec<Block>,
-    /// Where the search for a victim goes on, for each set.
+    /// The next block that the search for a victim tests, for each set.
     hands: Vec<u32>,
     data: Vec<u32>,
     dirty: u32,
 }
 
-/// Which blocks may be a victim.
+/// The blocks that may be a victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VictimFilter {
     /// Those whose data can be dropped.
     Clean,
-    /// All whose data are there.
+    /// All that have their data.
     Loaded,
 }
 
 impl Cache {
-    /// With so many blocks, in sets of `ways`, of so many entries each.
+    /// A cache of `blocks` blocks in sets of `ways`, with `entries` entries each.
     pub(super) fn new(blocks: u32, ways: u32, entries: u32) -> Self {
         assert!(ways > 0 && blocks >= ways && blocks.is_multiple_of(ways), "whole sets");
         Self {
@@ -59,7 +59,6 @@ impl Cache {
         u64::from(self.ways)
     }
 
-    /// How many blocks are dirty.
     pub(super) fn dirty(&self) -> u32 {
         self.dirty
     }
@@ -68,7 +67,7 @@ impl Cache {
         &self.blocks[block]
     }
 
-    /// What a block that is in use holds.
+    /// The key of a block in use.
     pub(super) fn key(&self, block: usize) -> u32 {
         self.blocks[block].key.expect("a block in use")
     }
@@ -85,12 +84,10 @@ impl Cache {
         self.sets
     }
 
-    /// The set that `key` belongs to.
     pub(super) fn set_number(&self, key: u32) -> u32 {
         key % self.sets
     }
 
-    /// The set of a block.
     pub(super) fn set_of(&self, block: usize) -> u32 {
         block as u32 / self.ways
     }
@@ -101,7 +98,6 @@ impl Cache {
         first..first + self.ways as usize
     }
 
-    /// Which block holds `key`.
     pub(super) fn find(&self, key: u32) -> Option<usize> {
         self.set(key).find(|block| self.blocks[*block].key == Some(key))
     }
@@ -111,8 +107,8 @@ impl Cache {
         self.blocks[block].referenced = true;
     }
 
-    /// A block of the set of `key` to be given up, and how many were looked at. The hand passes over those that
-    /// must stay, and once over those that were used since it last came by.
+    /// A victim in the set of `key`, and the number of blocks tested. The hand skips blocks that must stay, and once
+    /// those used since it last came by.
     pub(super) fn victim(&mut self, key: u32, among: VictimFilter) -> (Option<usize>, u64) {
         let set = self.set(key);
         let number = self.set_number(key);
@@ -139,14 +135,14 @@ impl Cache {
         *state = Block { key: Some(key), transient: true, dirty: false, referenced: true };
     }
 
-    /// The data of a block are there.
+    /// The data of a block have arrived.
     pub(super) fn finish_load(&mut self, block: usize) {
         let state = &mut self.blocks[block];
         assert!(state.transient, "data arrive where they are expected");
         state.transient = false;
     }
 
-    /// Marks a block; true if it was clean before.
+    /// Makes a block dirty; returns true if it was clean before.
     pub(super) fn make_dirty(&mut self, block: usize) -> bool {
         let fresh = !std::mem::replace(&mut self.blocks[block].dirty, true);
         self.dirty += u32::from(fresh);

@@ -1,8 +1,8 @@
 //! CDFTL: a second level of whole translation pages (CTP) between the CMT and flash (Sec. 5.1 and 5.2; the scheme
 //! is Qin et al., RTAS 2011).
 //!
-//! Blocks of the CMT are filled from the second level and written back to it. A page that leaves it dirty is
-//! stored as a whole, without being read before.
+//! Blocks of the CMT are filled from the second level and written back to it. A dirty page that leaves the second level
+//! is stored as a whole, without a read before.
 
 use base::units::Span;
 
@@ -14,25 +14,25 @@ use super::write_buffers::WriteBuffers;
 /// The second level of one core.
 #[derive(Clone, Debug)]
 pub(super) struct SecondLevel {
-    /// Which core it belongs to, of how many.
+    /// The number of its core, and of all cores.
     core: u32,
     cores: u32,
-    /// Pages are numbered anew on each core, so that they spread over all sets.
+    /// Keyed by page number over number of cores, so that the pages of a core spread over all sets.
     ctp: Cache,
     buffers: WriteBuffers,
     costs: Costs,
 }
 
-/// What came of the search for a page.
+/// The result of the search for a page.
 enum Found {
     /// It is in this block.
     Here(usize),
-    /// It is not, or not yet.
+    /// It is absent, or not loaded yet.
     Not(Outcome),
 }
 
 impl SecondLevel {
-    /// For one core of several, with so many pages in sets of `ways`.
+    /// The second level of one of several cores, with `pages.0` pages in sets of `pages.1`.
     pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, costs: Costs) -> Self {
         let ctp = Cache::new(pages.0, pages.1, size);
         Self { core, cores, ctp, buffers: WriteBuffers::new(buffers, size), costs }
@@ -42,7 +42,7 @@ impl SecondLevel {
         self.ctp.key(block) * self.cores + self.core
     }
 
-    /// Brings a page into the second level, with the cost of that and what had to be stored.
+    /// Brings a page into the second level. Also returns the cost, and the page that must be stored first.
     fn bring(&mut self, access: &mut Access<'_>) -> (Found, Span, Option<u32>) {
         let (tvpn, costs) = (access.tvpn, self.costs);
         let mut cost = costs.tag * self.ctp.ways();
@@ -52,7 +52,7 @@ impl SecondLevel {
             assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
             self.ctp.data_mut(block).copy_from_slice(page);
             self.ctp.finish_load(block);
-            // The controller brought the page, and the tags were compared before.
+            // The controller transferred the page, and the tags were compared before.
             return (Found::Here(block), Span::ZERO, None);
         }
         let wait = (Found::Not(Outcome::Wait), Span::ZERO, None);
@@ -79,7 +79,7 @@ impl SecondLevel {
         access.counters.ctp_misses += 1;
         self.ctp.allocate(block, key);
         if let Some(page) = self.buffers.get(tvpn) {
-            // It is being stored, and nothing newer exists.
+            // The page is being stored, and no newer version exists.
             self.ctp.data_mut(block).copy_from_slice(page);
             self.ctp.finish_load(block);
             return (Found::Here(block), cost, store);
@@ -87,7 +87,7 @@ impl SecondLevel {
         (Found::Not(Outcome::Load), cost + costs.issue, store)
     }
 
-    /// Copies a dirty page so that it can be stored; false if that must wait.
+    /// Copies a dirty page into a buffer to be stored; returns false if that must wait.
     fn buffer(&mut self, block: usize) -> bool {
         let Some(buffer) = self.buffers.claim(self.tvpn(block)) else { return false };
         buffer.copy_from_slice(self.ctp.data(block));

@@ -1,11 +1,10 @@
-//! What the steps of a map unit cost, and how the costs follow from the published execution times (Woo and Min,
-//! Sec. 5.2, Fig. 10).
+//! The costs of the steps of a map unit, derived from the published execution times (Woo and Min, Sec. 5.2, Fig. 10).
 //!
-//! A service time is a sum over what was really done: packets taken, tags compared, blocks looked at by the
-//! second-chance algorithm, entries moved. So it grows with the associativity and with the size of a block, and a
-//! search of the whole cache grows with the cache. The bars of Fig. 10 are not all in the text; a single step is
-//! therefore inferred, such that the sums come to what the text says, at four ways and blocks of 64 bytes. A
-//! second-chance search is counted with two steps, its mean when every block of the set was referenced once.
+//! A service time is the sum over the steps actually done: packets taken, tags compared, blocks tested by the
+//! second-chance algorithm, entries moved. So it grows with the associativity and the block size, and a search of the
+//! whole cache grows with the cache. The text does not give all bars of Fig. 10. The single steps are therefore
+//! inferred: their sums match the text at four ways and blocks of 64 bytes. A second-chance search counts as two steps,
+//! its mean if every block of the set was referenced once.
 
 use base::units::Span;
 use schemars::JsonSchema;
@@ -21,19 +20,19 @@ pub struct Costs {
     pub packet: Span,
     /// Comparing one tag.
     pub tag: Span,
-    /// Looking at one block as a victim, or at one translation page of those to be flushed.
+    /// Testing one block as a victim, or one translation page as the next to flush.
     pub victim: Span,
     /// Moving one map entry.
     pub entry: Span,
-    /// One operation on a list: entering or leaving a miss status register (MSHR), a dirty list, a queue of dirty
+    /// One operation on a list: entering or leaving a miss status register (MSHR), a dirty list, or a queue of dirty
     /// pages.
     pub list: Span,
-    /// Handing a load or a store to the flash controller.
+    /// Giving a load or a store to the flash controller.
     pub issue: Span,
     /// Testing one block of the cache in a search for all dirty blocks of a translation page.
     pub scan: Span,
-    /// Issuing flash commands for a lookup that has found something to be read (T_FTL_cmd in Woo and Min, Table 2):
-    /// once for each, before its answer leaves.
+    /// Issuing flash commands for a lookup that found a place (T_FTL_cmd in Woo and Min, Table 2): once for each
+    /// lookup, before its answer leaves.
     pub command: Span,
 }
 
@@ -41,7 +40,7 @@ pub struct Costs {
 const CYCLE: u64 = 2_500;
 
 impl Costs {
-    /// The time for the flash commands that an answer leads to.
+    /// The time for the flash commands that follow an answer.
     pub(super) fn command_for(&self, answer: &Answer) -> Span {
         let found = matches!(answer, Answer::Places(places) if places.iter().any(Option::is_some));
         if found { self.command } else { Span::ZERO }
@@ -50,25 +49,25 @@ impl Costs {
     /// No time at all: the ideal case of the evaluation.
     pub const IDEAL: Self = Self::cycles([0; 8]);
 
-    /// DFTL on a Cortex-R4. A hit is packet + 4 tags = 120 + 4 * 120 cycles = 1.5 us (Fig. 10(a)); that most of it
-    /// is tags follows from its growth in proportion to the ways. A miss adds 2 victims, 16 entries and the
-    /// issue, 1,200 cycles, and is three times as long, 4.5 us (Fig. 10(b)). The issue is the 0.2 us stated for a
-    /// flash command. The scan is assumed: load, mask, compare and branch in ten cycles; one search of 17,408
-    /// blocks then takes 435 us. The command comes on top of these times: 0.2 us, 80 cycles (Sec. 5.2).
+    /// DFTL on a Cortex-R4. A hit is packet + 4 tags = 120 + 4 * 120 cycles = 1.5 us (Fig. 10(a)); it grows in
+    /// proportion to the ways, so most of it is tags. A miss adds 2 victims, 16 entries and the issue, 1,200 cycles,
+    /// and takes three times as long, 4.5 us (Fig. 10(b)). The issue is the 0.2 us stated for a flash command. The scan
+    /// is assumed: load, mask, compare and branch in ten cycles; one search of 17,408 blocks then takes 435 us. The
+    /// command adds 0.2 us, 80 cycles, to these times (Sec. 5.2).
     pub const DFTL: Self = Self::cycles([120, 120, 240, 40, 0, 80, 10, 80]);
 
-    /// CDFTL on a Cortex-R4. A miss in the first level that hits in the second is packet + 4 tags + 2 victims + 4
-    /// tags + 16 entries = 120 + 480 + 200 + 480 + 320 cycles = 4 us (Fig. 10(a)). If the second level misses too
-    /// there are 2 victims and the issue more, 4.7 us: similar, as stated (Fig. 10(b)). The scan is as for DFTL;
-    /// one search of 1,024 blocks takes 26 us, a seventeenth, as the caches are. The command is as for DFTL.
+    /// CDFTL on a Cortex-R4. A miss in the first level that hits in the second is packet + 4 tags + 2 victims +
+    /// 4 tags + 16 entries = 120 + 480 + 200 + 480 + 320 cycles = 4 us (Fig. 10(a)). A miss in the second level adds 2
+    /// victims and the issue, 4.7 us: similar, as stated (Fig. 10(b)). The scan is as for DFTL; one search of 1,024
+    /// blocks takes 26 us, a seventeenth, like the ratio of the caches. The command is as for DFTL.
     pub const CDFTL: Self = Self::cycles([120, 120, 100, 20, 0, 80, 10, 80]);
 
-    /// FMMU in hardware. A miss in the CMT that hits in the CTP is a request to the CMT (packet, 4 tags, 2
-    /// victims, MSHR), one to the CTP (packet, 4 tags, 16 entries) and a response (packet, 16 entries, MSHR): 15 +
-    /// 28 + 21 = 64 cycles = 0.16 us (Fig. 10(a)). A miss in the CTP is 74 cycles, 0.185 us: similar (Fig. 10(b)).
-    /// The most that one flush can be, all 64 blocks of a page, is 64 * 21 cycles in the CMT and 64 * 29 in the
-    /// CTP, 8.1 us and below 10 us (Fig. 10(c)). Nothing is ever scanned. No command is charged either: busy for 17 % of
-    /// the time at 1,165 KIOPS (Sec. 5.3), it has 0.146 us for a request, which leaves no room for one.
+    /// FMMU in hardware. A miss in the CMT that hits in the CTP is a request to the CMT (packet, 4 tags, 2 victims,
+    /// MSHR), one to the CTP (packet, 4 tags, 16 entries) and a response (packet, 16 entries, MSHR): 15 + 28 + 21 = 64
+    /// cycles = 0.16 us (Fig. 10(a)). A miss in the CTP is 74 cycles, 0.185 us: similar (Fig. 10(b)). The longest
+    /// flush, all 64 blocks of a page, takes 64 * 21 cycles in the CMT and 64 * 29 in the CTP, 8.1 us and below 10 us
+    /// (Fig. 10(c)). The FMMU never scans. It is charged no command either: busy for 17 % of the time at 1,165 KIOPS
+    /// (Sec. 5.3), it has 0.146 us for a request, which leaves no time for one.
     pub const FMMU: Self = Self::cycles([4, 2, 1, 1, 1, 2, 0, 0]);
 
     const fn cycles(of: [u64; 8]) -> Self {
@@ -86,16 +85,16 @@ impl Costs {
     }
 }
 
-/// Where the costs come from.
+/// The source of the costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CostSpec {
     /// Calibrated to the execution times in Woo and Min, Fig. 10.
     #[default]
     Published,
-    /// Nothing costs any time.
+    /// All steps take no time.
     Ideal,
-    /// Each step as it says.
+    /// The time of each step, given here.
     Custom(Costs),
 }
 

@@ -1,29 +1,29 @@
-//! What a map unit counts.
+//! The counters of a map unit.
 
 use base::units::{Span, Time};
 
-/// What the parts of a map unit are to each other.
+/// The relation between the parts of a map unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parts {
     /// Cores: each has a share of the questions.
     #[default]
     Cores,
-    /// Stages: a question may need all of them, one after the other.
+    /// Stages: a question may need all of them, one after another.
     Stages,
 }
 
-/// Counts since the map unit was built, which is when the power came, and how long its parts were busy.
+/// Counters and busy times since the map unit was built, which is at power-on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Questions answered.
     pub questions: u64,
-    /// Questions whose block was in the CMT, or all if there is the full table.
+    /// Questions whose block was in the CMT; all questions of the full table.
     pub cmt_hits: u64,
-    /// Questions whose block was not, or was still being loaded.
+    /// Questions whose block was absent, or still being loaded.
     pub cmt_misses: u64,
     /// Requests to the CTP whose translation page was there.
     pub ctp_hits: u64,
-    /// Requests to the CTP whose page was not, or was still being loaded.
+    /// Requests to the CTP whose page was absent, or still being loaded.
     pub ctp_misses: u64,
     /// Translation pages loaded from flash.
     pub loads: u64,
@@ -31,44 +31,45 @@ pub struct Counters {
     pub stores: u64,
     /// Flushes of the CMT: each takes all dirty blocks of one translation page.
     pub flushes: u64,
-    /// Blocks that were written back by them.
+    /// Blocks that the flushes wrote back.
     pub flushed_blocks: u64,
-    /// Miss status registers in use at once, at most: in the CMT and in the CTP. Software has one for each question
-    /// that waits.
+    /// The most miss status registers in use at once, in the CMT and in the CTP. Software has one for each waiting
+    /// question.
     pub mshrs_at_most: [u64; 2],
-    /// Loads from flash under way at once, at most.
+    /// The most loads from flash in progress at once.
     pub loads_at_most: u64,
-    /// Service time of all steps that questions took, each as a whole when it begins.
+    /// Service time of all steps for questions; a step counts as a whole when it begins.
     pub question_time: Span,
-    /// The same of the steps that write back: the search for dirty blocks, their way to the page or to the CTP, and
-    /// the storing of pages. What a software core stores because a question needs the room counts for the question.
+    /// Service time of all steps that write back: the search for dirty blocks, their transfer to the page or to the
+    /// CTP, and the stores of pages. A store that a software core makes because a question needs the space counts for
+    /// the question.
     pub flush_time: Span,
-    /// What the parts are.
+    /// The relation between the parts.
     pub parts: Parts,
-    /// Busy time of each core, or of the CMT and the CTP; nothing where questions do not wait for a machine.
+    /// Busy time of each core, or of the CMT and the CTP; empty if questions do not wait for a machine.
     pub busy: Vec<Span>,
 }
 
 impl Counters {
-    /// With so many cores or machines.
+    /// Counters of `machines` cores or machines.
     pub(super) fn new(machines: usize, parts: Parts) -> Self {
         Self { busy: vec![Span::ZERO; machines], parts, ..Self::default() }
     }
 
-    /// A machine begins a step.
+    /// Counts a step that a machine begins.
     pub(super) fn count_work(&mut self, machine: usize, cost: Span, writes_back: bool) {
         self.busy[machine] += cost;
         *(if writes_back { &mut self.flush_time } else { &mut self.question_time }) += cost;
     }
 
-    /// Takes what is still to come of the steps under way, which end at `until`, off the busy times.
+    /// Subtracts the rest of the steps in progress, which end at `until`, from the busy times.
     pub(super) fn cut_off(&mut self, now: Time, until: impl Iterator<Item = Option<Time>>) {
         for (busy, until) in self.busy.iter_mut().zip(until) {
             *busy = busy.saturating_sub(until.map_or(Span::ZERO, |until| until.saturating_since(now)));
         }
     }
 
-    /// Adds what another counted; the maxima become sums, as the parts work side by side.
+    /// Adds the counters of another part; the maxima become sums, because the parts work in parallel.
     pub(super) fn add(&mut self, other: &Self) {
         self.questions += other.questions;
         self.cmt_hits += other.cmt_hits;
@@ -87,10 +88,10 @@ impl Counters {
         self.busy.extend_from_slice(&other.busy);
     }
 
-    /// What was counted since an earlier moment. The maxima are no counts: they are those of all the time.
+    /// The counters since an earlier moment. The maxima are not counters: they keep their values over all time.
     ///
     /// # Panics
-    /// If the earlier counts are higher: of another map unit, or of another power-on.
+    /// If the earlier counters are higher: they are of another map unit or power-on.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -112,8 +113,8 @@ impl Counters {
         }
     }
 
-    /// Busy time of the whole: the mean over cores, and of stages that of the busiest, as it is the one that others wait
-    /// for. `None` if it has no parts.
+    /// Busy time of the whole: the mean over cores, or the time of the busiest stage, for which the others wait. `None`
+    /// if it has no parts.
     #[must_use]
     pub fn busy_of_all(&self) -> Option<Span> {
         match self.parts {

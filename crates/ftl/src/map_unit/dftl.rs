@@ -1,12 +1,11 @@
 //! DFTL: one level of cache, and flash behind it (Sec. 5.1 and 5.2; the scheme is Gupta et al., ASPLOS 2009).
 //!
-//! Every miss loads a whole translation page and keeps one block of it. Writing back is a read-modify-write of a
-//! page.
+//! Every miss loads a whole translation page and keeps one block of it. A write-back is a read-modify-write of a page.
 
 use super::backing::{Access, Backing, Outcome, Step};
 use super::write_buffers::WriteBuffers;
 
-/// Flash behind a CMT, with buffers for what is being stored.
+/// Flash behind a CMT, with buffers for pages being stored.
 #[derive(Clone, Debug)]
 pub(super) struct Direct {
     buffers: WriteBuffers,
@@ -21,7 +20,7 @@ impl Direct {
 impl Backing for Direct {
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
         let costs = access.costs;
-        // What is being stored is newer than what flash has.
+        // A page being stored is newer than the one in flash.
         let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {
             return Step::new(costs.issue, Outcome::Load);
         };

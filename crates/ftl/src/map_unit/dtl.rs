@@ -1,17 +1,17 @@
-//! The dirty translation list: which translation pages have dirty blocks in the CMT, and where these are (Sec.
+//! The dirty translation list: the translation pages with dirty blocks in the CMT, and the places of these blocks (Sec.
 //! 4.2, Fig. 5).
 //!
-//! An entry leads to the block that became dirty last, and each block to the one before it. So the blocks of one
-//! page are found without a search.
+//! An entry points to the block that became dirty last, and each block to the one before it. So the list finds the
+//! blocks of a page without a search.
 
-/// The translation pages with dirty blocks, in the order in which they were registered.
+/// The translation pages with dirty blocks, in order of registration.
 #[derive(Clone, Debug)]
 pub(super) struct Dtl {
-    /// One for each translation page; those in the list are linked.
+    /// One for each translation page; the registered ones are linked.
     entries: Vec<Entry>,
     head: Option<u32>,
     tail: Option<u32>,
-    /// One for each block of the cache: the dirty block of the same page after this one.
+    /// One for each block of the cache: the next dirty block of the same page.
     next: Vec<Option<u32>>,
 }
 
@@ -35,7 +35,7 @@ impl Dtl {
         }
     }
 
-    /// A block became dirty: it is put before the others of its page.
+    /// Registers a block that became dirty, in front of the other blocks of its page.
     pub(super) fn register(&mut self, tvpn: u32, block: usize) {
         let entry = &mut self.entries[tvpn as usize];
         self.next[block] = entry.first.replace(block as u32);
@@ -50,7 +50,7 @@ impl Dtl {
         }
     }
 
-    /// A block that is dirty already was updated. Its page may have been taken for a flush; then nothing is noted.
+    /// Notes an update of a dirty block. If a flush has taken its page, this has no effect.
     pub(super) fn touch(&mut self, tvpn: u32) {
         self.entries[tvpn as usize].updated = true;
     }
@@ -70,24 +70,25 @@ impl Dtl {
         Some(first)
     }
 
-    /// All pages from the oldest on, each with the number of its dirty blocks.
+    /// All pages, oldest first, each with its number of dirty blocks.
     #[cfg(test)]
     pub(super) fn listed(&self) -> Vec<(u32, u32)> {
         let entry = |tvpn: u32| &self.entries[tvpn as usize];
         std::iter::successors(self.head, |tvpn| entry(*tvpn).newer).map(|tvpn| (tvpn, entry(tvpn).dirty)).collect()
     }
 
-    /// The block after another in its chain.
+    /// The next block in the chain.
     pub(super) fn after(&self, block: u32) -> Option<u32> {
         self.next[block as usize]
     }
 
-    /// The page to be flushed next, and how many were compared: cost-benefit over three criteria (Sec. 4.5), most
-    /// dirty blocks, registered first, and least recently updated.
+    /// The next page to flush, and the number of pages compared: cost-benefit over three criteria (Sec. 4.5), which are
+    /// most dirty blocks, registered first, and least recently updated.
     ///
-    /// The paper names the criteria and not how they are weighed; this is ours. The `window` pages registered first
-    /// are compared, as hardware can compare a few. One that was not updated since it was last looked at will
-    /// hardly gain more blocks, so its blocks count twice. The highest count wins, of equal ones the older.
+    /// The paper names the criteria but not their weights; these are ours. The list compares the `window` pages
+    /// registered first, because hardware can compare only a few. A page without an update since the last comparison
+    /// will hardly gain more blocks, so its blocks count twice. The highest count wins, and of equal ones the older
+    /// page.
     pub(super) fn choose(&mut self, window: u32) -> (Option<u32>, u64) {
         let (mut best, mut looked, mut at) = (None, 0, self.head);
         while let Some(tvpn) = at.filter(|_| looked < window) {

@@ -1,14 +1,14 @@
-//! A map entry as a translation page has it: a word of four bytes. Only this file knows which word stands for what.
+//! A map entry in a translation page: a word of four bytes. Only this file knows its encoding.
 
 use base::units::Psn;
 
 /// Bytes of a map entry.
 pub(crate) const ENTRY: u64 = 4;
 
-/// The word of a unit that is nowhere. No drive has so many slots that one has this number.
+/// The word of a mapping unit without a place. No drive has so many slots that a slot has this number.
 const NOWHERE: u32 = u32::MAX;
 
-/// The word that stands for a place, or for none.
+/// The word of a place, or of none.
 #[must_use]
 #[inline]
 pub const fn encode(place: Option<Psn>) -> u32 {
@@ -18,7 +18,7 @@ pub const fn encode(place: Option<Psn>) -> u32 {
     }
 }
 
-/// The place that a word stands for.
+/// The place of a word.
 #[must_use]
 #[inline]
 pub const fn decode(word: u32) -> Option<Psn> {

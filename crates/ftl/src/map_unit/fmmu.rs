@@ -1,5 +1,5 @@
-//! FMMU: two levels of cache as two state machines that work at the same time and never wait for a miss (Woo and Min,
-//! Sec. 4.2 to 4.6, Figs. 5 to 9).
+//! FMMU: two levels of cache, as two state machines that work in parallel and never wait for a miss (Woo and Min, Sec.
+//! 4.2 to 4.6, Figs. 5 to 9).
 
 mod cmt;
 mod ctp;
@@ -60,7 +60,7 @@ impl Fmmu {
         entry.and_then(decode)
     }
 
-    /// Of a block of the CMT: whether it waits for data, whether it is dirty, its registers.
+    /// The state of a block of the CMT: true if it waits for data, true if it is dirty, and its number of registers.
     #[cfg(test)]
     pub(super) fn cmt_of(&self, block: u32) -> (bool, bool, usize) {
         self.cmt.state_of(block)
@@ -84,13 +84,13 @@ impl Fmmu {
         self.cmt.dirty_pages()
     }
 
-    /// Lets both machines begin what they can.
+    /// Lets both machines start their next steps.
     fn begin(&mut self, now: Time) {
         self.cmt.begin(now, self.ctp.queued() < self.queue, &mut self.counters);
-        // A page is stored once, after the last of its blocks has come.
+        // The CTP stores a page once, after the last of its blocks has arrived.
         self.ctp.drain(self.draining && self.cmt.is_flushed() && self.ctp.queued() == 0);
         self.ctp.begin(now, &mut self.counters);
-        // The CTP may just have made room for a request.
+        // The CTP may just have freed a place in its queue.
         self.cmt.begin(now, self.ctp.queued() < self.queue, &mut self.counters);
     }
 }
@@ -114,7 +114,7 @@ impl MapUnit for Fmmu {
 
     fn advance(&mut self, now: Time, out: &mut Output) {
         while let Some(at) = self.next_event().filter(|at| *at <= now) {
-            // At one moment responses go first.
+            // At equal times, responses go first.
             if self.ctp.until() == Some(at) {
                 if let Some((block, entries)) = self.ctp.finish(&mut self.counters, out) {
                     self.cmt.respond(block, entries);

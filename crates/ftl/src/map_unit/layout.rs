@@ -1,12 +1,12 @@
-//! How the map is cut: units into blocks of a cache, blocks into translation pages; and what a question does to
-//! the entries of a block.
+//! The division of the map: mapping units into blocks of a cache, blocks into translation pages. Also the effect of a
+//! question on the entries of a block.
 
 use base::units::Lpn;
 
 use super::entry::{decode, encode};
 use super::{Answer, Ask, SPAN};
 
-/// The sizes of the map and of its parts, in entries of four bytes (one for each mapping unit).
+/// The sizes of the map and its parts, in entries of four bytes (one for each mapping unit).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// Entries in the whole map.
@@ -28,10 +28,10 @@ impl Layout {
         self.page / self.block
     }
 
-    /// The block that all units of a question are in.
+    /// The block with all mapping units of a question.
     ///
     /// # Panics
-    /// If they are in several, or beyond the end of the map.
+    /// If they are in several blocks, or beyond the end of the map.
     pub(super) fn block_of(&self, ask: &Ask) -> u32 {
         let (first, count) = range(ask);
         assert!(count > 0 && count <= SPAN && first.get() + count <= self.units, "a question about units of the map");
@@ -40,7 +40,7 @@ impl Layout {
         block
     }
 
-    /// Where the first unit of a question stands in its block.
+    /// The offset of a question's first mapping unit in its block.
     pub(super) fn offset(&self, ask: &Ask) -> usize {
         (range(ask).0.get() % self.block) as usize
     }
@@ -50,7 +50,7 @@ impl Layout {
         tvpn * self.blocks()
     }
 
-    /// The translation page of a block, and where the block begins in it.
+    /// The translation page of a block, and the block's offset in it.
     pub(super) fn page_of(&self, block: u32) -> (u32, usize) {
         (block / self.blocks(), (block % self.blocks() * self.block) as usize)
     }
@@ -63,8 +63,7 @@ fn range(ask: &Ask) -> (Lpn, u32) {
     }
 }
 
-/// Answers a question from the entries of its units (those from the first one on), and tells whether they were
-/// changed.
+/// Answers a question from the entries of its mapping units, from the first on. Also returns true if it changed them.
 pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
     match *ask {
         Ask::Lookup { count, .. } => {
@@ -73,7 +72,7 @@ pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
             (Answer::Places(places), false)
         }
         Ask::Update { to, .. } => (Answer::Updated(decode(std::mem::replace(&mut entries[0], encode(to)))), true),
-        // While a unit was copied the host may have written it anew (Sec. 4.1): then the copy is garbage.
+        // The host may have written the mapping unit again during its copy (Sec. 4.1): then the copy is garbage.
         Ask::CondUpdate { from, to, .. } => {
             let holds = decode(entries[0]) == Some(from);
             if holds {

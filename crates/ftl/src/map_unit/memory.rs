@@ -1,19 +1,19 @@
-//! The memory of a map unit: its caches, what stands beside each block and set of them, and its buffers.
+//! The memory of a map unit: its caches, the state of each block and set, and its buffers.
 
 use base::units::Bytes;
 
 use super::MapSpec;
 use super::entry::ENTRY;
 
-/// Bytes beside each block of a cache in software: its state.
+/// Bytes of state for each block of a cache in software.
 const STATE: u64 = 12;
-/// Bytes beside each block of a cache in hardware: its state, its registers, its place in lists.
+/// Bytes for each block of a cache in hardware: its state, its registers, its links in lists.
 const REGISTERS: u64 = 80;
-/// Bytes beside each set: the hand, and what waits aside.
+/// Bytes for each set: the hand, and the wait queue.
 const SET: u64 = 72;
-/// Bytes beside each translation page, in the list of those with dirty blocks or for who asks for it.
+/// Bytes for each translation page in the list of those with dirty blocks or at its requester.
 const PAGE: u64 = 56;
-/// Bytes of a question that a core works on.
+/// Bytes of a question in progress on a core.
 const TASK: u64 = 192;
 
 fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
@@ -22,14 +22,14 @@ fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
     size.get() + blocks * beside + blocks / u64::from(ways.max(1)) * set
 }
 
-/// Bytes of the map unit of a device with so many units and translation pages of so many entries.
+/// Bytes of the map unit of a device with `units` mapping units and translation pages of `entries` entries.
 pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u64 {
     let page = entries * ENTRY;
     let beside = pages * PAGE;
     match spec {
         MapSpec::Ram => 0,
         MapSpec::Table { .. } => units * ENTRY,
-        // A page has an image only while it is worked on.
+        // A page has an image only while a question uses it.
         MapSpec::Uncached { .. } => pages * 3 * PAGE,
         MapSpec::Dftl(spec) => {
             let buffers = u64::from(spec.write_buffers) * page;

@@ -1,13 +1,13 @@
-//! Miss status registers in the block that waits for its data (Sec. 4.2, Figs. 6 and 7).
+//! Miss status registers, which lie in the block that waits for its data (Sec. 4.2, Figs. 6 and 7).
 //!
-//! A block whose data are on their way needs no room for them, so what is to be done when they come is kept there.
-//! How much fits follows from the block's size and the layouts in the figures. The first always fits: the block was
-//! allocated for it.
+//! A block does not need its data space while its data are on their way, so the space holds the requests that wait for
+//! them. Their number follows from the block's size and the layouts in the figures. The first request always fits,
+//! because the block was allocated for it.
 
 /// Bytes of a lookup in a CMT block.
 pub(super) const CMT_LOOKUP: u32 = 6;
-/// Bytes of an update in a CMT block with one place. A conditional update has two; that is ours, the figure shows
-/// none.
+/// Bytes of an update in a CMT block, with one place. A conditional update has two places; that is ours, because the
+/// figure shows none.
 pub(super) const CMT_UPDATE: u32 = 6 + 4;
 /// Bytes of a conditional update in a CMT block.
 pub(super) const CMT_COND_UPDATE: u32 = 6 + 2 * 4;
@@ -30,13 +30,13 @@ struct Waiting<T> {
 }
 
 impl<T> Mshrs<T> {
-    /// For so many blocks of so many bytes.
+    /// Registers for `blocks` blocks of `capacity` bytes.
     pub(super) fn new(blocks: u32, capacity: u32) -> Self {
         let blocks = (0..blocks).map(|_| Waiting { registers: Vec::new(), bytes: 0 }).collect();
         Self { blocks, capacity, in_use: 0, at_most: 0 }
     }
 
-    /// Puts one more into a block; false if there is no room.
+    /// Adds a register to a block; returns false if it does not fit.
     pub(super) fn push(&mut self, block: usize, bytes: u32, register: T) -> bool {
         let waiting = &mut self.blocks[block];
         if !waiting.registers.is_empty() && waiting.bytes + bytes > self.capacity {
@@ -49,12 +49,12 @@ impl<T> Mshrs<T> {
         true
     }
 
-    /// Those of a block, in their order.
+    /// The registers of a block, in order.
     pub(super) fn of(&self, block: usize) -> &[T] {
         &self.blocks[block].registers
     }
 
-    /// Empties a block when all are served.
+    /// Removes the registers of a block after all are served.
     pub(super) fn clear(&mut self, block: usize) {
         let waiting = &mut self.blocks[block];
         self.in_use -= waiting.registers.len() as u64;
@@ -62,7 +62,7 @@ impl<T> Mshrs<T> {
         waiting.bytes = 0;
     }
 
-    /// The most that were in use at once.
+    /// The most registers in use at once.
     pub(super) fn at_most(&self) -> u64 {
         self.at_most
     }
@@ -72,7 +72,7 @@ impl<T> Mshrs<T> {
 mod tests {
     use super::*;
 
-    /// How many registers of these sizes, in turn, a block holds.
+    /// The number of registers of these sizes, in turn, that fit into a block.
     fn fit(capacity: u32, sizes: &[u32]) -> usize {
         let mut mshrs = Mshrs::new(2, capacity);
         (0..5_000).take_while(|i| mshrs.push(1, sizes[i % sizes.len()], *i)).count()

@@ -1,8 +1,8 @@
-//! Map units in software: the map is divided over cores by translation page, and each core has a part of the caches
-//! to itself (Sec. 3.2, last paragraphs, and 5.1).
+//! Map units in software: translation pages are divided over cores, and each core has its own part of the caches (Sec.
+//! 3.2, last paragraphs, and 5.1).
 //!
-//! What happens to a question on its core is the same in DFTL and CDFTL up to the point where a block of the CMT is
-//! filled or written back; that is where they differ ([`Backing`]).
+//! DFTL and CDFTL treat a question alike until a core fills or writes back a block of the CMT; there they differ
+//! ([`Backing`]).
 
 mod core;
 
@@ -65,7 +65,7 @@ impl<B: Backing> MapUnit for Software<B> {
     }
 
     fn advance(&mut self, now: Time, out: &mut Output) {
-        // Cores share no units, so only the order within a moment is arbitrary; it is by number.
+        // Cores share no mapping units, so only the order within a moment is arbitrary; it is by core number.
         loop {
             let due = self.cores.iter_mut().filter_map(|core| core.until().map(|at| (at, core)));
             let Some((at, core)) = due.min_by_key(|(at, _)| *at).filter(|(at, _)| *at <= now) else { return };

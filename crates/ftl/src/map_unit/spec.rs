@@ -1,4 +1,4 @@
-//! Map units as they are described in a file, and whether they can be built. A new one is a variant here and its line in
+//! Map units as a file describes them, and the check of the description. A new one is a variant here and its line in
 //! [`MapSpec::EVERY`].
 
 use base::fault::Fault;
@@ -10,25 +10,25 @@ use super::SPAN;
 use super::costs::CostSpec;
 use super::entry::ENTRY;
 
-/// Ways of a set: each of them is looked at for every question.
+/// The most ways of a set: every question tests each of them.
 const MOST_WAYS: u32 = 1 << 16;
 
-/// Who knows where every mapping unit is.
+/// The map: the table or map unit that knows the place of every mapping unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "kind", rename_all = "kebab-case")]
 pub enum MapSpec {
-    /// The full map in RAM, at no cost in time.
+    /// The full map in RAM, which answers at once.
     #[default]
     Ram,
-    /// The full map in RAM behind a processor that takes its time for each question.
+    /// The full map in RAM behind a processor that takes time for each question.
     Table {
         /// Time for a question.
         #[serde(default)]
         service: Span,
     },
-    /// No RAM for the map at all: each question reads a translation page from flash, and each change writes it.
+    /// No RAM for the map: each question reads a translation page from flash, and each change writes it.
     Uncached {
-        /// Time for a question, one after the other, beside that of the flash.
+        /// Processor time for a question, one question after another, beside the time of the flash.
         #[serde(default)]
         service: Span,
     },
@@ -51,21 +51,21 @@ pub struct DftlSpec {
     pub block: Bytes,
     /// Associativity; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
-    /// Cores; translation page `n` belongs to core `n` modulo this.
+    /// Cores; translation page `n` belongs to core `n` modulo this number.
     pub cores: u32,
-    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer some 90,000
-    /// random reads in a second, and the paper's answer more than ten times as many (Fig. 11(d)): for its figures set
-    /// 128 or more.
+    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer about 90,000
+    /// random reads in a second, and those of the paper more than ten times as many (Fig. 11(d)): for the paper's
+    /// figures set 128 or more.
     pub outstanding: u32,
-    /// Translation pages that can be under way to flash at once, over all cores. The paper does not limit them; 128
-    /// are as many as its device has chips.
+    /// The most translation pages on their way to flash at once, over all cores. The paper does not limit them; 128 are
+    /// as many as its device has chips.
     pub write_buffers: u32,
-    /// What the steps cost.
+    /// The costs of the steps.
     pub costs: CostSpec,
 }
 
 impl DftlSpec {
-    /// As in Woo and Min, Sec. 5.1, on one core.
+    /// The configuration of Woo and Min, Sec. 5.1, on one core.
     pub const PUBLISHED: Self = Self {
         cmt: Bytes::new(1_088 << 10),
         block: Bytes::new(64),
@@ -91,26 +91,26 @@ pub struct CdftlSpec {
     pub cmt: Bytes,
     /// Size of one of its blocks.
     pub block: Bytes,
-    /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. A block
-    /// of it is a translation page, and that has the size of a mapping unit.
+    /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. Its block
+    /// is a translation page, which has the size of a mapping unit.
     pub ctp: Bytes,
     /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
-    /// Cores; translation page `n` belongs to core `n` modulo this.
+    /// Cores; translation page `n` belongs to core `n` modulo this number.
     pub cores: u32,
-    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer some 90,000
-    /// random reads in a second, and the paper's answer more than ten times as many (Fig. 11(d)): for its figures set
-    /// 128 or more.
+    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer about 90,000
+    /// random reads in a second, and those of the paper more than ten times as many (Fig. 11(d)): for the paper's
+    /// figures set 128 or more.
     pub outstanding: u32,
-    /// Translation pages that can be under way to flash at once, over all cores. The paper does not limit them; 128
-    /// are as many as its device has chips.
+    /// The most translation pages on their way to flash at once, over all cores. The paper does not limit them; 128 are
+    /// as many as its device has chips.
     pub write_buffers: u32,
-    /// What the steps cost.
+    /// The costs of the steps.
     pub costs: CostSpec,
 }
 
 impl CdftlSpec {
-    /// As in Woo and Min, Sec. 5.1, on one core.
+    /// The configuration of Woo and Min, Sec. 5.1, on one core.
     pub const PUBLISHED: Self = Self {
         cmt: Bytes::new(64 << 10),
         block: Bytes::new(64),
@@ -137,40 +137,40 @@ pub struct FmmuSpec {
     pub cmt: Bytes,
     /// Size of one of its blocks; 64 bytes as in Woo and Min, Fig. 6.
     pub block: Bytes,
-    /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. A block
-    /// of it is a translation page, and that has the size of a mapping unit.
+    /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. Its block
+    /// is a translation page, which has the size of a mapping unit.
     pub ctp: Bytes,
     /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
-    /// Share of clean blocks of the CMT at which flushing begins (Sec. 4.5). Assumed: the paper gives no number.
+    /// Share of clean blocks of the CMT at which a flush begins (Sec. 4.5). Assumed: the paper gives no number.
     pub low: Ratio,
-    /// Share of clean blocks at which it ends. Assumed.
+    /// Share of clean blocks at which a flush ends. Assumed.
     pub high: Ratio,
-    /// Blocks flushed between two questions while flushing (Sec. 4.5). Assumed.
+    /// Blocks flushed between two questions during a flush (Sec. 4.5). Assumed.
     pub batch: u32,
-    /// Translation pages, from the one registered first, that are compared as victims of a flush. Assumed.
+    /// Translation pages, starting with the one registered first, that are compared as victims of a flush. Assumed.
     pub window: u32,
-    /// Share of dirty pages of the CTP above which the one dirty longest is stored (Sec. 4.5). Pages that are being
-    /// stored do not count. Assumed.
+    /// Share of dirty pages of the CTP above which it stores the page that has been dirty longest (Sec. 4.5). Pages
+    /// being stored do not count. Assumed.
     pub dirty: Ratio,
-    /// Translation pages that the block manager has taken and not yet programmed (Sec. 4.1). The paper does not limit
-    /// them; 128 are as many as its device has chips.
+    /// The most translation pages that the block manager has taken but not yet programmed (Sec. 4.1). The paper does
+    /// not limit them; 128 are as many as its device has chips.
     pub write_buffers: u32,
-    /// Turns of responses for one of requests (Sec. 4.6). Assumed: the paper says only that it is more than one.
+    /// Turns of responses for each turn of requests (Sec. 4.6). Assumed: the paper says only that it is more than one.
     pub responses: u32,
-    /// Requests that can wait between CMT and CTP, those that wait aside with data included: 17 KiB of RAM at most as
-    /// published. Assumed.
+    /// The most requests that wait between CMT and CTP, including those with data in a set's wait queue: at most 17 KiB
+    /// of RAM with the published sizes. Assumed.
     pub queue: u32,
-    /// Whether a request that finds no block in its set waits aside, so that those behind it in the queue go on. The
-    /// paper says only that it waits (Sec. 4.4). Assumed, because its 1,165 K random reads in a second (Sec. 5.3) are
-    /// out of reach if 512 of them wait in line for sets of four ways.
+    /// Give each set a wait queue: a request that finds no free block in its set waits there, and the requests behind
+    /// it continue. The paper says only that it waits (Sec. 4.4). Assumed, because the paper's 1,165 K random reads in
+    /// a second (Sec. 5.3) are out of reach if 512 of them wait in one line for sets of four ways.
     pub set_wait_queue: bool,
-    /// What the steps cost.
+    /// The costs of the steps.
     pub costs: CostSpec,
 }
 
 impl FmmuSpec {
-    /// As in Woo and Min, Sec. 5.1.
+    /// The configuration of Woo and Min, Sec. 5.1.
     pub const PUBLISHED: Self = Self {
         cmt: Bytes::new(64 << 10),
         block: Bytes::new(64),
@@ -195,12 +195,12 @@ impl Default for FmmuSpec {
     }
 }
 
-/// Caches that are full on a small device: 16 blocks of entries, and as few pages as have whole sets on every core.
+/// Caches that fill up on a small device: 16 blocks of entries, and the fewest pages that give every core whole sets.
 const SMALL: (Bytes, Bytes) = (Bytes::new(16 * 64), Bytes::new(16 << 10));
 
 impl MapSpec {
-    /// One of every map unit, with parameters that make a difference on a small device: what the conformance suite
-    /// and the swarm are applied to.
+    /// One of every map unit, for the conformance suite and the swarm. The parameters make a difference on a small
+    /// device.
     pub const EVERY: [Self; 6] = [
         Self::Ram,
         Self::Table { service: Span::from_us(2) },
@@ -218,7 +218,7 @@ impl MapSpec {
         Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
     ];
 
-    /// True if the map is kept in translation pages on flash.
+    /// True if flash holds the map, in translation pages.
     #[must_use]
     pub const fn is_paged(&self) -> bool {
         match self {
@@ -227,7 +227,8 @@ impl MapSpec {
         }
     }
 
-    /// What is wrong with it on a device with mapping units of the size `page`: a translation page is as large.
+    /// The faults of a description on a device with mapping units of size `page`, which is also the size of a
+    /// translation page.
     #[must_use]
     pub fn faults(&self, page: Bytes) -> Vec<Fault> {
         let mut check = Check { page, faults: Vec::new() };
@@ -296,7 +297,7 @@ impl Check {
             self.demand(ways > 0 || key != "cmt", "ways", "is 0", "set at least 1");
             return;
         }
-        // Every core has whole sets of its own.
+        // Every core needs whole sets of its own.
         let fits_set = ways <= MOST_WAYS;
         self.demand(fits_set || key != "cmt", "ways", format!("is {ways}"), format!("set 1 to {MOST_WAYS}"));
         if !fits_set {
@@ -304,7 +305,8 @@ impl Check {
         }
         let step = block.get().saturating_mul(u64::from(ways)).saturating_mul(u64::from(cores));
         let whole = !size.is_zero() && size.get().is_multiple_of(step);
-        let message = format!("{size} are not whole sets of {ways} blocks of {block} on each of {cores} cores");
+        let message =
+            format!("{size} is not a whole number of sets of {ways} blocks of {block} on each of {cores} cores");
         self.demand(
             whole,
             key,
@@ -312,6 +314,6 @@ impl Check {
             format!("set a multiple of {}, or change `ways` or `block`", Bytes::new(step)),
         );
         let fits = size.get() / block.get() < 1 << 28;
-        self.demand(fits, key, "has more blocks than can be numbered", "make it smaller, or the blocks larger");
+        self.demand(fits, key, "has 2^28 blocks or more", "use a smaller cache or larger blocks");
     }
 }

@@ -1,4 +1,4 @@
-//! The full map in RAM: every question is answered from one table.
+//! The full map in RAM: one table answers every question.
 
 use std::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 
-/// The full table. It is not kept in flash: a drive that has one recovers it from the spare areas and enters it with
+/// The full table. Flash does not hold it: a drive recovers it from the spare areas and enters it with
 /// [`Table::enter`].
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -16,7 +16,7 @@ pub struct Table {
     entries: Vec<u32>,
     service: Span,
     waiting: VecDeque<(Ticket, Ask)>,
-    /// When the question at the front is answered.
+    /// The time of the answer to the first question.
     until: Option<Time>,
     counters: Counters,
 }
@@ -35,7 +35,7 @@ impl Table {
         }
     }
 
-    /// Enters a place without a question: what a mount found. Returns the place before.
+    /// Enters a place that a mount found, without a question. Returns the place before.
     pub fn enter(&mut self, lpn: Lpn, to: Option<Psn>) -> Option<Psn> {
         match layout::serve(&Ask::Update { lpn, to }, &mut self.entries[lpn.index()..]).0 {
             Answer::Updated(before) => before,
@@ -43,13 +43,13 @@ impl Table {
         }
     }
 
-    /// Where a unit is, at no cost.
+    /// The place of a mapping unit, at no cost.
     #[must_use]
     pub fn peek(&self, lpn: Lpn) -> Option<Psn> {
         decode(self.entries[lpn.index()])
     }
 
-    /// Takes its time for the first question that waits.
+    /// Starts the service of the first question in the queue.
     fn begin(&mut self, now: Time) {
         self.until = (!self.waiting.is_empty()).then(|| now + self.service);
         if self.until.is_some() {
@@ -60,7 +60,7 @@ impl Table {
 
 impl MapUnit for Table {
     fn ask(&mut self, now: Time, _asker: Asker, ticket: Ticket, ask: Ask) {
-        // One block is asked for here too, so that whoever asks can be given any map unit.
+        // The question must lie in one block here too, so that its asker can use any map unit.
         self.layout.block_of(&ask);
         self.waiting.push_back((ticket, ask));
         if self.until.is_none() {

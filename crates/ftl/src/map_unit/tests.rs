@@ -1,4 +1,4 @@
-//! Tests of all map units against a plain array, and of what their questions cost.
+//! Tests of all map units: their answers against a plain array, and the costs of their questions.
 
 mod costs;
 mod equal;

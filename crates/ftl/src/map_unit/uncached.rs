@@ -1,8 +1,8 @@
-//! No RAM for the map: each question has its translation page loaded, and each change has it stored.
+//! No RAM for the map: each question loads its translation page, and each change stores it.
 //!
-//! The slowest map unit there can be, and the simplest that has everything: a reference for the caches, and for
-//! the FTL around them. A page is worked on by one question at a time, host and collector in turns. Pages wait for flash
-//! side by side; one processor answers for all of them. A change is answered when the page that carries it is stored.
+//! It is the slowest map unit and the simplest complete one: a reference for the caches, and for the FTL around them. A
+//! page serves one question at a time, host and collector in turns. Pages wait for flash in parallel; one processor
+//! answers for all of them. A change is answered when its page is stored.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,20 +13,20 @@ use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 
-/// What a translation page waits for.
+/// The phase of a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// A question.
+    /// It waits for a question.
     Idle,
-    /// Flash.
+    /// It waits for its load.
     Loading(Ticket, Ask),
-    /// The question is being worked on.
+    /// The processor works on the question.
     Working(Ticket, Ask),
-    /// Flash, to answer then.
+    /// It waits for its store, to answer then.
     Storing(Ticket, Answer),
 }
 
-/// True if a question has changed an entry: one that is set to what it was need not be stored.
+/// True if a question has changed an entry: one that keeps its value need not be stored.
 fn changes(ask: &Ask, answer: &Answer) -> bool {
     match (ask, answer) {
         (Ask::Update { to, .. }, Answer::Updated(old)) => old != to,
@@ -38,11 +38,11 @@ fn changes(ask: &Ask, answer: &Answer) -> bool {
 #[derive(Clone, Debug)]
 struct Page {
     phase: Phase,
-    /// Questions that wait, of the host and of the collector.
+    /// Waiting questions of the host and of the collector.
     queues: [VecDeque<(Ticket, Ask)>; 2],
-    /// Who had the last turn.
+    /// The asker that had the last turn.
     last: usize,
-    /// Its entries, while it is worked on.
+    /// Its entries while a question uses them.
     image: Vec<u32>,
 }
 
@@ -52,21 +52,21 @@ pub(crate) struct Uncached {
     layout: Layout,
     service: Span,
     pages: Vec<Page>,
-    /// Pages that are worked on, and until when.
+    /// Pages in service, and the time at which each ends.
     due: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Pages that a question waits for.
+    /// Idle pages with a waiting question.
     idle: Vec<u32>,
     /// Answers to changes that have been stored.
     answers: Vec<(Ticket, Answer)>,
     counters: Counters,
-    /// When the processor has answered all that has been loaded so far.
+    /// The time at which the processor will have answered for all loaded pages.
     free: Time,
-    /// Pages that are being loaded.
+    /// Pages being loaded.
     loading: u64,
 }
 
 impl Uncached {
-    /// One that takes `service` for each question.
+    /// A map unit that takes `service` for each question.
     pub(crate) fn new(layout: Layout, service: Span) -> Self {
         let page = Page { phase: Phase::Idle, queues: Default::default(), last: 1, image: Vec::new() };
         Self {
@@ -82,13 +82,13 @@ impl Uncached {
         }
     }
 
-    /// True if no question is under way: flash has the rest.
+    /// True if no question is in progress: flash has the map.
     pub(super) fn is_clean(&self) -> bool {
         let idle = |page: &Page| page.phase == Phase::Idle && page.queues.iter().all(VecDeque::is_empty);
         self.pages.iter().all(idle) && self.answers.is_empty()
     }
 
-    /// Where a unit is; `images` are the translation pages in flash.
+    /// The place of a mapping unit; `images` are the translation pages in flash.
     pub(super) fn peek<'a>(&'a self, lpn: Lpn, images: impl Fn(u32) -> Option<&'a [u32]>) -> Option<Psn> {
         let (tvpn, at) = (lpn.get() / self.layout.page, (lpn.get() % self.layout.page) as usize);
         let page = &self.pages[tvpn as usize];
@@ -97,7 +97,7 @@ impl Uncached {
         image.and_then(|image| decode(image[at]))
     }
 
-    /// The translation page that all units of a question are in, and where the first stands in it.
+    /// The translation page with all mapping units of a question, and the offset of the first.
     fn locate(&self, ask: &Ask) -> (u32, usize) {
         let (tvpn, at) = self.layout.page_of(self.layout.block_of(ask));
         (tvpn, at + self.layout.offset(ask))

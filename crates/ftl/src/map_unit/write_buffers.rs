@@ -1,13 +1,13 @@
-//! Translation pages on their way to flash: copied, so that the cache can go on.
+//! Write buffers: copies of translation pages on their way to flash, so that the cache can continue.
 //!
-//! Until a page is programmed flash holds the version before, so whoever needs the page takes it from here. Each page
-//! is here at most once: a map unit has at most one store of a page under way.
+//! Flash holds the previous version until the program ends, so readers take the page from its buffer. A page has at
+//! most one buffer, because a map unit has at most one store of a page in progress.
 
-/// The buffers of one core. Every miss and every choice of a page to store looks here, so pages are found without a
+/// The buffers of one core. Every miss and every choice of a page to store asks for a page here, so the index avoids a
 /// search.
 #[derive(Clone, Debug)]
 pub(super) struct WriteBuffers {
-    /// The buffer of each page; as long as the highest number that ever was in one.
+    /// The buffer of each page, up to the highest page number so far.
     of: Vec<Option<u32>>,
     free: Vec<u32>,
     count: usize,
@@ -27,7 +27,7 @@ impl WriteBuffers {
         Some(&self.data[buffer * self.page..][..self.page])
     }
 
-    /// A buffer for a page; none if all are in use or the page is in one.
+    /// Takes a buffer for a page; none if all are in use or the page has one.
     pub(super) fn claim(&mut self, tvpn: u32) -> Option<&mut [u32]> {
         if self.get(tvpn).is_some() {
             return None;
@@ -40,7 +40,7 @@ impl WriteBuffers {
         Some(&mut self.data[buffer as usize * self.page..][..self.page])
     }
 
-    /// A page has been stored.
+    /// Frees the buffer of a page that has been stored.
     pub(super) fn release(&mut self, tvpn: u32) {
         let buffer = self.of.get_mut(tvpn as usize).and_then(Option::take);
         self.free.push(buffer.expect("what is stored was in a buffer"));

@@ -1,4 +1,4 @@
-//! What goes on when the map unit answers.
+//! Answers of the map unit, and the work that they continue.
 
 use base::units::{Lpn, Psn};
 use flash::backend::Observer;
@@ -12,7 +12,7 @@ use crate::port::{Flash, OldPlace, Owners, PageRead, PageWrite};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
-    /// Lets the map unit work, and goes on with what it says.
+    /// Advances the map unit, and continues the work that its answers unblock.
     pub(crate) fn advance_map<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -24,14 +24,14 @@ impl PageFtl {
         let mut out = map_client.advance(flash.now, timed);
         let nothing_waits = self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0;
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
-            // Most steps of a map unit concern nobody else.
+            // Most steps of a map unit concern only the map unit.
             map_client.out = out;
             if timed {
                 map_client.schedule(flash.now, flash.events);
             }
             return;
         }
-        // In the order in which they took effect: what a lookup found is pinned before a later answer gives it up.
+        // In the order in which they took effect: the place of a lookup is pinned before a later answer invalidates it.
         for (ticket, answer) in out.answers.drain(..) {
             self.answered(flash, owners, ticket, answer);
         }
@@ -48,7 +48,7 @@ impl PageFtl {
             }
         }
         if awaited && !self.awaits_answers() {
-            // Those who waited for any of them hear that there are no more.
+            // Wakes all pools with waiting writes: the last answer has come, so they must decide without it.
             (0..self.groups).filter(|pool| !self.pools[*pool as usize].waiting.is_empty()).for_each(|pool| {
                 if !self.changed_pools.contains(&pool) {
                     self.changed_pools.push(pool);
@@ -106,14 +106,16 @@ impl PageFtl {
             (Question::Copy { from, to }, Answer::Condition(held)) => {
                 self.copy_answered(flash, (from, to), Some(if held { from } else { to }));
             }
-            // With a planted bug a copy is entered without a condition: wherever the unit was, it is not there now.
+            // With a planted bug a copy is entered without a condition: the place before is invalid now, wherever it
+            // was.
             (Question::Copy { from, to }, Answer::Updated(old)) => self.copy_answered(flash, (from, to), old),
             (question, answer) => panic!("{answer:?} is no answer to {question:?}"),
         }
     }
 
-    /// A copy is entered, and where it was copied from is garbage; or the unit has been written or discarded meanwhile,
-    /// and the copy is. The old place is not needed for it any more, either way; only now may its superblock be erased.
+    /// A copy was entered and its source is garbage; or the host has written or discarded the mapping unit meanwhile
+    /// and the copy is garbage. Either way the copy no longer needs its source, whose superblock may be erased only
+    /// now.
     fn copy_answered<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -138,7 +140,7 @@ impl PageFtl {
         self.note_change(self.pool_at(psn));
     }
 
-    /// The map unit has answered for a unit that was programmed.
+    /// The map unit has answered for a programmed mapping unit.
     fn answered_for(&mut self, to: Psn) {
         let (superblock, _) = self.geometry.locate(to);
         self.release(superblock);
@@ -151,7 +153,7 @@ impl PageFtl {
         }
     }
 
-    /// Where answers have made room, or have let a victim go, what waits for that goes on.
+    /// Continues the pools in which answers have freed space or a victim.
     fn collect_changed<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         if self.changed_pools.is_empty() {
             return;

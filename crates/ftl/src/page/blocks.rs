@@ -1,4 +1,4 @@
-//! What the FTL knows of every superblock: its state, its valid units, who still needs it.
+//! The state of every superblock: its phase of life, its valid mapping units, and its pins.
 
 use base::units::{Psn, SuperblockId};
 use flash::nand::Geometry;
@@ -9,15 +9,15 @@ pub(super) enum State {
     /// Erased, in the free list of its pool.
     #[default]
     Free,
-    /// Programs go to it.
+    /// Open for programs.
     Open,
-    /// No more programs go to it, but some are under way.
+    /// No longer open; programs are in progress.
     Full,
     /// A candidate for garbage collection.
     Closed,
-    /// Its valid units are being moved.
+    /// Garbage collection moves its valid mapping units.
     Victim,
-    /// An erase is under way.
+    /// An erase is in progress.
     Erasing,
     /// Out of use.
     Bad,
@@ -26,14 +26,14 @@ pub(super) enum State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Info {
     valid: u32,
-    /// Reads under way, and slots picked for copying.
+    /// Reads in progress, and slots gathered for copies.
     pins: u32,
-    /// Programs under way, and units in them that the map unit has not answered for.
+    /// Programs in progress, and mapping units in them that the map unit has not answered for.
     programs: u32,
     state: State,
-    /// A program failed in it: it is emptied and retired.
+    /// True if a program failed in it: it will be emptied and retired.
     failing: bool,
-    /// It holds translation pages.
+    /// True if it holds translation pages.
     map: bool,
 }
 
@@ -54,7 +54,7 @@ impl Blocks {
         }
     }
 
-    /// Bytes of the table of an array.
+    /// Bytes of memory of the table.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
         u64::from(geometry.superblock_count()) * size_of::<Info>() as u64 + u64::from(geometry.slot_count()) / 8
     }
@@ -129,12 +129,12 @@ impl Blocks {
         None
     }
 
-    /// A program to the superblock begins.
+    /// A program to the superblock starts.
     pub(super) fn begin_program(&mut self, superblock: SuperblockId) {
         self.info[superblock.index()].programs += 1;
     }
 
-    /// A program ended. Returns true if no other is under way.
+    /// A program has ended. Returns true if no other is in progress.
     pub(super) fn end_program(&mut self, superblock: SuperblockId) -> bool {
         let info = &mut self.info[superblock.index()];
         info.programs -= 1;
@@ -145,7 +145,7 @@ impl Blocks {
         self.info[superblock.index()].programs > 0
     }
 
-    /// Somebody needs the superblock's content: it is not erased meanwhile.
+    /// Pins the superblock, whose content a read or a copy needs: it is not erased meanwhile.
     #[inline]
     pub(super) fn pin(&mut self, superblock: SuperblockId) {
         self.info[superblock.index()].pins += 1;

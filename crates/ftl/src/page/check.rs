@@ -1,4 +1,4 @@
-//! What must hold between two events, whatever knows the map.
+//! The invariants that hold between two events, with any map.
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{Media, Sector, Spare};
@@ -10,11 +10,11 @@ use super::mapping::Mapping;
 use crate::port::Ftl;
 
 impl PageFtl {
-    /// Checks the books: every unit is where the map leads to, and exactly those slots count as valid that the map
-    /// leads to, or that it is still being asked about. Slow: for tests.
+    /// Checks that every mapping unit is where the map points to, and that exactly those slots count as valid that the
+    /// map points to or still owes an answer for. Slow: for tests.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     pub(crate) fn check<S: Sector>(&self, media: &Media<S>) {
         let SettledMap { mut places, passing } = match &self.mapping {
             Mapping::Ram(map) => {
@@ -60,7 +60,7 @@ impl PageFtl {
         self.check_superblocks(media);
     }
 
-    /// Every superblock is of one use, and one in which a program failed is of none but to be emptied.
+    /// Checks that every superblock has one use, and that a failing one waits only to be emptied.
     fn check_superblocks<S: Sector>(&self, media: &Media<S>) {
         let mut usable = vec![0; self.pools.len()];
         let mut free = 0;

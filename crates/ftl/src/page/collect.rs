@@ -1,8 +1,8 @@
-//! Garbage collection: victims are chosen, their valid units copied, and their blocks erased.
+//! Garbage collection: it chooses victims, copies their valid mapping units, and erases them.
 //!
-//! Units are gathered, from several victims if need be, until they fill a program; then one list reads
-//! them and programs them. A victim is erased when its last unit has found its new place and nobody reads
-//! it any more. One free superblock is always left to copy into, so collection itself never runs dry.
+//! It gathers valid mapping units, from several victims if necessary, until they fill a program; then one list reads
+//! and programs them. It erases a victim when all its valid mapping units have new places and no reader needs it. One
+//! free superblock is always reserved for copies, so collection itself never runs out.
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
@@ -19,7 +19,7 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
-    /// Starts collecting in a pool if its free superblocks are few, or goes on.
+    /// Starts garbage collection in a pool with few free superblocks, or continues it.
     pub(super) fn start_gc<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -35,7 +35,7 @@ impl PageFtl {
         }
     }
 
-    /// Goes on with collection as far as it can without hearing of anything.
+    /// Continues collection until it has to wait for an event.
     pub(super) fn collect<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -63,7 +63,7 @@ impl PageFtl {
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0);
         let hopeless = (no_room || chosen.gc.victims.is_empty()) && !empty_soon;
         let last = idle && !chosen.waiting.is_empty() && chosen.free.len() <= 1 && hopeless;
-        // Answers that are still to come may leave garbage here. Translation pages must not wait for them.
+        // Answers still to come may leave garbage here. Translation pages must not wait for them.
         let last = last && (self.kind_in(pool) == Holds::Pages || !self.awaits_answers());
         if last && self.kind_in(pool) == Holds::Pages && self.lend_block(pool - self.groups, 0) {
             self.resume(flash, owners, pool);
@@ -74,8 +74,8 @@ impl PageFtl {
         }
     }
 
-    /// Lets go of what has been gathered and become garbage since: it need not be copied, and it must not keep
-    /// its superblock from being erased.
+    /// Drops gathered mapping units that have become garbage: they need no copy, and must not keep their superblock
+    /// from being erased.
     fn drop_stale<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let (blocks, geometry) = (&mut self.blocks, &self.geometry);
         let gc = &mut self.pools[pool as usize].gc;
@@ -86,19 +86,19 @@ impl PageFtl {
             }
             valid
         });
-        // A victim may have lost its last unit to a newer write, with nobody there to notice.
+        // A newer write may have invalidated the last mapping unit of a victim, which nothing else notices.
         let mut i = 0;
         while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
             self.erase_if_empty(flash, victim.superblock);
-            // Settling takes a victim that is done out of the list.
+            // `erase_if_empty` removes a finished victim from the list.
             let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
             i += usize::from(here == Some(victim.superblock));
         }
     }
 
-    /// True if what has been gathered is copied although it does not fill a program: somebody waits for the
-    /// space, a block is failing, or wear is levelled among translation pages, of which there may never be more.
-    /// Otherwise it stays where it is until there is more.
+    /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
+    /// space, a block is failing, or wear is levelled among translation pages, which may never gain more. Otherwise
+    /// they wait until there are more.
     fn must_pad(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let stalled = !chosen.is_moving();
@@ -110,7 +110,7 @@ impl PageFtl {
         stalled && !chosen.gc.gathered.is_empty() && urgent
     }
 
-    /// Slots that the next program of copies takes.
+    /// Slots in the next program of copies.
     pub(super) fn copy_room(&self, pool: u32) -> u32 {
         match self.pools[pool as usize].open[Stream::Copies] {
             Some(open) => self.program_end(open.next) - open.next,
@@ -118,7 +118,7 @@ impl PageFtl {
         }
     }
 
-    /// Picks valid slots until there are `room`. False if there are not so many.
+    /// Gathers valid slots until there are `room` of them. Returns false if there are fewer.
     pub(super) fn gather<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, room: u32) -> bool {
         loop {
             let gc = &mut self.pools[pool as usize].gc;
@@ -149,7 +149,7 @@ impl PageFtl {
         }
     }
 
-    /// Chooses one more victim if one is wanted and there is one.
+    /// Takes another victim if one is needed and available. Returns false if it took none.
     fn begin_victim(&mut self, pool: u32) -> bool {
         let chosen = &mut self.pools[pool as usize];
         if let Some(failing) = chosen.gc.failing.last().copied() {
@@ -168,25 +168,25 @@ impl PageFtl {
         let promised = free + gc.erases + gc.victims.len() as u32;
         let stalled = !chosen.is_moving() && !gc.gathered.is_empty();
         let enough = free >= self.gc.stop || (promised >= self.gc.stop && !stalled);
-        // With a writer waiting, another victim's units are a better filling than padding.
+        // While a write waits, mapping units of another victim fill the program better than padding.
         let worthwhile =
             self.victims[self.kind_in(pool)].is_worthwhile(pool) || (stalled && !chosen.waiting.is_empty());
         if !gc.active || enough || !worthwhile {
             return false;
         }
-        // Without a free superblock the cheapest victim is the only safe one.
+        // Without a free superblock only the cheapest victim is safe.
         let dry = free == 0 && chosen.open[Stream::Copies].is_none();
         let victims = &self.victims[self.kind_in(pool)];
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, &mut self.rng) };
-        // Filling up a program costs nothing; otherwise all that is begun must find a place.
+        // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
         let fits = |victim: &SuperblockId| stalled || self.copies_fit(pool, free, self.blocks.valid(*victim));
         let Some(victim) = victim.filter(fits) else { return false };
         self.take_victim(pool, victim, Cause::Gc);
         true
     }
 
-    /// True if the valid units of all victims, and `more`, find a place in the superblock that is open for
-    /// copies and in `free` more. Victims give their space back late: somebody may still read them.
+    /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
+    /// others. Victims free their space late, because readers may still need them.
     pub(super) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
@@ -201,8 +201,8 @@ impl PageFtl {
         self.victims[kind].remove(pool, superblock);
         self.blocks.set_state(superblock, State::Victim);
         self.pools[pool as usize].gc.victims.push(Victim { superblock, cursor: 0, cause });
-        // The more there is to copy, the more turns the collector needs (Woo and Min, Sec. 4.6); of several victims at
-        // once the latest speaks for all. Copies of translation pages ask nothing.
+        // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
+        // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
         if let Mapping::MapUnit(map_client) = &mut self.mapping
             && pool < self.groups
         {
@@ -210,7 +210,7 @@ impl PageFtl {
         }
     }
 
-    /// Sends a list that copies what has been gathered. False if the pool has no room to copy to.
+    /// Submits a list that copies the gathered mapping units. Returns false if the pool has no superblock to copy to.
     fn copy<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> bool {
         if self.pools[pool as usize].open(Stream::Copies).is_none() {
             if self.pools[pool as usize].free.is_empty() {
@@ -223,13 +223,13 @@ impl PageFtl {
         true
     }
 
-    /// Sends a list that copies what has been gathered in a pool to the superblock that is open for copies `to`
-    /// another, or its own.
+    /// Submits a list that copies the gathered mapping units of a pool to the superblock open for copies in pool `to`,
+    /// which may be the same.
     pub(super) fn copy_to<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, to: u32) {
         let room = self.copy_room(to) as usize;
         let open = self.pools[to as usize].open[Stream::Copies].expect("the caller has opened one");
         let chosen = &mut self.pools[pool as usize];
-        // Taken out while it is looked at, and put back for its memory.
+        // Taken out while `self` is in use, and put back to keep its memory.
         let mut all = std::mem::take(&mut chosen.gc.gathered);
         let gathered = &all[..room.min(all.len())];
         let last = self.geometry.locate(*gathered.last().expect("something to copy")).0;
@@ -250,7 +250,7 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    /// Reads and one program. Returns the offset behind it.
+    /// Adds the reads and one program. Returns the offset behind the program.
     fn copy_list<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -292,7 +292,7 @@ impl PageFtl {
         next
     }
 
-    /// True if what has been gathered can stay off the bus: whole pages, each to a page of its own plane.
+    /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
     fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
         let slots = self.geometry.slots as usize;
         self.copy_back
@@ -307,7 +307,7 @@ impl PageFtl {
             })
     }
 
-    /// One copy-back. Returns the offset behind it.
+    /// Adds one copy-back. Returns the offset behind it.
     fn copy_back_list<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -325,8 +325,7 @@ impl PageFtl {
         target.offset + gathered.len() as u32
     }
 
-    /// A victim whose slots have all been looked at and that nobody needs is erased, or looked at again if
-    /// a copy failed.
+    /// Erases a victim whose slots have all been scanned and that nothing pins. Scans it again if a copy failed.
     pub(super) fn erase_if_empty<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -375,7 +374,7 @@ impl PageFtl {
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
             let here = self.pool_of(target.superblock);
-            // Copies stay in their pool, unless it was in need.
+            // Copies stay in their pool, unless another pool rescued it.
             let (_, first) = flash.backend.slot(handle, 0);
             let source = self.pool_at(first.psn);
             pools = Some((here, source));
@@ -387,7 +386,7 @@ impl PageFtl {
                 self.fail(here, target.superblock);
             }
             self.fetch_all(flash, handle);
-            // Those that the map unit is asked for stay pinned until it has answered.
+            // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.moved);
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
@@ -435,7 +434,7 @@ impl PageFtl {
             let erases = flash.backend.media().erases(superblock);
             self.blocks.set_state(superblock, State::Free);
             if pool != group {
-                // Translation pages get the least worn one for it.
+                // The pool of translation pages gets the least worn free superblock in exchange.
                 self.blocks.set_map(superblock, false);
                 self.pools[pool as usize].usable -= 1;
                 self.pools[group as usize].usable += 1;
@@ -455,7 +454,7 @@ impl PageFtl {
             self.start_gc(flash, owners, self.groups + group);
         }
         self.retry_stuck(flash, owners, None);
-        // Nothing else would tell those that wait for room.
+        // No other event would wake writes that wait for space.
         if self.forgotten() {
             self.place_unplaced(flash, owners);
         }

@@ -1,4 +1,4 @@
-//! What the page-mapped FTL is built from.
+//! The configuration of the page-mapped FTL.
 
 use std::fmt::Display;
 
@@ -12,19 +12,19 @@ use crate::MapSpec;
 use crate::family::{Config, MapImages};
 use crate::toolkit::{ENTRY, WearSpec};
 
-/// A page-mapped FTL on an array.
+/// The configuration of a page-mapped FTL on an array.
 #[derive(Clone, Debug)]
 pub struct PageConfig {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) spare_transfer: Span,
-    /// True if a program always takes whole rows: the chips are ganged or it is one-shot.
+    /// True if a program always covers whole rows, because the chips are ganged or programs are one-shot.
     pub(crate) whole_rows: bool,
     pub(crate) sets: Vec<Vec<DieId>>,
     pub(crate) units: u32,
     pub(crate) gc: GcSpec,
     pub(crate) wear: WearSpec,
-    /// Whether collection copies inside a plane.
+    /// True if collection copies inside a plane.
     pub(crate) copy_back: bool,
     pub(crate) placement: PlacementSpec,
     pub(crate) map: MapSpec,
@@ -38,7 +38,7 @@ impl Config for PageConfig {
     }
 
     fn table_ram(&self) -> u64 {
-        // What a map on flash leaves in RAM is the directory of translation pages.
+        // With the map on flash, RAM holds the directory of translation pages.
         let pages = u64::from(self.map_pages.count) * ENTRY;
         match &self.map {
             MapSpec::Ram | MapSpec::Table { .. } => u64::from(self.units) * ENTRY,
@@ -53,7 +53,7 @@ impl Config for PageConfig {
         PageFtl::memory(self)
     }
 
-    /// What has been programmed, by its age.
+    /// The programmed superblocks, sorted by age.
     fn memory_of_mount(&self) -> u64 {
         growing(u64::from(self.geometry.superblock_count()), 24)
     }

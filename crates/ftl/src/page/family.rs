@@ -1,4 +1,4 @@
-//! Which descriptions the page-mapped FTL takes, and what they come to.
+//! The checks and resolution of descriptions with a page-mapped FTL.
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, DieId, SECTOR};
@@ -27,7 +27,7 @@ impl Family for PageFamily {
             Idle::new(
                 path,
                 gc.copy_back && features.copy_back && whole_rows,
-                "a program takes a whole row of ganged chips or of a word line, whose pages do not all come from their own plane",
+                "a program covers a whole row of ganged chips or of a word line, and copy-back cannot fill all its pages",
             ),
         ]
     }
@@ -87,7 +87,7 @@ impl Family for PageFamily {
 }
 
 impl PageFamily {
-    /// The configuration of its FTL, once nothing is at fault.
+    /// The configuration of the FTL, for a description without faults.
     pub(crate) fn config(&self, site: &Site<'_>, setup: Setup) -> PageConfig {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
@@ -109,7 +109,7 @@ impl PageFamily {
     }
 }
 
-/// The fault of planes with too few blocks to leave the host any; `quota` of them are kept for translation pages.
+/// The fault of planes with too few blocks for host data; `quota` of them are reserved for translation pages.
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
     let message = format!(
@@ -117,6 +117,6 @@ fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
          to{for_map}",
         geometry.blocks
     );
-    // One more for data, and one because a superblock of all together is not promised.
+    // One more for data, and one because `MapPages::room` never promises the last superblock.
     Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", RESERVED + quota + 2))
 }

@@ -1,4 +1,4 @@
-//! What the FTL learns when a list is done. Only here the map changes.
+//! The end of a list, from which the FTL learns. Only here the map changes.
 
 use base::engine::Handle;
 use base::units::SuperblockId;
@@ -12,7 +12,6 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
-    /// A list is done.
     pub(crate) fn finished<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -72,7 +71,7 @@ impl PageFtl {
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.planted.is(Sabotage::FailureIgnored) {
-                    // The data is still with its owner: write it again, elsewhere.
+                    // The owner still has the data: the pool writes it again, to another superblock.
                     self.pools[here as usize].waiting.push_back(PageWrite::again(&slot));
                     continue;
                 }
@@ -97,12 +96,12 @@ impl PageFtl {
         }
     }
 
-    /// Starts to fetch the map entries of all units of a command, so that they come together.
+    /// Prefetches the map entries of all mapping units of a command, so that the fetches overlap.
     pub(super) fn fetch_all<S: Sector, O: Observer>(&self, flash: &Flash<'_, S, O>, command: Handle<Command>) {
         flash.backend.slots(command).for_each(|(_, slot)| self.mapping.fetch(slot.lpn.index()));
     }
 
-    /// A program of a superblock has ended.
+    /// A program to a superblock has ended.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
         for open in self.pools[pool as usize].open.each_mut().into_iter().flatten() {
             if open.gate == Some(command) {
@@ -123,7 +122,7 @@ impl PageFtl {
         }
     }
 
-    /// A program failed: nothing more is written to its superblock, and it is emptied and retired.
+    /// A program failed: the pool writes nothing more to the superblock, empties it and retires it.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.blocks.set_failing(superblock);
         let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { 2 };
@@ -137,7 +136,7 @@ impl PageFtl {
         }
     }
 
-    /// Somebody needs a superblock no longer.
+    /// Unpins a superblock. A victim without pins may be erased.
     #[inline]
     pub(super) fn unpin<S: Sector, O: Observer>(
         &mut self,

@@ -1,22 +1,22 @@
-//! Translation pages that are put together into one program (Woo and Min, FMMU, Sec. 4.1: the block manager).
+//! Gathers translation pages into one program (Woo and Min, FMMU, Sec. 4.1: the block manager).
 //!
-//! A program of few pages takes as long as a full one. So the pages of all map come together in the program of one plane
-//! group until it has as many as it is to have, and the next program is that of the next group. It waits for more
-//! only while another program of translation pages is under way: the map unit may have to wait for what is in it.
+//! A program of few pages takes as long as a full one. So all translation pages go to the program of one plane group
+//! until it has the wanted number, and the next program goes to the next group. A program waits for more pages only
+//! while another program of translation pages is in progress, because the map unit may need its pages.
 
 use super::PageFtl;
 use super::pool::Holds;
 
-/// Where translation pages come together.
+/// The state of gathering.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gather {
     /// Pages of a program.
     pages: u32,
-    /// The pool that is putting one together.
+    /// The pool with the program under assembly.
     at: Option<u32>,
-    /// The plane group whose turn it is next.
+    /// The next plane group in turn.
     next: u32,
-    /// Lists of stores under way.
+    /// Lists of stores in progress.
     stores: u32,
 }
 
@@ -27,7 +27,6 @@ impl Gather {
 }
 
 impl PageFtl {
-    /// The pool for a translation page.
     pub(super) fn pool_for_page(&mut self, page: u32) -> u32 {
         let Some(gather) = &mut self.gather else { return self.home_of(page) };
         if let Some(pool) = gather.at {
@@ -46,12 +45,12 @@ impl PageFtl {
         pool
     }
 
-    /// True if a program with so many units has the translation pages that it is to have.
+    /// True if a program of `count` mapping units has the wanted number of translation pages.
     pub(super) fn is_gathered(&self, pool: u32, count: u32) -> bool {
         self.kind_in(pool) == Holds::Pages && self.gather.is_some_and(|gather| count >= gather.pages)
     }
 
-    /// The next translation page goes elsewhere.
+    /// Ends the gathering in a pool: the next translation page goes to another.
     pub(super) fn end_gathering(&mut self, pool: u32) {
         if let Some(gather) = &mut self.gather
             && gather.at == Some(pool)
@@ -60,12 +59,12 @@ impl PageFtl {
         }
     }
 
-    /// True if the program that is being put together in a pool waits for more.
+    /// True if the pool's program under assembly waits for more pages.
     pub(super) fn is_held(&self, pool: u32) -> bool {
         self.gather.is_some_and(|gather| gather.at == Some(pool) && gather.stores > 0)
     }
 
-    /// A list of writes to a pool is sent.
+    /// Counts a list of writes to a pool as submitted.
     pub(super) fn count_store(&mut self, pool: u32) {
         let page = self.kind_in(pool) == Holds::Pages;
         if let Some(gather) = self.gather.as_mut().filter(|_| page) {
@@ -73,7 +72,7 @@ impl PageFtl {
         }
     }
 
-    /// A list of writes to a pool is done. True if there may be a program that has waited for that.
+    /// Counts a list of writes to a pool as finished. Returns true if a held program may now be sent.
     pub(super) fn ends_store(&mut self, pool: u32) -> bool {
         let page = self.kind_in(pool) == Holds::Pages;
         let Some(gather) = self.gather.as_mut().filter(|_| page) else { return false };
@@ -100,7 +99,7 @@ mod tests {
         ftl.end_gathering(3);
         assert_eq!(ftl.pool_for_page(0), 4);
         ftl.end_gathering(4);
-        // The next in turn is full.
+        // The next pool in turn is full.
         ftl.pools[5].live = ftl.pools[5].limit(ftl.geometry.superblock_slots());
         assert_eq!(ftl.pool_for_page(2), 3);
     }

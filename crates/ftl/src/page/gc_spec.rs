@@ -9,17 +9,16 @@ use super::victim::VictimSpec;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct GcSpec {
-    /// How a victim is chosen.
+    /// The policy that chooses a victim.
     pub victim: VictimSpec,
-    /// Free superblocks of a pool (a die or a group of its planes) at which collection starts; at least
+    /// The number of free superblocks of a pool (a die or a group of its planes) at which collection starts; at least
     /// one.
     pub start: u32,
-    /// Free superblocks at which it stops; more than `start`.
+    /// The number of free superblocks at which it stops; more than `start`.
     pub stop: u32,
-    /// Copies of a pool under way at once.
+    /// The most copies of one pool in progress at once.
     pub parallel: u32,
-    /// Whether whole pages are copied inside their plane without crossing the channel, as far as the part
-    /// can.
+    /// Copy whole pages inside their plane without crossing the channel, if the part can.
     pub copy_back: bool,
 }
 

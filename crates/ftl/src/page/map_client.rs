@@ -1,4 +1,4 @@
-//! The map unit and everything that is under way between it and the FTL: questions, loads and stores.
+//! The map unit and all communication in progress between it and the FTL: questions, loads and stores.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,82 +11,82 @@ use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Ou
 use crate::port::{Owner, PageRead, PageWrite, Service};
 use crate::toolkit::Map;
 
-/// What goes on with an answer.
+/// A question to the map unit, with the data to continue after its answer.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Question {
-    /// Sectors of units that the host reads.
+    /// Sectors of mapping units that the host reads.
     Read(LookUp),
-    /// A unit that the host writes in part.
+    /// A mapping unit that the host writes in part.
     OldPlace(PageWrite),
-    /// A unit that has been programmed.
+    /// A mapping unit that has been programmed.
     Write { owner: Owner, service: Service, to: Psn },
-    /// A unit to be forgotten.
+    /// A mapping unit to be discarded.
     Discard { owner: Owner },
-    /// A unit that has been copied.
+    /// A mapping unit that has been copied.
     Copy { from: Psn, to: Psn },
-    /// Somebody checks the books.
+    /// A lookup by a check.
     Check(Lpn),
 }
 
 impl Question {
-    /// True if the answer makes room or takes it.
+    /// True if the answer may free or take space.
     const fn changes(&self) -> bool {
         !matches!(self, Self::Read(_) | Self::Check(_))
     }
 }
 
-/// Neighbouring units that one owner reads.
+/// Neighbouring mapping units that one owner reads.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LookUp {
     pub(super) owner: Owner,
     pub(super) first: Lpn,
     pub(super) count: u32,
-    /// Where the first unit's first sector stands in the owner's data.
+    /// The position of the first mapping unit's first sector in the owner's data.
     pub(super) at: i32,
-    /// The sectors wanted of each.
+    /// The requested sectors of each mapping unit.
     pub(super) masks: [u64; SPAN as usize],
 }
 
-/// What is under way for a translation page.
+/// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Page {
-    /// The version that is durable.
+    /// The durable version.
     pub(super) durable: Option<u32>,
-    /// The version that is being programmed.
+    /// The version being programmed.
     pub(super) storing: Option<u32>,
-    /// It is being read.
+    /// True while it is being read.
     pub(super) loading: bool,
-    /// It is to be read once it has been programmed.
+    /// True if it is to be read after its program.
     pub(super) wanted: bool,
 }
 
-/// A map unit, and what it has been asked and has asked for.
+/// A map unit, with the questions that it was asked and the jobs that it requested.
 #[derive(Clone, Debug)]
 pub(super) struct MapClient {
     pub(super) unit: AnyMapUnit,
-    /// Where the translation pages are.
+    /// The places of the translation pages.
     pub(super) directory: Map,
     pub(super) pages: Vec<Page>,
     /// Entries of a translation page.
     pub(super) entries: u32,
     units: u32,
     questions: Slab<Question>,
-    /// Questions whose answers make room or take it.
+    /// Questions whose answers may free or take space.
     pub(super) changes: u32,
     look_up: Option<LookUp>,
-    /// The time of the map unit: the device's, and with time off its own.
+    /// The time of the map unit: the device's, or its own with time off.
     clock: Time,
-    /// It has been told something since it last worked.
+    /// True if it has had input since its last step.
     awake: bool,
-    /// When it will be woken.
+    /// The time at which it will be woken.
     wake: Option<Time>,
-    /// Where it answers to; empty in between.
+    /// A buffer for its output; empty between its steps.
     pub(super) out: Output,
-    /// The whole map as recovery found it, as long as there are stale translation pages.
+    /// The whole map as recovery found it, while any translation page is stale.
     pub(super) recovered: Option<Map>,
-    /// Translation pages that are out of date: they are written before the map unit begins.
+    /// Stale translation pages: they are written before the map unit starts.
     pub(super) stale: BTreeSet<u32>,
-    /// Translation pages that there is no room for any more. They stay in RAM, and the drive takes no more writes.
+    /// Translation pages that have no place on flash any more. They stay in RAM, and the drive accepts no more writes.
     pub(super) kept: BTreeMap<u32, Vec<u32>>,
 }
 
@@ -124,7 +124,7 @@ impl MapClient {
         self.awake = true;
     }
 
-    /// What an answer is to.
+    /// Removes and returns the question of an answer.
     pub(super) fn close(&mut self, ticket: Ticket) -> Question {
         let handle = Handle::from_number(std::num::NonZeroU32::new(ticket.0).expect("a ticket of ours"));
         let question = self.questions[handle];
@@ -133,7 +133,7 @@ impl MapClient {
         question
     }
 
-    /// One more unit is to be read; neighbours are looked up together.
+    /// Adds a mapping unit to be read; neighbours share one lookup.
     pub(super) fn look_up(&mut self, now: Time, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
         match &mut self.look_up {
             Some(l) if l.owner == owner && lpn.get() == l.first.get() + l.count && !lpn.get().is_multiple_of(SPAN) => {
@@ -149,7 +149,7 @@ impl MapClient {
         }
     }
 
-    /// The request is complete.
+    /// Asks for the last neighbours of a read request.
     pub(super) fn end_look_up(&mut self, now: Time) {
         if let Some(l) = self.look_up.take() {
             self.ask(now, Asker::Host, Question::Read(l), Ask::Lookup { first: l.first, count: l.count });
@@ -186,7 +186,7 @@ impl MapClient {
         self.awake = true;
     }
 
-    /// Lets the map unit work. What it says is in the output that comes back.
+    /// Advances the map unit and returns its output.
     pub(super) fn advance(&mut self, now: Time, timed: bool) -> Output {
         let mut now = self.tick(now);
         if let Some(at) = self.unit.next_event().filter(|_| !timed) {
@@ -198,7 +198,7 @@ impl MapClient {
         out
     }
 
-    /// Has itself woken when the map unit has something to do next.
+    /// Schedules an event at the map unit's next work.
     pub(super) fn schedule(&mut self, now: Time, events: &mut EventQueue<Event>) {
         let Some(at) = self.unit.next_event().map(|at| at.max(now)) else { return };
         if self.wake.is_none_or(|wake| at < wake) {
@@ -207,18 +207,17 @@ impl MapClient {
         }
     }
 
-    /// What the map unit has counted.
     pub(super) fn counters(&self, now: Time) -> Counters {
         self.unit.counters(self.clock.max(now))
     }
 
-    /// The units of a translation page; behind the last one of the drive there is nothing.
+    /// The mapping units of a translation page; it may extend beyond the last one of the drive.
     pub(super) const fn range(&self, page: u32) -> std::ops::Range<usize> {
         let first = page as usize * self.entries as usize;
         first..first + self.entries as usize
     }
 
-    /// What a translation page holds that is not out of date; `None` if it was never written.
+    /// The present content of a translation page; `None` if it was never written.
     pub(super) fn content<'a, S: Sector>(&'a self, media: &'a Media<S>, page: u32) -> Option<&'a [u32]> {
         if let Some(kept) = self.kept.get(&page) {
             return Some(kept);
@@ -233,19 +232,20 @@ impl MapClient {
     }
 }
 
-/// What the map comes to once everything has been answered.
+/// The map after all questions have been answered.
 pub(super) struct SettledMap {
-    /// The place of every unit.
+    /// The place of every mapping unit.
     pub(super) places: Vec<Option<Psn>>,
-    /// Places that count as valid only until the FTL hears of the answers.
+    /// Places that count as valid only until the FTL gets the answers.
     pub(super) passing: Vec<Psn>,
 }
 
 impl MapClient {
-    /// Lets a copy of the map unit answer everything, and asks it for the place of every unit. Slow: for checks.
+    /// Lets a copy of the map unit answer all questions, and asks it for the place of every mapping unit. Slow: for
+    /// checks.
     ///
     /// # Panics
-    /// If it does not answer.
+    /// If a question gets no answer.
     pub(super) fn settled<S: Sector>(&self, media: &Media<S>) -> SettledMap {
         let mut copy = self.clone();
         let mut pages: Vec<Option<Vec<u32>>> =

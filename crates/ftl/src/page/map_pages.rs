@@ -1,4 +1,4 @@
-//! How many translation pages a map takes, and what is kept for them.
+//! The number of translation pages of a map, and the superblocks reserved for them.
 
 use base::units::DieId;
 use flash::nand::Geometry;
@@ -10,25 +10,25 @@ use crate::map_unit::MapSpec;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MapPages {
     pub(crate) count: u32,
-    /// Map entries in one: four bytes each.
+    /// Map entries of four bytes in each.
     pub(crate) entries: u32,
 }
 
 impl MapPages {
-    /// Those for so many units.
+    /// The translation pages for a map of `units` mapping units.
     pub(crate) const fn new(geometry: &Geometry, units: u32) -> Self {
         let entries = geometry.sectors * 128;
         Self { count: units.div_ceil(entries), entries }
     }
 
-    /// Those of a map over so many units: none if it is kept in RAM.
+    /// The translation pages of a map of `units` mapping units; none if RAM holds the map.
     pub(crate) const fn of(map: &MapSpec, geometry: &Geometry, units: u32) -> Self {
         if map.is_paged() { Self::new(geometry, units) } else { Self { count: 0, entries: 0 } }
     }
 
-    /// The superblocks that each plane group keeps for them: room for its share and a quarter more, the open ones
-    /// and one to collect into, and one for a block that fails, or two if no other group has pages. Nothing if there are
-    /// no pages.
+    /// The superblocks that each plane group reserves for them: its share of the pages and a quarter more, the open
+    /// ones and one to collect into, and one for a block that fails, or two if no other group has pages. Empty if there
+    /// are no pages.
     pub(crate) fn quotas(&self, geometry: &Geometry) -> Vec<u32> {
         if self.count == 0 {
             return Vec::new();
@@ -42,9 +42,9 @@ impl MapPages {
         (0..groups).map(quota).collect()
     }
 
-    /// Mapping units that the pools of some dies hold at most without garbage collection running out of room: each
-    /// keeps open superblocks and one to copy into to itself, and those of its translation pages. While a unit is
-    /// overwritten there are two of it, so that a superblock of them all cannot be promised.
+    /// The most mapping units that the pools of some dies hold while garbage collection still has room. Each pool
+    /// reserves its open superblocks, one to copy into, and those of its translation pages. A mapping unit exists twice
+    /// while it is overwritten, so one superblock of them all cannot be promised.
     pub(crate) fn room(&self, geometry: &Geometry, dies: &[DieId]) -> u64 {
         let (quotas, groups) = (self.quotas(geometry), geometry.groups());
         let data = |group: u32| {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_dies_with_translation_pages_have_less_room_for_data() {
-        // Four dies of 12 superblocks of 8 units; both pages are in the first two.
+        // Four dies of 12 superblocks of 8 mapping units; both pages are in the first two dies.
         let geometry = Geometry::new(2, 2, 1, 1, 1, 12, 8, 1, 4).expect("small");
         let pages = MapPages { count: 2, entries: 512 };
         assert_eq!(pages.quotas(&geometry), [5, 5, 0, 0]);

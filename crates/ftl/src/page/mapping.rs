@@ -1,8 +1,8 @@
-//! The map of the FTL, as the rest of it sees it.
+//! The map of the FTL, as the rest of the FTL sees it.
 //!
-//! [`Mapping::Ram`] answers at once. [`Mapping::MapUnit`] is asked and answers later, so what was begun is kept with the
-//! question and goes on in [`super::answer`]. Translation pages themselves are in a table in RAM in either case: the
-//! global translation directory.
+//! [`Mapping::Ram`] answers at once. [`Mapping::MapUnit`] answers later: the question stores the work, and
+//! [`super::answer`] continues it. A table in RAM (the global translation directory) maps the translation pages
+//! themselves.
 
 use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::{Observer, Slot};
@@ -16,7 +16,7 @@ use crate::port::{Flash, OldPlace, Owner, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 
-/// Who knows where every unit is.
+/// The map of a device.
 #[derive(Clone, Debug)]
 pub(super) enum Mapping {
     /// A table in RAM that answers at once.
@@ -25,8 +25,8 @@ pub(super) enum Mapping {
     MapUnit(Box<MapClient>),
 }
 
-/// Bytes of the map of a device. While a map unit is started there are the entries as they were found as well, and those of
-/// translation pages that are out of date.
+/// Bytes of memory of the map of a device. At the start of a map unit this includes the entries that recovery found,
+/// and those of stale translation pages.
 pub(super) fn memory(config: &PageConfig) -> u64 {
     let pages = &config.map_pages;
     let (units, count, entries) = (u64::from(config.units), u64::from(pages.count), u64::from(pages.entries));
@@ -40,7 +40,7 @@ impl Mapping {
         Self::Ram(Map::new(units))
     }
 
-    /// Starts to fetch the entry of a unit that will be looked up soon.
+    /// Prefetches the entry of a mapping unit for a lookup that will follow.
     #[inline]
     pub(super) fn fetch(&self, unit: usize) {
         if let Self::Ram(map) = self {
@@ -50,14 +50,14 @@ impl Mapping {
 }
 
 impl PageFtl {
-    /// Starts to fetch what will be needed to look a unit up.
+    /// Prefetches the data for the lookup of a mapping unit.
     #[inline]
     pub(crate) fn fetch(&self, unit: usize) {
         self.mapping.fetch(unit);
     }
 
-    /// Forgets a unit: it reads as zeros, until something is written there. After a power cut an older
-    /// copy may be found again. True if the owner hears of it later, by `Owners::discard_done`.
+    /// Discards a mapping unit: it reads as zeros until the next write. After a power cut recovery may find an older
+    /// copy. Returns true if `Owners::discard_done` will report the end later.
     pub(crate) fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
         if self.planted.is(Sabotage::DiscardForgotten) {
             return false;
@@ -76,7 +76,7 @@ impl PageFtl {
         }
     }
 
-    /// What a collection with [`Sabotage::CollectionDrops`] does to a valid unit: it forgets it, books and all.
+    /// Drops a valid mapping unit from the map and the counts, for [`Sabotage::CollectionDrops`].
     pub(super) fn drop_unit<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, psn: Psn) {
         let Mapping::Ram(_) = self.mapping else { return self.invalidate(psn) };
         if let Spare::Data { lpn, .. } = flash.backend.media().spare(psn) {
@@ -84,10 +84,11 @@ impl PageFtl {
         }
     }
 
-    /// A unit has been programmed. True if the map leads to it; false if its owner hears of that later.
+    /// A mapping unit has been programmed. Returns true if the map points to it; false if the owner gets the report
+    /// later.
     ///
-    /// From here on the new place counts as valid, beside the old one, and its superblock is neither a candidate for
-    /// collection nor erased before the map unit has answered: the map may lead to either of them by then.
+    /// From now on the new place counts as valid, beside the old one. Its superblock is neither a candidate for
+    /// collection nor erased before the map unit answers, because either place may be the current one by then.
     #[inline]
     pub(super) fn enter<S: Sector, O: Observer>(
         &mut self,
@@ -118,8 +119,9 @@ impl PageFtl {
         false
     }
 
-    /// A copy is done: the map follows it only if the unit has not been written or discarded meanwhile. False if the
-    /// map unit says later whether it does; until then both places are valid, and the old one is still needed.
+    /// A copy has ended: the map follows it only if the host has neither written nor discarded the mapping unit
+    /// meanwhile. Returns false if the map unit decides this later; until then both places are valid, and the source
+    /// stays pinned.
     pub(super) fn enter_copy(&mut self, now: Time, lpn: Lpn, from: Psn, to: Psn) -> bool {
         let (pool, source) = (self.pool_at(to), self.pool_at(from));
         let units = self.units;
@@ -164,7 +166,7 @@ impl PageFtl {
         true
     }
 
-    /// A slot holds nothing any more that the map leads to.
+    /// The map no longer points to a slot.
     pub(super) fn invalidate(&mut self, psn: Psn) {
         let superblock = self.blocks.mark_invalid(psn);
         let pool = self.pool_of(superblock);
@@ -179,7 +181,7 @@ impl PageFtl {
         self.pool_of(self.geometry.locate(psn).0)
     }
 
-    /// Where the sectors are that a unit does not bring itself. The caller has seen to it that the map unit has said.
+    /// The place of the other sectors of a partly written mapping unit. The map unit has answered already.
     pub(super) fn rest_of(&self, unit: &PageWrite) -> Option<Psn> {
         match (&self.mapping, unit.old_place) {
             (Mapping::Ram(map), _) => map.get(unit.lpn),
@@ -188,8 +190,8 @@ impl PageFtl {
         }
     }
 
-    /// Asks the map unit where the rest of a unit is that is written in part, unless that is known and still so. True
-    /// if it asks: the unit comes back with the answer.
+    /// Asks the map unit for the place of a partly written mapping unit, unless the place is known and still valid.
+    /// Returns true if it asks: the answer brings the write back.
     #[inline]
     pub(super) fn asks_place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, unit: &PageWrite) -> bool {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };
@@ -199,7 +201,7 @@ impl PageFtl {
         let known = match unit.old_place {
             OldPlace::Unasked => false,
             OldPlace::Nowhere => true,
-            // While it waited for room it may have been moved, and the slot may even have been used again.
+            // While the write waited, the mapping unit may have moved, and the slot may even hold another.
             OldPlace::At { psn, erases } => {
                 self.blocks.is_valid(psn) && flash.backend.media().erases(self.geometry.locate(psn).0) == erases
             }
@@ -215,19 +217,19 @@ impl PageFtl {
         !known
     }
 
-    /// True if the map unit has yet to answer for something that makes room or takes it.
+    /// True if the map unit still owes an answer that may free or take space.
     pub(super) fn awaits_answers(&self) -> bool {
         matches!(&self.mapping, Mapping::MapUnit(map_client) if map_client.changes > 0)
     }
 
-    /// A program of a superblock has ended, or the map unit has answered for a unit in it.
+    /// A program of a superblock has ended, or the map unit has answered for a mapping unit in it.
     pub(super) fn release(&mut self, superblock: SuperblockId) {
         if self.blocks.end_program(superblock) && self.blocks.state(superblock) == State::Full {
             self.close(superblock);
         }
     }
 
-    /// True if the map unit has something to do now. With time off it does not wait for its time.
+    /// True if the map unit has work now. With time off it does not wait for its time.
     #[inline]
     pub(crate) fn map_is_due(&self, timed: bool) -> bool {
         match &self.mapping {
@@ -236,14 +238,14 @@ impl PageFtl {
         }
     }
 
-    /// The time has come that the map unit has asked for.
+    /// Wakes the map unit at the time that it asked for.
     pub(crate) fn wake(&mut self, now: Time) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.wake(now);
         }
     }
 
-    /// What the map unit has counted since the power came, if there is one.
+    /// The counters of the map unit since the power came on, if there is one.
     pub(crate) fn map_counters(&self, now: Time) -> Option<Counters> {
         match &self.mapping {
             Mapping::Ram(_) => None,
@@ -251,7 +253,7 @@ impl PageFtl {
         }
     }
 
-    /// The power goes in order: what the map unit has in RAM only is to be stored.
+    /// Starts to store what only the map unit's RAM holds, because the power is about to go off in order.
     pub(crate) fn flush_map(&mut self, now: Time) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {
             map_client.flush(now);

@@ -1,11 +1,12 @@
-//! The state of the FTL from nothing but the media: after a power cut, and on a new drive.
+//! Recovery: rebuilds the FTL's state from the media alone, after a power cut and on a new drive.
 //!
-//! Of several copies of a unit [the newest counts](recovery), and of equal ones the original, so that the target of an
-//! interrupted collection holds nothing and can be erased. Open superblocks are not continued: what follows a torn page
-//! is left to the next erase. One in which a program failed is emptied and retired, as if the power had not gone.
+//! Of several copies of a mapping unit [the newest counts](recovery), and of equal ones the original, so that the
+//! target of an interrupted collection holds nothing and can be erased. The FTL does not continue open superblocks: the
+//! slots behind a torn page wait for the next erase. It empties and retires a superblock with a failed program, as it
+//! would have without the power cut.
 //!
-//! Translation pages are found like everything else, but the spare areas are the truth: a page whose content is
-//! another is stale, and is written again before the map unit begins.
+//! Recovery finds translation pages like data, but the spare areas are the truth: a page whose content disagrees with
+//! them is stale, and is written again before the map unit starts.
 
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{BlockBirth, Media, Sector, Spare, Stream};
@@ -31,11 +32,11 @@ impl PageFtl {
             }
             pool.usable += u32::from(found != Found::Bad);
         }
-        // From the oldest on, so that age means the same as before.
+        // Oldest first, so that ages keep their meaning.
         programmed.sort_unstable();
         self.part_pools(config.map_pages.count, media, &programmed);
-        // Copies are made into superblocks opened for copies, one after another; the original is in an earlier one of
-        // those, or in one opened for the host.
+        // Copies go to superblocks opened for copies, one after another. The original is in an earlier one of those, or
+        // in one opened for the host.
         let opened_for = |stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream).map(|(_, sb)| *sb);
         let originals_first = opened_for(Stream::Host).chain(opened_for(Stream::Copies));
         let mut found = Map::new(self.units + config.map_pages.count);
@@ -55,8 +56,8 @@ impl PageFtl {
         self.mapping = self.start_map(config, media, found);
     }
 
-    /// Gives the pools of translation pages their superblocks: those that hold some, then those of which nobody can
-    /// tell, then free ones. So it has at least what it had before the power went.
+    /// Gives the pools of translation pages their superblocks: first those that hold such pages, then those whose
+    /// content is unknown, then free ones. So each pool has at least the superblocks it had before the power cut.
     fn part_pools<S: Sector>(&mut self, pages: u32, media: &Media<S>, programmed: &[(BlockBirth, SuperblockId)]) {
         if pages == 0 {
             return;
@@ -98,7 +99,7 @@ impl PageFtl {
         }
     }
 
-    /// The map of the device: what was found, or a map unit and what it needs to answer the same.
+    /// Builds the map of the device: the recovered table itself, or a map unit that answers the same.
     fn start_map<S: Sector>(&self, config: &PageConfig, media: &Media<S>, found: Map) -> Mapping {
         let pages = config.map_pages;
         let unit = AnyMapUnit::start(&config.map, found.entries(0..self.units as usize), pages.entries);
@@ -122,7 +123,7 @@ impl PageFtl {
             });
             let current = match image {
                 Some(image) => image == truth,
-                // A version without an image is a stranger's.
+                // A version without an image is foreign.
                 None => {
                     map_client.pages[page as usize].durable.is_none()
                         && truth.iter().all(|entry| decode(*entry).is_none())

@@ -1,41 +1,41 @@
-//! Which pool a write goes to.
+//! Placement: chooses the pool of a write.
 
 use base::units::DieId;
 use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How writes are spread over the dies.
+/// The policy that distributes writes over the dies.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum PlacementSpec {
     /// The N-th write request goes wholly to pool N mod x (Dirik & Jacob, Sec. 3, "modular striping").
     RequestRoundRobin {
-        /// Which dimension counts fastest, e.g. `channel-chip-die-plane`.
+        /// The order of the dimensions, fastest first, e.g. `channel-chip-die-plane`.
         #[serde(default)]
         order: Digits,
     },
-    /// Every program goes to the next pool, whatever its address.
+    /// Every program goes to the next pool, at any address.
     PageRoundRobin {
-        /// Which dimension counts fastest.
+        /// The order of the dimensions, fastest first.
         #[serde(default)]
         order: Digits,
     },
-    /// A pool takes everything until its open superblock is full, then the next does.
+    /// A pool takes all writes until its open superblock is full, then the next pool does.
     BlockStriping {
-        /// Which dimension counts fastest.
+        /// The order of the dimensions, fastest first.
         #[serde(default)]
         order: Digits,
     },
-    /// A unit's address says its pool: program-sized stripes of the address space over the pools.
+    /// The address of a mapping unit chooses the pool: program-sized stripes of the address space go over the pools.
     AddressStriping {
-        /// Which dimension counts fastest.
+        /// The order of the dimensions, fastest first.
         #[serde(default)]
         order: Digits,
     },
-    /// Every program goes to the die with the fewest commands under way or waiting.
+    /// Every program goes to the die with the fewest commands in progress or waiting.
     LeastLoaded {
-        /// Which of equals goes first.
+        /// The order among equally loaded dies.
         #[serde(default)]
         order: Digits,
     },
@@ -48,7 +48,7 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// One of every policy under an order: what the conformance suite and the swarm are applied to.
+    /// One of every policy with an order, for the conformance suite and the swarm.
     #[must_use]
     pub const fn every(order: Digits) -> [Self; 5] {
         [
@@ -71,9 +71,9 @@ impl PlacementSpec {
     }
 }
 
-/// The dimensions of the array, the one that counts fastest first: any order of `channel`, `chip`, `die`
-/// and `plane`, joined by hyphens. Channel before chip before die before plane is what most drives do;
-/// the other orders trade channel parallelism for parallelism inside a chip.
+/// The dimensions of the array, fastest first: any order of `channel`, `chip`, `die` and `plane`, joined by hyphens.
+/// Most drives count channel before chip before die before plane; the other orders trade channel parallelism for
+/// parallelism inside a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Digits([Dimension; 4]);
 
@@ -106,7 +106,7 @@ impl Default for Digits {
     }
 }
 
-/// A text that is not an order of the dimensions.
+/// The error of a text that is not an order of the dimensions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseDigitsError(String);
 
@@ -163,24 +163,24 @@ impl JsonSchema for Digits {
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({
             "type": "string",
-            "description": "channel, chip, die and plane in the order in which they count, fastest first.",
+            "description": "The dimensions channel, chip, die and plane, joined by hyphens, fastest first.",
             "examples": ["channel-chip-die-plane"],
         })
     }
 }
 
-/// Places writes, one after another.
+/// Chooses the pools of writes, one write after another.
 #[derive(Clone, Debug)]
 pub(crate) struct Placer {
     spec: PlacementSpec,
-    /// For each NVM set, the pools that its writes take turns at.
+    /// The pools of each NVM set, which take turns.
     turns: Vec<Turns>,
 }
 
 /// Pools that take turns.
 #[derive(Clone, Debug)]
 struct Turns {
-    /// In the order in which they count.
+    /// The pools, in the order of the dimensions.
     pools: Vec<u32>,
     next: usize,
 }
@@ -192,7 +192,7 @@ impl Turns {
 }
 
 impl Placer {
-    /// `sets` are the dies that somebody's writes are confined to; the first are all.
+    /// `sets` are the dies that writes may be confined to; the first set is the whole array.
     pub(crate) fn new(spec: &PlacementSpec, geometry: &Geometry, sets: &[Vec<DieId>]) -> Self {
         let size = |digit| match digit {
             Dimension::Channel => geometry.channels,
@@ -221,14 +221,14 @@ impl Placer {
         Self { spec: spec.clone(), turns: sets.iter().map(turns).collect() }
     }
 
-    /// A write request of somebody who is confined to a set begins.
+    /// A write request of an owner in a set begins.
     pub(crate) fn begin_request(&mut self, set: u32) {
         if matches!(self.spec, PlacementSpec::RequestRoundRobin { .. }) {
             self.turns[set as usize].advance();
         }
     }
 
-    /// A program has been filled; `block_full` if its superblock is full as well.
+    /// A program has been filled; `block_full` says that its superblock is full as well.
     pub(crate) fn program_filled(&mut self, set: u32, block_full: bool) {
         match self.spec {
             PlacementSpec::PageRoundRobin { .. } => self.turns[set as usize].advance(),
@@ -237,14 +237,14 @@ impl Placer {
         }
     }
 
-    /// The pool of a set for the next unit. `stripe` is the program-sized stripe of its address.
+    /// The pool of a set for the next mapping unit. `stripe` is the program-sized stripe of its address.
     pub(crate) fn pool(&mut self, set: u32, stripe: u32, load: impl Fn(u32) -> u32) -> u32 {
         let turns = &mut self.turns[set as usize];
         let n = turns.pools.len();
         match self.spec {
             PlacementSpec::AddressStriping { .. } => turns.pools[stripe as usize % n],
             PlacementSpec::LeastLoaded { .. } => {
-                // From where the last one went, so that equals take turns.
+                // Starts at the last choice, so that equals take turns.
                 let best = (0..n).map(|i| (turns.next + i) % n).min_by_key(|i| load(turns.pools[*i])).unwrap_or(0);
                 turns.next = best;
                 turns.pools[best]
@@ -253,7 +253,7 @@ impl Placer {
         }
     }
 
-    /// Under least-loaded the next of equals has its turn.
+    /// Under least-loaded, lets the next of equals have its turn.
     pub(crate) fn take_turns(&mut self, set: u32) {
         if matches!(self.spec, PlacementSpec::LeastLoaded { .. }) {
             self.turns[set as usize].advance();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn every_policy_and_order_is_registered() {
-        // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+        // A new variant does not compile here until it has a number, and fails until the registry has it.
         let place = |spec: &PlacementSpec| match spec {
             PlacementSpec::RequestRoundRobin { .. } => 0,
             PlacementSpec::PageRoundRobin { .. } => 1,

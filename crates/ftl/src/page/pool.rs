@@ -17,8 +17,8 @@ pub(super) struct Open {
     pub(super) superblock: SuperblockId,
     /// Offset of the next program.
     pub(super) next: u32,
-    /// The latest program that had to wait for something. Programs of a superblock go in order, so those
-    /// behind it wait for it.
+    /// The latest program that had to wait for a read. Programs of a superblock run in order, so later ones wait for
+    /// it.
     pub(super) gate: Option<Handle<Command>>,
 }
 
@@ -30,12 +30,10 @@ pub(super) struct OpenSuperblocks {
 }
 
 impl OpenSuperblocks {
-    /// Both of them.
     pub(super) const fn each(&self) -> [Option<Open>; 2] {
         [self.host, self.copies]
     }
 
-    /// Both of them.
     pub(super) fn each_mut(&mut self) -> [&mut Option<Open>; 2] {
         [&mut self.host, &mut self.copies]
     }
@@ -63,7 +61,7 @@ impl IndexMut<Stream> for OpenSuperblocks {
     }
 }
 
-/// What a pool holds.
+/// The content of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     /// Data of the host.
@@ -72,7 +70,7 @@ pub(super) enum Holds {
     Pages,
 }
 
-/// One for the pools of data, one for those of translation pages.
+/// One value for the data pools and one for the pools of translation pages.
 #[derive(Clone, Debug)]
 pub(super) struct ByContent<T> {
     pub(super) data: T,
@@ -101,11 +99,11 @@ impl<T> IndexMut<Holds> for ByContent<T> {
     }
 }
 
-/// A superblock whose valid units are being moved.
+/// A superblock whose valid mapping units are being moved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Victim {
     pub(super) superblock: SuperblockId,
-    /// Slots before this offset have been looked at.
+    /// Slots before this offset have been scanned.
     pub(super) cursor: u32,
     pub(super) cause: flash::backend::Cause,
 }
@@ -113,23 +111,22 @@ pub(super) struct Victim {
 /// Garbage collection of one pool.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Collection {
-    /// Collecting until there are enough free superblocks.
+    /// True while collection runs, until there are enough free superblocks.
     pub(super) active: bool,
     pub(super) victims: Vec<Victim>,
     /// Valid slots that have been picked but do not fill a program yet.
     pub(super) gathered: Vec<Psn>,
     pub(super) copies: u32,
-    /// Units that have been copied and that the map unit has not answered for.
+    /// Copied mapping units that the map unit has not answered for.
     pub(super) asked: u32,
     pub(super) erases: u32,
-    /// Failing superblocks that wait to be emptied.
+    /// Failing superblocks to be emptied.
     pub(super) failing: Vec<SuperblockId>,
-    /// The next superblock for copies is the most worn free one.
+    /// True if the next superblock for copies is the most worn free one.
     pub(super) want_worn: bool,
     pub(super) since_check: u32,
 }
 
-/// One pool.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     pub(super) die: DieId,
@@ -137,29 +134,29 @@ pub(super) struct Pool {
     pub(super) open: OpenSuperblocks,
     /// Superblocks that are not bad.
     pub(super) usable: u32,
-    /// Superblocks that it should have: a pool of translation pages gets them from that of data beside it.
+    /// The usable superblocks that it should have: a pool of translation pages takes them from the data pool beside it.
     pub(super) quota: u32,
-    /// Units that are valid here or promised to be.
+    /// Mapping units that are valid here or promised to the pool.
     pub(super) live: u32,
-    /// Of those, the promised ones.
+    /// Those of `live` that are promised.
     pub(super) in_flight: u32,
     pub(super) gc: Collection,
-    /// Host units that wait for a free superblock.
+    /// Writes that wait for a free superblock.
     pub(super) waiting: VecDeque<PageWrite>,
-    /// Nothing here can be freed any more.
+    /// True if garbage collection can free nothing more here.
     pub(super) stuck: bool,
-    /// The NVM set of whom the latest unit came from.
+    /// The NVM set of the latest write.
     pub(super) set: u32,
-    /// The list that the request under way has open here, and the program in it that takes more.
+    /// The open list of the present request in this pool, and its program under assembly.
     pub(super) list: Option<Handle<List>>,
     pub(super) program: Option<Assembly>,
 }
 
-/// A program that is being put together.
+/// A program under assembly.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Assembly {
     pub(super) command: Handle<Command>,
-    /// Offset of its first slot and the end of what it may cover.
+    /// Offset of its first slot, and the end of the slots that it may cover.
     pub(super) start: u32,
     pub(super) end: u32,
 }
@@ -183,12 +180,11 @@ impl Pool {
         }
     }
 
-    /// Bytes of a pool.
     pub(super) const fn memory(geometry: &Geometry) -> u64 {
         size_of::<Self>() as u64 + FreeList::memory(geometry.blocks as u64)
     }
 
-    /// True if a copy or an erase is under way or waits for the map unit.
+    /// True if a copy or an erase is in progress or waits for the map unit.
     pub(super) const fn is_moving(&self) -> bool {
         self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0
     }
@@ -197,7 +193,7 @@ impl Pool {
         &mut self.open[stream]
     }
 
-    /// Units that may live here without garbage collection running out of room.
+    /// The most mapping units that may live here while garbage collection still has room.
     pub(super) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.usable.saturating_sub(super::RESERVED) * superblock_slots }
     }

@@ -9,8 +9,8 @@ use super::{Kind, PageFtl};
 use crate::port::{Flash, Owners, PageRead};
 
 impl PageFtl {
-    /// Reads sectors of one unit; it is reported by [`ReadSink::read_done`](crate::ReadSink::read_done). False if the unit is not
-    /// mapped, and reads as zeros without flash; a map unit says that later.
+    /// Reads sectors of one mapping unit; [`ReadSink::read_done`](crate::ReadSink::read_done) reports the end. Returns
+    /// false if the mapping unit has no place: it reads as zeros, without flash. A map unit reports this later.
     #[inline]
     pub(crate) fn read<S: Sector, O: Observer>(
         &mut self,
@@ -31,7 +31,7 @@ impl PageFtl {
         true
     }
 
-    /// Reads sectors of a unit from where it is.
+    /// Reads sectors of a mapping unit from its place.
     #[inline]
     pub(super) fn read_at<S: Sector, O: Observer>(
         &mut self,
@@ -47,7 +47,7 @@ impl PageFtl {
         let row = |offset: u32| offset / self.geometry.row_slots();
         let open = self.reading.get(die);
         let command = match open {
-            // Units of one row come with one array operation.
+            // One array operation reads all mapping units of a row.
             Some((_, command))
                 if {
                     let (_, first) = flash.backend.slot(command, 0);
@@ -73,7 +73,7 @@ impl PageFtl {
         flash.backend.push_slot(command, wanted.slot(lpn, psn));
     }
 
-    /// The request is complete: its lists are sent, one for each die.
+    /// Ends a read request: submits its lists, one for each die.
     #[inline]
     pub(crate) fn end_read<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if let Mapping::MapUnit(map_client) = &mut self.mapping {

@@ -1,8 +1,8 @@
-//! A pool in need: it has no superblock to copy into, because the one that was kept for that has failed.
+//! Rescue of a pool without a superblock to copy into, after the reserved one has failed.
 //!
-//! There may be plenty of garbage in it, but none of it can be collected. What helps is a superblock that has
-//! become all garbage and can be erased as it is, or a refuge: another pool that takes the units of the cheapest
-//! victim, whose superblock is then free. Only if there is neither the pool is given up.
+//! The pool may hold much garbage, but cannot collect it. Two things help: a closed superblock without valid mapping
+//! units, which can be erased at once, or another pool, the helper, that takes the valid mapping units of the cheapest
+//! victim. If there is neither, the pool gives up.
 
 use flash::backend::{Cause, Observer};
 use flash::nand::{Sector, Stream};
@@ -12,8 +12,8 @@ use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
-    /// Tries to help a pool of which nothing more would ever be heard, at the `last` with all means. True if
-    /// something is under way now.
+    /// Rescues a pool that no event would wake any more, as a `last` resort by all means. Returns true if this started
+    /// work.
     pub(super) fn rescue<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -29,15 +29,15 @@ impl PageFtl {
         self.is_collecting(pool) || (dry && self.move_to_helper(flash, pool, last))
     }
 
-    /// True if a copy or an erase of the pool is under way, or an erase only waits for somebody who reads.
+    /// True if a copy or an erase of the pool is in progress, or an erase waits for a reader.
     fn is_collecting(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         chosen.is_moving() || chosen.gc.victims.iter().any(|victim| self.blocks.valid(victim.superblock) == 0)
     }
 
-    /// Looks again at the pools that were given up, whenever there is a new free superblock somewhere, and at all of
-    /// an NVM set before a write that is confined to it is refused. What they hold may have become garbage since, or
-    /// another pool may have become a refuge. True if any pool of the set, or of them all, is collecting.
+    /// Retries the pools that gave up, after any erase, or all pools of an NVM set before a write of the set is refused
+    /// (`last`). Their content may have become garbage since, or another pool may be able to help. Returns true if any
+    /// pool of the set, or of all sets, is collecting.
     pub(super) fn retry_stuck<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -57,12 +57,12 @@ impl PageFtl {
         (0..count).any(|i| self.is_collecting(self.nth_of(last, i)))
     }
 
-    /// A pool by its number among those of a set, or among all.
+    /// The `n`-th pool of a set, or of all pools.
     fn nth_of(&self, set: Option<u32>, n: usize) -> u32 {
         set.map_or(n as u32, |set| self.sets[set as usize][n])
     }
 
-    /// Copies a program's worth of units to another pool.
+    /// Copies the mapping units of one program to another pool.
     fn move_to_helper<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32, last: bool) -> bool {
         let Some(helper_pool) = self.helper_pool(pool, last) else { return false };
         if self.pools[pool as usize].gc.victims.is_empty() {
@@ -78,7 +78,7 @@ impl PageFtl {
         if units == 0 {
             return false;
         }
-        // Promised, so that nobody else is promised the same room.
+        // Reserved, so that nothing else is promised the same space.
         self.pools[helper_pool as usize].live += units;
         self.pools[helper_pool as usize].in_flight +=
             if self.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
@@ -86,9 +86,9 @@ impl PageFtl {
         true
     }
 
-    /// The pool with the most room, if one can take a program's worth of units and still help itself. At the `last`
-    /// it may go above its limit, and use its last free superblock if a victim of its own gives it another: otherwise
-    /// writes would be refused, and the pool in need gives back more than that.
+    /// The pool with the most space, if one can take a program of copies and still collect its own garbage. As a `last`
+    /// resort it may exceed its limit, and use its last free superblock if one of its own victims will free another:
+    /// otherwise writes would be refused, and the rescued pool gives back more than that.
     fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
         let room = |pool: &u32| {
@@ -98,7 +98,7 @@ impl PageFtl {
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
             let open = self.pools[*other as usize].open[Stream::Copies].is_some();
-            // One is for its own collection, and one to be opened.
+            // One superblock is for its own collection, and one may have to be opened.
             let helps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();
             let just = last && collects && (open || free > 0) && self.copies_fit(*other, free, units);
@@ -108,13 +108,13 @@ impl PageFtl {
         self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
     }
 
-    /// True if whoever may write to a pool may write to the other as well: confined data stays where it belongs.
+    /// True if every owner that may write to a pool may also write to the other: confined data stay confined.
     fn shares_sets(&self, pool: u32, other: u32) -> bool {
         let open = self.planted.is(Sabotage::ConfinementForgotten);
         self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other) || open)
     }
 
-    /// A program of another pool's units has ended here: what has found its place is counted when it is entered.
+    /// A copy from another pool has ended here. Its reservation ends; entering the copies counts those that are valid.
     pub(super) fn end_move_to_helper(&mut self, helper_pool: u32, units: u32) {
         self.pools[helper_pool as usize].live -= units;
         self.pools[helper_pool as usize].in_flight -= units;
@@ -140,8 +140,7 @@ mod tests {
         Rig::with(config, &array, None)
     }
 
-    /// Where the units of each pool would find refuge while `full` pools have no room: two pools for each of two queues
-    /// that are confined.
+    /// The helper of each pool while `full` pools have no space: two pools for each of two confined queues.
     fn refuges(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
         let mut rig = small(&[[0, 1], [2, 3]]);
         let ftl = &mut rig.ftl;
@@ -162,7 +161,7 @@ mod tests {
         }
     }
 
-    /// Copies units of the first pool to another, to the end.
+    /// Copies mapping units of the first pool to another, to the end.
     fn rescued(change: impl FnOnce(&mut PageFtl)) {
         let mut rig = small(&[]);
         let units = rig.units();

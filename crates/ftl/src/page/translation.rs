@@ -1,11 +1,10 @@
-//! Translation pages: where a map unit keeps the map.
+//! Translation pages, in which a map unit stores the map.
 //!
-//! Page number `t` is a unit like any other, with the logical number behind those of the host, so that placement,
-//! collection, versions, recovery and wear are what they are for data. It differs in three ways. Its place is in a
-//! table in RAM (the global translation directory), so that collecting it asks the map unit nothing. It goes to a pool
-//! of its own in its plane group: data is collected only with answers of the map unit, and these may wait for
-//! translation pages to be stored, so room for translation pages must never wait for data to be collected. And its
-//! content is an image in the media.
+//! Page number `t` is a mapping unit numbered behind those of the host, so placement, collection, versions, recovery
+//! and wear treat it like data. It differs in three ways. First, a table in RAM (the global translation directory)
+//! holds its place, so its collection asks the map unit nothing. Second, it goes to a pool of its own in its plane
+//! group: data collection needs answers of the map unit, and these may wait for stores of translation pages, so space
+//! for translation pages must never wait for data collection. Third, its content is an image in the media.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
@@ -23,12 +22,12 @@ impl PageFtl {
         self.groups + page % self.groups
     }
 
-    /// The map unit wants a translation page.
+    /// Reads a translation page for the map unit.
     pub(super) fn load_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
-            // What is on flash until then is older than what the map unit has let go of.
+            // The version on flash is older than the content that the map unit has evicted.
             state.wanted = true;
             return;
         }
@@ -41,7 +40,7 @@ impl PageFtl {
         map_client.pages[page as usize].loading = true;
         let (superblock, _) = self.geometry.locate(psn);
         self.blocks.pin(superblock);
-        // A host may wait for it, and it is a read.
+        // The class is that of host reads, because a host may wait for this read.
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
         let read = flash.backend.add_read(list, Cause::Map, superblock);
         let lpn = Lpn::new(self.units + page);
@@ -70,7 +69,7 @@ impl PageFtl {
         self.unpin(flash, owners, self.geometry.locate(slot.psn).0);
     }
 
-    /// The map unit wants a translation page stored.
+    /// Stores a translation page for the map unit.
     pub(super) fn store_page<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -98,7 +97,7 @@ impl PageFtl {
         self.write(flash, owners, PageWrite { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked });
     }
 
-    /// A translation page has been programmed: the directory leads to it, and the map unit hears of it.
+    /// A translation page has been programmed: updates the directory and reports to the map unit.
     pub(super) fn page_stored<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, slot: &Slot, psn: Psn) {
         let page = slot.lpn.get() - self.units;
         self.blocks.mark_valid(psn);
@@ -113,8 +112,8 @@ impl PageFtl {
         self.end_store(flash, page);
     }
 
-    /// There is no room for a translation page, and there will be none: it stays in RAM. From now on the drive takes
-    /// no more writes, so that nothing that it has acknowledged is lost.
+    /// Keeps a translation page in RAM, because flash has no space for it and never will. From now on the drive accepts
+    /// no writes, so that it loses nothing that it has acknowledged.
     pub(super) fn keep_page<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let image = match &map_client.recovered {
@@ -129,7 +128,6 @@ impl PageFtl {
         self.end_store(flash, page);
     }
 
-    /// A store has come to its end.
     fn end_store<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, page: u32) {
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return };
         let state = &mut map_client.pages[page as usize];
@@ -147,17 +145,17 @@ impl PageFtl {
         }
     }
 
-    /// True if there is a translation page that has no place on flash any more.
+    /// True if a translation page no longer has a place on flash.
     pub(super) fn is_out_of_pages(&self) -> bool {
         matches!(&self.mapping, Mapping::MapUnit(map_client) if !map_client.kept.is_empty())
     }
 
-    /// True while translation pages are out of date: the map unit does not work before they have been written.
+    /// True while translation pages are stale: the map unit starts after they have been written.
     pub(crate) fn is_rewriting(&self) -> bool {
         self.stale_pages() > 0
     }
 
-    /// Translation pages that recovery found to be out of date.
+    /// Translation pages that recovery found stale.
     pub(crate) fn stale_pages(&self) -> u32 {
         match &self.mapping {
             Mapping::Ram(_) => 0,
@@ -165,7 +163,7 @@ impl PageFtl {
         }
     }
 
-    /// Writes the translation pages that recovery found to be out of date.
+    /// Writes the stale translation pages.
     pub(crate) fn rewrite<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, owners: &mut impl Owners<S>) {
         let Mapping::MapUnit(map_client) = &self.mapping else { return };
         for page in map_client.stale.clone() {
@@ -182,15 +180,15 @@ impl PageFtl {
         self.end_write(flash, owners);
     }
 
-    /// The last that can be done before a translation page finds no room: its pool, or another, takes a superblock
-    /// from data, and be it the one that data would be collected into. True if there is more room now.
+    /// The last resort before a translation page finds no space: its pool, or another, takes a superblock from data,
+    /// even the one that data collection would copy into. Returns true if this made space.
     pub(super) fn make_room_for_pages(&mut self, lpn: Lpn) -> bool {
         let home = self.home_of(lpn.get() - self.units) - self.groups;
         [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.lend_block((home + i) % self.groups, keep)))
             || self.found_pool_of_pages()
     }
 
-    /// Has translation pages in a plane group that had none, if there is one with free superblocks enough.
+    /// Gives a plane group without translation pages a pool of them, if one has enough free superblocks.
     fn found_pool_of_pages(&mut self) -> bool {
         let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
         let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
@@ -202,8 +200,8 @@ impl PageFtl {
         true
     }
 
-    /// A pool of translation pages takes a free superblock from that of data beside it if it has too few and there are
-    /// more than are to be kept. True if it does.
+    /// Moves a free superblock from the data pool to the pool of translation pages beside it, if the latter has too few
+    /// and the former more than `keep`. Returns true if it did.
     pub(super) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
         let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
         let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
@@ -213,7 +211,7 @@ impl PageFtl {
         lacks
     }
 
-    /// A free superblock of a pool of data goes to that of translation pages beside it.
+    /// Moves a free superblock from the data pool to the pool of translation pages beside it.
     pub(super) fn hand_over(&mut self, group: u32) {
         let Some((superblock, erases)) = self.pools[group as usize].free.pop_with_wear() else { return };
         self.blocks.set_map(superblock, true);

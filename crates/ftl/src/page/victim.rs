@@ -1,7 +1,7 @@
-//! Which superblock garbage collection takes next.
+//! Victim selection: chooses the superblock that garbage collection takes next.
 //!
-//! A policy is one file, and here its variant with its parameters and what they may be ([`VictimSpec::check`]), its line
-//! in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
+//! A policy is one file, and in this file a variant with its parameters, their allowed values ([`VictimSpec::check`]),
+//! its line in [`VictimSpec::EVERY`] and its arm in [`Victims::pick`].
 
 mod cost_benefit;
 mod d_choices;
@@ -22,12 +22,12 @@ use crate::toolkit::Minima;
 
 use order::AgeOrder;
 
-/// How garbage collection chooses its victim among the closed superblocks of a pool. One without an
-/// invalid unit is never chosen.
+/// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
+/// mapping unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum VictimSpec {
-    /// The one with the fewest valid units.
+    /// The one with the fewest valid mapping units.
     #[default]
     Greedy,
     /// The one with the best ratio of free space gained, times age, to copying cost:
@@ -35,25 +35,25 @@ pub enum VictimSpec {
     CostBenefit,
     /// The one that was closed first.
     Fifo,
-    /// Any, with equal chances.
+    /// Any one, with equal chances.
     Random,
-    /// The one with the fewest valid units among `d` random ones (Van Houdt, Performance Evaluation
-    /// 70(10), 2013).
+    /// The one with the fewest valid mapping units among `d` random ones (Van Houdt, Performance Evaluation 70(10),
+    /// 2013).
     DChoices {
-        /// Superblocks looked at.
+        /// Superblocks to compare.
         d: u32,
     },
-    /// The one with the fewest valid units among the `window` that were closed first (Hu et al.: Write
+    /// The one with the fewest valid mapping units among the `window` that were closed first (Hu et al.: Write
     /// Amplification Analysis in Flash-Based Solid State Drives, SYSTOR 2009).
     WindowedGreedy {
-        /// Superblocks looked at.
+        /// Superblocks to compare.
         window: u32,
     },
 }
 
 impl VictimSpec {
-    /// One of every policy, with parameters that make a difference on a small device: what the conformance
-    /// suite and the swarm are applied to.
+    /// One of every policy, for the conformance suite and the swarm. The parameters make a difference on a small
+    /// device.
     pub const EVERY: [Self; 6] = [
         Self::Greedy,
         Self::CostBenefit,
@@ -63,19 +63,19 @@ impl VictimSpec {
         Self::WindowedGreedy { window: 4 },
     ];
 
-    /// Parameters that are wrong whatever the array is.
+    /// Adds the faults of parameters that are wrong on any array.
     pub(crate) fn check(self, faults: &mut Faults) {
         match self {
             Self::DChoices { d } => faults.within("ftl.gc.victim.d", d, 1..=d_choices::MAX),
             Self::WindowedGreedy { window: 0 } => {
-                faults.add("ftl.gc.victim.window", "is 0: no superblock is looked at", "use 1 or more");
+                faults.add("ftl.gc.victim.window", "is 0: no superblock would be compared", "use 1 or more");
             }
             _ => {}
         }
     }
 }
 
-/// The closed superblocks of all pools, kept in the way that the policy needs.
+/// The closed superblocks of all pools, in the structures that the policies need.
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     spec: VictimSpec,
@@ -85,7 +85,7 @@ pub(crate) struct Victims {
     slots: u32,
     minima: Minima,
     ages: AgeOrder,
-    /// Invalid units in the closed superblocks of each pool.
+    /// Invalid mapping units in the closed superblocks of each pool.
     garbage: Vec<u64>,
 }
 
@@ -101,19 +101,19 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// Valid units of a superblock if it is a candidate.
+    /// The valid mapping units of a superblock, if it is a candidate.
     fn candidate(&self, superblock: u32) -> Option<u32> {
         self.minima.valid(superblock).filter(|valid| *valid < self.slots)
     }
 
-    /// Candidates from the oldest on, each with its age: openings since it was closed.
+    /// Candidates, oldest first, each with its age: the number of superblocks closed since.
     fn by_age(&self) -> impl Iterator<Item = (u32, u32, u64)> + '_ {
         self.ages.oldest_first(self.pool).filter_map(|(sb, age)| self.candidate(sb).map(|valid| (sb, valid, age)))
     }
 }
 
 impl Victims {
-    /// For one pool in each plane group; their numbers begin with `first_pool`.
+    /// One pool for each plane group; their numbers start at `first_pool`.
     pub(crate) fn new(spec: VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
         let pools = geometry.die_count() * geometry.groups();
         Self {
@@ -127,7 +127,7 @@ impl Victims {
         }
     }
 
-    /// Bytes of the victims of all pools.
+    /// Bytes of memory of the victims of all pools.
     pub(crate) fn memory(geometry: &Geometry) -> u64 {
         let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let superblocks = u64::from(geometry.superblock_count());
@@ -142,7 +142,7 @@ impl Victims {
         self.ages.append(group, superblock.get());
     }
 
-    /// It is none any more.
+    /// A superblock is no longer a candidate.
     pub(crate) fn remove(&mut self, pool: u32, superblock: SuperblockId) {
         let valid = self.minima.valid(superblock.get()).expect("only candidates are removed");
         let group = pool - self.first_pool;
@@ -151,20 +151,19 @@ impl Victims {
         self.ages.remove(group, superblock.get());
     }
 
-    /// One of its units became invalid.
+    /// One mapping unit of a superblock became invalid.
     #[inline]
     pub(crate) fn invalidated(&mut self, pool: u32, superblock: SuperblockId) {
         self.garbage[(pool - self.first_pool) as usize] += 1;
         self.minima.decrement(superblock.get());
     }
 
-    /// True if collecting a pool frees at least one superblock in the end; less garbage than that is only
-    /// moved about.
+    /// True if collecting a pool would free at least one superblock; less garbage than that would only move.
     pub(crate) fn is_worthwhile(&self, pool: u32) -> bool {
         self.garbage[(pool - self.first_pool) as usize] >= u64::from(self.slots)
     }
 
-    /// The next victim of a pool, if any superblock has something to gain.
+    /// The next victim of a pool, if any superblock has garbage.
     pub(crate) fn pick(&self, pool: u32, rng: &mut Rng) -> Option<SuperblockId> {
         let view = self.view(pool);
         let chosen = match self.spec {
@@ -178,12 +177,12 @@ impl Victims {
         chosen.map(SuperblockId::new)
     }
 
-    /// The one that costs least, whatever the policy: for a pool that has no free superblock left.
+    /// The victim with the least copying, under any policy: for a pool without a free superblock.
     pub(crate) fn cheapest(&self, pool: u32) -> Option<SuperblockId> {
         greedy::pick(&self.view(pool)).map(SuperblockId::new)
     }
 
-    /// The closed superblocks of a pool from the oldest on, full ones included.
+    /// The closed superblocks of a pool, oldest first, including those without garbage.
     pub(crate) fn closed(&self, pool: u32) -> impl Iterator<Item = SuperblockId> + '_ {
         self.ages.oldest_first(pool - self.first_pool).map(|(superblock, _)| SuperblockId::new(superblock))
     }
@@ -242,7 +241,7 @@ mod tests {
 
     #[test]
     fn every_policy_is_registered() {
-        // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+        // A new variant does not compile here until it has a number, and fails until the registry has it.
         let place = |spec: &VictimSpec| match spec {
             VictimSpec::Greedy => 0,
             VictimSpec::CostBenefit => 1,

@@ -1,4 +1,4 @@
-//! Static wear levelling: cold data is moved onto worn superblocks, so that fresh ones come into play.
+//! Static wear levelling: moves cold data to worn superblocks, so that fresh ones take part in writes.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Observer};
@@ -11,8 +11,8 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
 impl PageFtl {
-    /// Looks now and then whether the least worn superblock that holds data lags too far behind the most
-    /// worn free one; if so its data goes there.
+    /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
+    /// worn free one. If so, moves its data there.
     pub(super) fn level_wear<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let Some(threshold) = self.wear.threshold.filter(|_| !self.planted.is(Sabotage::NeverLevels)) else { return };
         let chosen = &mut self.pools[pool as usize];
@@ -30,7 +30,7 @@ impl PageFtl {
         let with_pages = self.pools_for(Holds::Pages).find(|other| *other == self.groups + pool);
         let pages = with_pages.and_then(coldest);
         let data = coldest(pool);
-        // Translation pages that are never stored again wear nothing: their superblocks go round like the others.
+        // Translation pages that are never stored again cause no wear: their superblocks take part like the others.
         if with_pages
             .is_some_and(|pages| self.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media))
         {
@@ -43,21 +43,21 @@ impl PageFtl {
             if self.pools[other as usize].gc.victims.is_empty() {
                 self.take_victim(other, coldest, Cause::Wear);
             } else {
-                // It collects: the look is put off, not given up.
+                // The pool is collecting: the check is postponed, not given up.
                 self.pools[pool as usize].gc.since_check = self.wear.check_every;
             }
             return;
         }
         let Some((_, coldest)) = data.filter(lags) else { return };
-        // Copies get a superblock of their own: the most worn. What was open for copies is closed early.
+        // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
         self.close_early(pool, Stream::Copies);
         self.pools[pool as usize].gc.want_worn = true;
         self.take_victim(pool, coldest, Cause::Wear);
     }
 
-    /// Where the map unit stores little, the free and the open superblocks that `pages` keeps for translation pages rest
-    /// as well: a free one that lags changes places with the most worn of the data beside it, and an open one is closed
-    /// early. True if there was one.
+    /// Rotates an idle superblock of `pages`. If the map unit stores little, the free and open superblocks for
+    /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
+    /// data pool beside it, and an open one is closed early. Returns true if there was one.
     fn rotate_idle<S: Sector>(&mut self, data: u32, pages: u32, lags: impl Fn(u32) -> bool, media: &Media<S>) -> bool {
         let open = [Stream::Host, Stream::Copies].into_iter().find(|stream| {
             let open = self.pools[pages as usize].open[*stream];
@@ -75,7 +75,8 @@ impl PageFtl {
         open.is_some_and(|stream| self.close_early(pages, stream))
     }
 
-    /// Closes an open superblock before it is full. False if there is none, or a program of it is being put together.
+    /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
+    /// assembly.
     fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
         if stream == Stream::Host && self.pools[pool as usize].program.is_some() {
             return false;

@@ -1,4 +1,4 @@
-//! Host data on its way to flash.
+//! Host writes, up to their programs.
 
 use std::collections::VecDeque;
 
@@ -15,12 +15,12 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::{push_unit, read_rest};
 
 impl PageFtl {
-    /// A write request of somebody who is confined to an NVM set begins; its units follow.
+    /// Begins a write request of an owner in an NVM set; its mapping units follow.
     pub(crate) fn begin_write(&mut self, set: u32) {
         self.placer.begin_request(set);
     }
 
-    /// Takes one unit of the request.
+    /// Accepts one mapping unit of the request.
     pub(crate) fn write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -52,18 +52,16 @@ impl PageFtl {
         }
     }
 
-    /// The set of the pools that hold translation pages.
     const fn set_of_pages(&self) -> u32 {
         self.unplaced.len() as u32 - 1
     }
 
-    /// The set that a unit belongs to.
     fn set_of<S>(&self, owners: &impl Owners<S>, unit: &PageWrite) -> u32 {
         if self.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
-    /// True if something is under way that may leave garbage in the pools of a set. Translation pages do not wait for
-    /// data, nor for the map unit: these may wait for them.
+    /// True if work in progress may leave garbage in the pools of a set. Translation pages wait neither for data nor
+    /// for the map unit, because both may wait for them.
     fn makes_room(&self, set: u32) -> bool {
         let programming =
             |set: u32| self.sets[set as usize].iter().any(|pool| self.pools[*pool as usize].in_flight > 0);
@@ -71,7 +69,7 @@ impl PageFtl {
         programming(set) || (set != pages && (programming(pages) || self.awaits_answers()))
     }
 
-    /// True if units of a set wait for room while nothing is on its way that would tell them.
+    /// True if writes of a set wait for space while no work in progress would wake them.
     pub(super) fn forgotten(&self) -> bool {
         let waits = |set: &u32| !self.unplaced[*set as usize].is_empty() && !self.makes_room(*set);
         (0..self.unplaced.len() as u32).any(|set| waits(&set))
@@ -94,8 +92,8 @@ impl PageFtl {
                 self.end_gathering(pool);
                 return self.start_gc(flash, owners, pool);
             }
-            // What waits is as good as programmed: the next unit goes where it would have gone then, and not
-            // into the same queue, where everything would meet.
+            // A waiting write counts as programmed: the next write goes where it would then have gone. Otherwise all
+            // writes would meet in one queue.
             self.waited += 1;
             if self.waited == self.program_slots() {
                 self.waited = 0;
@@ -106,8 +104,8 @@ impl PageFtl {
         }
     }
 
-    /// Finds pools for the units that had none, now that older copies have become garbage. They are refused only
-    /// when nothing is under way any more that could make room.
+    /// Places the unplaced writes again, after older copies have become garbage. Refuses one only if no work in
+    /// progress can free space.
     pub(super) fn place_unplaced<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -116,7 +114,7 @@ impl PageFtl {
         if self.unplaced.iter().all(VecDeque::is_empty) {
             return;
         }
-        // Translation pages first: data may wait for them.
+        // Translation pages first, because data may wait for them.
         for set in (0..self.unplaced.len() as u32).rev() {
             self.place_unplaced_of_set(flash, owners, set);
         }
@@ -155,7 +153,7 @@ impl PageFtl {
         }
     }
 
-    /// The request is complete: what was put together is sent.
+    /// Ends a write request: submits the programs under assembly.
     pub(crate) fn end_write<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -176,18 +174,17 @@ impl PageFtl {
         self.touched = touched;
     }
 
-    /// Slots of one program.
     pub(super) fn program_slots(&self) -> u32 {
         self.geometry.row_slots() * self.one_shot
     }
 
-    /// The end of the program that begins at `offset`: of its row, or of its word line's rows.
+    /// The end of the program that begins at `offset`: the end of its row, or of its word line's rows.
     pub(super) fn program_end(&self, offset: u32) -> u32 {
         let slots = self.program_slots();
         offset / slots * slots + slots
     }
 
-    /// The pool for a unit: the placement's choice, or the emptiest of the set if that one holds all it may.
+    /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
     fn place<S: Sector, O: Observer>(&mut self, flash: &Flash<'_, S, O>, set: u32, unit: &PageWrite) -> Option<u32> {
         let slots = self.geometry.superblock_slots();
         let stripe = unit.lpn.get() / self.program_slots();
@@ -210,8 +207,8 @@ impl PageFtl {
         others.max_by_key(|pool| (room(*pool), std::cmp::Reverse(*pool))).filter(|pool| room(*pool) > 0)
     }
 
-    /// Adds a unit to the program that is being put together in a pool. False if the pool has no free
-    /// superblock for it now.
+    /// Adds a write to the program under assembly in a pool. Returns false if the pool has no free superblock for it
+    /// now.
     pub(super) fn append<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -240,7 +237,7 @@ impl PageFtl {
         true
     }
 
-    /// A unit is written in part: the rest is read from where it is, and what is programmed behind it waits for that.
+    /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
     fn read_rest<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -263,7 +260,7 @@ impl PageFtl {
 
     fn begin_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) -> Option<Assembly> {
         if self.pools[pool as usize].open(Stream::Host).is_none() {
-            // One free superblock is kept for garbage collection to copy into, more if it is at work.
+            // One free superblock is reserved for copies of garbage collection, more during a collection.
             let free = self.pools[pool as usize].free.len();
             let kept = free <= 1 || !self.copies_fit(pool, free - 1, 0);
             if kept && (free == 0 || !self.planted.is(Sabotage::ReserveTaken)) {
@@ -296,7 +293,7 @@ impl PageFtl {
         Some(assembly)
     }
 
-    /// Lets a program wait for those before it that still wait for something themselves.
+    /// Lets a program wait for the program before it, if that one waits for a read.
     pub(super) fn pass_gate<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -314,7 +311,7 @@ impl PageFtl {
     /// Takes a free superblock for a stream.
     ///
     /// # Panics
-    /// If there is none: the caller has looked.
+    /// If there is none: the caller has checked.
     pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
         let chosen = &mut self.pools[pool as usize];
         let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
@@ -324,7 +321,7 @@ impl PageFtl {
         superblock
     }
 
-    /// The program that is being put together is as full as it will be.
+    /// Closes the program under assembly.
     fn end_program<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, pool: u32) {
         let Some(assembly) = self.pools[pool as usize].program.take() else { return };
         self.end_gathering(pool);
@@ -339,7 +336,7 @@ impl PageFtl {
         }
     }
 
-    /// Moves a stream's next offset. True if that fills the superblock.
+    /// Moves the next offset of a stream. Returns true if the superblock is now full.
     pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
         let open = self.pools[pool as usize].open(stream);
         let Some(current) = open else { return false };
@@ -364,7 +361,7 @@ impl PageFtl {
         }
     }
 
-    /// Lets waiting units go on as far as there is room.
+    /// Continues the waiting writes of a pool while it has space.
     pub(super) fn resume<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -391,7 +388,7 @@ impl PageFtl {
         self.send(flash, pool);
     }
 
-    /// A pool where nothing can be freed any more sends its waiting units elsewhere.
+    /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
     pub(super) fn give_up<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,

@@ -1,4 +1,4 @@
-//! The lists that a request under way has open: one for each die that it touches.
+//! The open lists of the present request: one for each die that it touches.
 
 use std::collections::VecDeque;
 
@@ -7,11 +7,11 @@ use base::units::DieId;
 use flash::backend::{Backend, Class, List, Observer};
 use flash::nand::Sector;
 
-/// What is open at each die: a list, or a list with something in it.
+/// The open item of each die: a list, or a list and its latest command.
 #[derive(Clone, Debug)]
 pub(crate) struct DieLists<T> {
     open: Vec<Option<T>>,
-    /// The dies that have one, as they got it.
+    /// The dies with an open item, in order of opening.
     touched: VecDeque<DieId>,
 }
 
@@ -20,18 +20,18 @@ impl<T: Copy> DieLists<T> {
         Self { open: vec![None; dies as usize], touched: VecDeque::new() }
     }
 
-    /// Bytes of those of so many dies.
+    /// Bytes of memory for `dies` dies.
     pub(crate) const fn memory(dies: u64) -> u64 {
         dies * size_of::<Option<T>>() as u64
     }
 
-    /// What is open at a die.
+    /// The open item of a die.
     #[inline]
     pub(crate) fn get(&self, die: DieId) -> Option<T> {
         self.open[die.index()]
     }
 
-    /// Opens something at a die, or replaces what is open there.
+    /// Opens an item at a die, or replaces the open one.
     #[inline]
     pub(crate) fn set(&mut self, die: DieId, open: T) {
         if self.open[die.index()].replace(open).is_none() {
@@ -39,14 +39,14 @@ impl<T: Copy> DieLists<T> {
         }
     }
 
-    /// Takes what was opened first.
+    /// Takes the item whose die was touched first.
     #[inline]
     pub(crate) fn pop_first(&mut self) -> Option<T> {
         let die = self.touched.pop_front()?;
         self.open[die.index()].take()
     }
 
-    /// Takes what was opened last.
+    /// Takes the item whose die was touched last.
     #[inline]
     pub(crate) fn pop_last(&mut self) -> Option<T> {
         let die = self.touched.pop_back()?;
@@ -55,7 +55,7 @@ impl<T: Copy> DieLists<T> {
 }
 
 impl DieLists<Handle<List>> {
-    /// The list of a die. If none is open yet, one of this class with this tag is.
+    /// The list of a die; opens one of this class with this tag if there is none.
     #[inline]
     pub(crate) fn list<S: Sector, O: Observer>(
         &mut self,

@@ -1,6 +1,6 @@
-//! A trigger: something is done after every so many events.
+//! A periodic trigger: due after every `period` events.
 
-/// Events since it was last done, and after how many it is due.
+/// Events since the trigger was last due, and its period.
 #[derive(Clone, Debug)]
 pub(crate) struct Every {
     period: u32,
@@ -12,12 +12,11 @@ impl Every {
         Self { period, since: 0 }
     }
 
-    /// Counts an event.
     pub(crate) const fn count(&mut self) {
         self.since += 1;
     }
 
-    /// True if it is due; then the count begins anew.
+    /// True if the trigger is due; then the count restarts.
     pub(crate) const fn take_due(&mut self) -> bool {
         let is_due = self.since >= self.period;
         if is_due {
@@ -26,7 +25,7 @@ impl Every {
         is_due
     }
 
-    /// Counts an event. True if it is due with it; then the count begins anew.
+    /// Counts an event. Returns true if the trigger is due; then the count restarts.
     pub(crate) const fn tick(&mut self) -> bool {
         self.count();
         self.take_due()
@@ -42,7 +41,7 @@ mod tests {
         let mut every = Every::new(3);
         let due: Vec<bool> = (0..7).map(|_| every.tick()).collect();
         assert_eq!(due, [false, false, true, false, false, true, false]);
-        // What is due waits until it is taken.
+        // A due trigger stays due until it is taken.
         (0..5).for_each(|_| every.count());
         assert!(every.take_due() && !every.take_due());
     }

@@ -1,12 +1,12 @@
-//! Free superblocks, and which of them is used next.
+//! Free superblocks, in the order of their next use.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use base::units::SuperblockId;
 
-/// Free superblocks: the least worn first under dynamic wear levelling, else in the order they came. Each has a number, which
-/// is how often it has been erased where nobody says otherwise.
+/// Free superblocks: the least worn first under dynamic wear levelling, otherwise in order of arrival. Each has a
+/// number, which is its erase count unless the caller says otherwise.
 #[derive(Clone, Debug)]
 pub(crate) enum FreeList {
     ByWear(BinaryHeap<Reverse<(u32, SuperblockId)>>),
@@ -14,7 +14,7 @@ pub(crate) enum FreeList {
 }
 
 impl FreeList {
-    /// An empty list with room for so many.
+    /// An empty list with capacity for `room` superblocks.
     pub(crate) fn new(by_wear: bool, room: u32) -> Self {
         match by_wear {
             true => Self::ByWear(BinaryHeap::with_capacity(room as usize)),
@@ -22,7 +22,7 @@ impl FreeList {
         }
     }
 
-    /// Bytes of a list with room for so many.
+    /// Bytes of memory of a list with this capacity.
     pub(crate) const fn memory(room: u64) -> u64 {
         room * size_of::<(u32, SuperblockId)>() as u64
     }
@@ -38,7 +38,7 @@ impl FreeList {
         self.len() == 0
     }
 
-    /// A superblock that has been erased so often is free.
+    /// Adds a free superblock with its erase count.
     pub(crate) fn push(&mut self, superblock: SuperblockId, erases: u32) {
         match self {
             Self::ByWear(heap) => heap.push(Reverse((erases, superblock))),
@@ -46,7 +46,7 @@ impl FreeList {
         }
     }
 
-    /// All of them, each with its number.
+    /// All superblocks, each with its number.
     pub(crate) fn entries(&self) -> Vec<(u32, SuperblockId)> {
         match self {
             Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).collect(),
@@ -54,7 +54,7 @@ impl FreeList {
         }
     }
 
-    /// The one that is taken next, and its number.
+    /// The next superblock to be taken, and its number.
     pub(crate) fn first(&self) -> Option<(u32, SuperblockId)> {
         match self {
             Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
@@ -66,7 +66,7 @@ impl FreeList {
         self.pop_with_wear().map(|(superblock, _)| superblock)
     }
 
-    /// Also tells how often it has been erased.
+    /// Also returns the erase count.
     pub(crate) fn pop_with_wear(&mut self) -> Option<(SuperblockId, u32)> {
         match self {
             Self::ByWear(heap) => heap.pop().map(|Reverse((erases, superblock))| (superblock, erases)),
@@ -74,7 +74,7 @@ impl FreeList {
         }
     }
 
-    /// The erase count of the most worn.
+    /// The erase count of the most worn superblock.
     pub(crate) fn most_worn(&self) -> Option<u32> {
         match self {
             Self::ByWear(heap) => heap.iter().map(|Reverse((erases, _))| *erases).max(),
@@ -82,7 +82,7 @@ impl FreeList {
         }
     }
 
-    /// The erase count of the least worn.
+    /// The erase count of the least worn superblock.
     pub(crate) fn least_worn(&self) -> Option<u32> {
         match self {
             Self::ByWear(heap) => heap.peek().map(|Reverse((erases, _))| *erases),
@@ -90,7 +90,7 @@ impl FreeList {
         }
     }
 
-    /// Takes the most worn: cold data will rest there.
+    /// Takes the most worn superblock, for cold data.
     pub(crate) fn pop_most_worn(&mut self) -> Option<SuperblockId> {
         let chosen = match self {
             Self::ByWear(heap) => heap.iter().map(|Reverse(entry)| *entry).max(),
@@ -99,7 +99,7 @@ impl FreeList {
         self.take(chosen.1).then_some(chosen.1)
     }
 
-    /// Takes the least worn.
+    /// Takes the least worn superblock.
     pub(crate) fn pop_least_worn(&mut self) -> Option<SuperblockId> {
         let chosen = match self {
             Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
@@ -108,7 +108,7 @@ impl FreeList {
         self.take(chosen.1).then_some(chosen.1)
     }
 
-    /// Takes this one. False if it is not free.
+    /// Takes this superblock. Returns false if it is not free.
     pub(crate) fn take(&mut self, superblock: SuperblockId) -> bool {
         let before = self.len();
         match self {

@@ -1,10 +1,10 @@
-//! Programs that wait for what they have to read first.
+//! Gates: programs that wait for a read, and the order behind them.
 
 use base::engine::Handle;
 use flash::backend::Command;
 
-/// Pages of a block are programmed in order. So when a program waits for a read, those behind it wait for it: in a block,
-/// or in whatever else keeps an order.
+/// Pages of a block are programmed in order. So if a program waits for a read, later programs of the block wait for it.
+/// `K` names the block, or another object whose programs have an order.
 #[derive(Clone, Debug)]
 pub(crate) struct Gates<K>(Vec<(K, Handle<Command>)>);
 
@@ -15,19 +15,19 @@ impl<K> Default for Gates<K> {
 }
 
 impl<K: Copy + PartialEq> Gates<K> {
-    /// The program that later ones wait for.
+    /// The program that later ones have to wait for.
     #[inline]
     pub(crate) fn of(&self, of: K) -> Option<Handle<Command>> {
         self.0.iter().find(|(key, _)| *key == of).map(|(_, command)| *command)
     }
 
-    /// Later programs wait for this one.
+    /// Makes later programs wait for this one.
     pub(crate) fn set(&mut self, of: K, command: Handle<Command>) {
         self.0.retain(|(key, _)| *key != of);
         self.0.push((of, command));
     }
 
-    /// A program is done.
+    /// A program has ended.
     #[inline]
     pub(crate) fn done(&mut self, command: Handle<Command>) {
         self.0.retain(|(_, gate)| *gate != command);

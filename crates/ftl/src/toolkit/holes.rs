@@ -1,11 +1,11 @@
-//! Pages that the host has discarded, where a page is found by its spare area: that still names them.
+//! Discarded pages whose spare area still names them, for FTLs that find pages by their spare areas.
 //!
-//! A bit for each page of those logical blocks that have such pages, and nothing for the others.
+//! The table has a bit for each page of a logical block with discarded pages, and no bits for other blocks.
 
 /// The discarded pages of all logical blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Holes {
-    /// The place of a logical block's bits, counted from one; 0 if it has no holes.
+    /// The index of a logical block's bits, counted from one; 0 if it has no holes.
     place: Vec<u32>,
     bits: Vec<u64>,
     free: Vec<u32>,
@@ -13,7 +13,7 @@ pub(crate) struct Holes {
 }
 
 impl Holes {
-    /// Bytes if every block has holes.
+    /// Bytes of memory if every block has holes.
     pub(crate) fn memory(blocks: u64, pages: u32) -> u64 {
         blocks * (size_of::<u32>() as u64 + 8 * u64::from(pages.div_ceil(64)))
     }
@@ -50,7 +50,7 @@ impl Holes {
         self.bits[first + offset as usize / 64] |= 1 << (offset % 64);
     }
 
-    /// A page has been written again, or is nowhere any more.
+    /// A page has been written again, or has no copy any more.
     pub(crate) fn remove(&mut self, lbn: u32, offset: u32) {
         let Some(first) = self.first(lbn) else { return };
         self.bits[first + offset as usize / 64] &= !(1 << (offset % 64));

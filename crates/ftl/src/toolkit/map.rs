@@ -1,10 +1,10 @@
-//! A map from logical to physical: four bytes a unit.
+//! A map from logical to physical: four bytes for each mapping unit.
 
 use base::units::{Lpn, Psn};
 
 use crate::map_unit::{decode, encode};
 
-/// Where each unit is.
+/// The place of each mapping unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
     entries: Vec<u32>,
@@ -15,7 +15,7 @@ impl Map {
         Self { entries: vec![encode(None); units as usize] }
     }
 
-    /// Bytes of a map of so many units.
+    /// Bytes of memory of a map of `units` mapping units.
     pub(crate) const fn memory(units: u64) -> u64 {
         units * size_of::<u32>() as u64
     }
@@ -24,19 +24,19 @@ impl Map {
         self.entries.len() as u32
     }
 
-    /// The entries of some units, as a translation page has them.
+    /// The entries of some mapping units, as a translation page has them.
     pub(crate) fn entries(&self, units: std::ops::Range<usize>) -> &[u32] {
         &self.entries[units]
     }
 
-    /// The units that are somewhere, and where.
+    /// The mapping units that have a place, with the place.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Lpn, Psn)> + '_ {
         let entries = self.entries.iter().enumerate();
         entries.filter_map(|(unit, entry)| decode(*entry).map(|psn| (Lpn::new(unit as u32), psn)))
     }
 
-    /// True if it leads a unit to this place; a unit that it does not know is nowhere.
+    /// True if a mapping unit has this place; one outside the map has none.
     pub(crate) fn leads(&self, lpn: Lpn, psn: Psn) -> bool {
         self.entries.get(lpn.index()) == Some(&encode(Some(psn)))
     }
@@ -46,14 +46,14 @@ impl Map {
         decode(self.entries[lpn.index()])
     }
 
-    /// Starts to fetch the entry of a unit that will be looked up soon: the map is far larger than any cache,
-    /// and the processor waits while it does something else.
+    /// Prefetches the entry of a mapping unit for a lookup that will follow: the map is far larger than any cache, and
+    /// the processor does other work while it waits.
     #[inline]
     pub(crate) fn fetch(&self, unit: usize) {
         std::hint::black_box(self.entries.get(unit).copied());
     }
 
-    /// Sets the place of a unit and returns the old one.
+    /// Sets the place of a mapping unit and returns the old one.
     #[inline]
     pub(crate) fn set(&mut self, lpn: Lpn, psn: Option<Psn>) -> Option<Psn> {
         decode(std::mem::replace(&mut self.entries[lpn.index()], encode(psn)))

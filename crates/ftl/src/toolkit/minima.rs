@@ -1,13 +1,13 @@
-//! The least of many counts that only fall.
+//! The minimum of many counts that only fall.
 //!
-//! Valid counts of closed superblocks only fall, so the minimum of a chunk is kept up to date with one comparison, and a
-//! look for the least goes through the chunks of its pool and then into one of them.
+//! Valid counts of closed superblocks only fall, so one comparison keeps the minimum of a chunk up to date. A search
+//! for the minimum scans the chunks of its pool and then one chunk.
 
 const CHUNK: u32 = 64;
-/// Not a candidate.
+/// The count of a superblock that is not a candidate.
 const ABSENT: u32 = u32::MAX;
 
-/// The valid counts of all closed superblocks, with the least of each chunk.
+/// The valid counts of all closed superblocks, with the minimum of each chunk.
 #[derive(Clone, Debug)]
 pub(crate) struct Minima {
     counts: Vec<u32>,
@@ -28,7 +28,7 @@ impl Minima {
         }
     }
 
-    /// Bytes of the counts of so many pools.
+    /// Bytes of memory of the counts of `pools` pools.
     pub(crate) const fn memory(pools: u64, blocks: u64) -> u64 {
         (pools * blocks + pools * blocks.div_ceil(CHUNK as u64)) * size_of::<u32>() as u64
     }
@@ -66,7 +66,7 @@ impl Minima {
         self.least[chunk] = self.least[chunk].min(count);
     }
 
-    /// The first superblock of a pool with the least count.
+    /// The first superblock of a pool with the least count, and the count.
     pub(crate) fn least(&self, first: u32, blocks: u32) -> Option<(u32, u32)> {
         let chunks = (first / self.blocks * self.chunks) as usize..;
         let chunks = &self.least[chunks][..self.chunks as usize];

@@ -1,4 +1,4 @@
-//! Units and copies on their way into programs, and what has become of them.
+//! Mapping units and copies in programs, and the results of programs.
 
 use base::engine::Handle;
 use base::units::Psn;
@@ -7,7 +7,7 @@ use flash::nand::{Sector, Stream, Target};
 
 use crate::port::{Flash, Owners, PageWrite};
 
-/// Adds a unit to a program, with what its owner gives of it.
+/// Adds a mapping unit to a program, with its owner's data.
 #[inline]
 pub(crate) fn push_unit<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
@@ -22,8 +22,8 @@ pub(crate) fn push_unit<S: Sector, O: Observer>(
     to
 }
 
-/// A unit is written in part: a list reads the rest from where it is, and the program of the unit, which waits for that, takes
-/// it along (read-modify-write).
+/// Reads the other sectors of a partly written mapping unit; its program waits for the read and includes them
+/// (read-modify-write).
 pub(crate) fn read_rest<S: Sector, O: Observer>(
     flash: &mut Flash<'_, S, O>,
     owners: &mut impl Owners<S>,
@@ -37,7 +37,7 @@ pub(crate) fn read_rest<S: Sector, O: Observer>(
     owners.charge(unit.owner);
 }
 
-/// Adds the read of a slot, which says where it is.
+/// Adds the read of a slot at the slot's own place.
 #[inline]
 pub(crate) fn add_read<S: Sector, O: Observer>(
     backend: &mut Backend<S, O>,
@@ -50,8 +50,8 @@ pub(crate) fn add_read<S: Sector, O: Observer>(
     (read, backend.push_slot(read, slot))
 }
 
-/// Adds the copying of a slot by a merge: its read to one list, and the program that takes all from there to another, or the
-/// same one.
+/// Adds the copy of a slot by a merge: its read to one list, and its program, which takes all its data from the read,
+/// to another or the same list.
 pub(crate) fn add_copy<S: Sector, O: Observer>(
     backend: &mut Backend<S, O>,
     [from, to]: [Handle<List>; 2],
@@ -69,9 +69,9 @@ pub(crate) fn add_copy<S: Sector, O: Observer>(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Programmed {
     pub(crate) slot: Slot,
-    /// Where it was to go.
+    /// The place that the program was to write.
     pub(crate) psn: Psn,
-    /// The program failed, and the slot is not there. Other slots of it may be.
+    /// True if the program failed and the slot was not written. Other slots of the program may be there.
     pub(crate) torn: bool,
 }
 

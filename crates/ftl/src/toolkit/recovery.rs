@@ -1,8 +1,8 @@
-//! What a mount finds in spare areas: what each superblock is, and the newest copy of each unit.
+//! Recovery from spare areas: the state of each superblock, and the newest copy of each mapping unit.
 //!
-//! Every programmed slot carries its unit and the version of its write, and a copy keeps the version of its original. So the
-//! highest version wins, and of equal ones the first that is looked at: a family goes through its superblocks in an order in
-//! which originals come before their copies. Then the target of an interrupted copy holds nothing that counts, and can be
+//! Every programmed slot carries its mapping unit and the version of its write, and a copy keeps the version of its
+//! original. So the highest version wins, and of equal ones the first in the scan: a family scans its superblocks in an
+//! order with originals before their copies. Then the target of an interrupted copy holds nothing valid, and can be
 //! erased.
 
 use std::cmp::Ordering;
@@ -14,18 +14,18 @@ use super::map::Map;
 use super::versions::Versions;
 use crate::sabotage::{Planted, Sabotage};
 
-/// What a superblock is.
+/// The state of a superblock at mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Out of use for good.
     Bad,
-    /// Free, and erased so often.
+    /// Free, with its erase count.
     Erased(u32),
-    /// It holds something, even if that is torn. In the order of births the oldest is the first.
+    /// Programmed, even if its data are torn. Births order superblocks by age, oldest first.
     Programmed(BlockBirth),
 }
 
-/// Every superblock of an array, and what it is.
+/// Every superblock of an array with its state.
 pub(crate) fn survey<S: Sector>(
     media: &Media<S>,
     planted: Planted,
@@ -43,7 +43,7 @@ pub(crate) fn survey<S: Sector>(
     })
 }
 
-/// The version of what is in a slot, if it holds data.
+/// The version of the data in a slot, if there are any.
 #[inline]
 pub(crate) fn version_of<S: Sector>(media: &Media<S>, psn: Psn) -> Option<u32> {
     match media.spare(psn) {
@@ -52,7 +52,7 @@ pub(crate) fn version_of<S: Sector>(media: &Media<S>, psn: Psn) -> Option<u32> {
     }
 }
 
-/// True if a copy of this version counts, and not the one that was looked at before.
+/// True if a copy of this version replaces the copy found before.
 #[inline]
 pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool {
     before.is_none_or(|before| match version.cmp(&before) {
@@ -62,8 +62,8 @@ pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool 
     })
 }
 
-/// Leads an empty map to the newest copies of its units in these superblocks, originals first; other units are passed over.
-/// Every version is noted.
+/// Sets an empty map to the newest copies of its mapping units in these superblocks, originals first; ignores others.
+/// Notes every version.
 pub(crate) fn find_newest<S: Sector>(
     media: &Media<S>,
     superblocks: impl Iterator<Item = SuperblockId>,
@@ -103,7 +103,7 @@ mod tests {
         backend
     }
 
-    /// Programs a unit to the next page of a block. False if that fails.
+    /// Programs a mapping unit to the next page of a block. Returns false if that fails.
     fn program(backend: &mut Backend<Stamp>, (block, page): (u32, u32), lpn: u32, version: u32) -> bool {
         let list = backend.open_list(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(block), offset: page };
@@ -133,7 +133,7 @@ mod tests {
         }
         let found: Vec<Found> = survey(backend.media(), Planted::default()).map(|(_, found)| found).collect();
         let born = |order| Found::Programmed(BlockBirth { order, stream: Stream::Host });
-        // What failed is not erased.
+        // A superblock with a failed program is not erased.
         assert_eq!(found, [born(1), Found::Bad, Found::Erased(0), born(2), born(0), Found::Erased(0)]);
     }
 

@@ -1,13 +1,13 @@
-//! The versions that spare areas keep of writes.
+//! The versions of writes that spare areas store.
 
-/// A counter of writes, as it goes on over the life of a drive.
+/// A counter of writes over the life of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Versions {
     latest: u32,
 }
 
 impl Versions {
-    /// Those of a drive whose latest write had this one.
+    /// The counter of a drive whose latest write had this version.
     pub(crate) const fn after(latest: u32) -> Self {
         Self { latest }
     }
@@ -17,7 +17,7 @@ impl Versions {
         self.latest
     }
 
-    /// The version for the next request: all its units share it.
+    /// The version for the next request: all its mapping units share it.
     ///
     /// # Panics
     /// After 2^32 - 1 writes.
@@ -26,7 +26,7 @@ impl Versions {
         self.latest
     }
 
-    /// A mount has found a version.
+    /// Notes a version that a mount has found.
     #[inline]
     pub(crate) fn note(&mut self, found: u32) {
         self.latest = self.latest.max(found);

@@ -1,5 +1,5 @@
-//! The commands of a list, and their slots, one after another. Both are cursors that borrow no array, so what is found can be
-//! used on another array, or changed, before the next is asked for.
+//! Iteration over the commands of a list and over their slots. Both cursors borrow no array, so between two items the
+//! caller can use another array or change this one.
 
 use base::engine::Handle;
 use flash::backend::{Backend, Command, List, Observer, Slot, SlotRef};
@@ -33,7 +33,7 @@ impl Commands {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
     commands: Commands,
-    /// The command that is gone through, and how many slots it has.
+    /// The present command and its number of slots.
     command: Option<(Handle<Command>, u32)>,
     at: u32,
 }

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct WearSpec {
-    /// Dynamic: the least worn free superblock is used next, not the one that was freed first. Seong et al. call it
+    /// Dynamic: the next superblock is the least worn free one, not the one that was freed first. Seong et al. call it
     /// implicit (Sec. 3.5).
     pub dynamic: bool,
-    /// Static: the data of the least worn superblock is moved when it lags so many erases behind the most
-    /// worn free one of its pool; never if missing. Under Hydra's FTL it is done when the drive has nothing else to do.
+    /// Static: the data of the least worn superblock move when it lags this many erases behind the most worn free one
+    /// of its pool; never if missing. Hydra's FTL does this when the drive is idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold: Option<u32>,
-    /// Erases of a pool, or a superchip, between two looks.
+    /// Erases of a pool, or a superchip, between two checks.
     pub check_every: u32,
 }
 

@@ -97,7 +97,7 @@ mod tests {
             (
                 "",
                 "ftl = { wear = { check-every = 3 } }",
-                "ftl.wear.check-every: has no effect here: nothing is looked at",
+                "ftl.wear.check-every: has no effect here: wear is checked only with",
             ),
             ("", "host = { burst = 2 }", "host.burst: has no effect here: there is one queue"),
             ("", "host = { arbitration = \"weighted\" }", "host.arbitration: has no effect here: there is one queue"),

@@ -76,7 +76,7 @@ mod tests {
             ),
             (
                 "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 0 } } }",
-                "ftl.gc.victim.window: is 0: no superblock is looked at; use 1 or more",
+                "ftl.gc.victim.window: is 0: no superblock would be compared; use 1 or more",
             ),
             (
                 "ftl = { gc = { start = 4000000000, stop = 4000000001 } }",

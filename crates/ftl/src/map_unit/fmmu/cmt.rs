@@ -1,7 +1,7 @@
 //! The first level: the cached mapping table (Sec. 4.2 to 4.6).
 //!
-//! It takes the questions. One whose block is missing is kept in the block that was allocated for it, and the next
-//! is taken; so as many misses are outstanding as there are blocks.
+//! It takes the questions. A question that misses stays in the block allocated for it, and the CMT takes the next one;
+//! so it can have as many misses in progress as it has blocks.
 
 use std::collections::VecDeque;
 
@@ -18,14 +18,14 @@ use super::packet::{Kind, Request};
 use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
 
-/// What is said at the end of a step.
+/// The effect at the end of a step.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
     Nothing,
     Answer(Ticket, Answer),
-    /// The CTP is asked for the entries of a block.
+    /// Requests the entries of a block from the CTP.
     Load(usize),
-    /// It is sent the entries of a block.
+    /// Sends the entries of a block to the CTP.
     Flush(usize),
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Cmt {
     mshrs: Mshrs<(Ticket, Ask)>,
     dtl: Dtl,
     queues: [VecDeque<(Ticket, Ask)>; 2],
-    /// The first question of a queue cannot be carried out before something else happens.
+    /// True if the first question of a queue cannot proceed before an event frees a block.
     stalled: [bool; 2],
     /// Questions that wait for a block of their set.
     set_wait_queue: SetWaitQueue<(Ticket, Ask)>,
@@ -47,18 +47,18 @@ pub(super) struct Cmt {
     /// Responses and requests.
     classes: Arbiter<2>,
     askers: Arbiter<2>,
-    /// The block whose registers are being served, and how many have been.
+    /// The block whose registers are being served, and the number served so far.
     serving: Option<(usize, usize)>,
-    /// So few blocks are clean that a flush begins, so many that it ends.
+    /// Clean blocks at which a flush begins, and at which it ends.
     low: u32,
     high: u32,
     batch: u32,
     window: u32,
     flushing: bool,
     draining: bool,
-    /// Pages whose blocks must be flushed so that a question can go on.
+    /// Pages whose blocks must be flushed for a question to proceed.
     forced: VecDeque<u32>,
-    /// The next block of the page that is being flushed.
+    /// The next block of the page being flushed.
     chain: Option<u32>,
     /// Blocks flushed since the last packet was taken.
     flushed: u32,
@@ -116,7 +116,7 @@ impl Cmt {
         self.payload.extend(entries);
     }
 
-    /// Whether everything dirty is to be flushed, or only what is too much.
+    /// Chooses between flushing all dirty blocks and only those that `low` and `high` ask for.
     pub(super) fn drain(&mut self, everything: bool) {
         self.draining = everything;
     }
@@ -126,7 +126,7 @@ impl Cmt {
         idle && self.queues.iter().all(VecDeque::is_empty) && self.set_wait_queue.is_empty() && self.cache.dirty() == 0
     }
 
-    /// True if nothing more is to be sent to the CTP, as far as is known now.
+    /// True if no block remains to be sent to the CTP, as far as is known now.
     pub(super) fn is_flushed(&self) -> bool {
         self.cache.dirty() == 0 && !matches!(self.effect, Effect::Flush(_))
     }
@@ -152,7 +152,7 @@ impl Cmt {
         (!self.cache.block(found).transient).then(|| self.cache.data(found))
     }
 
-    /// Says what the step that is due has to say. If that is a request to the CTP: which, and the entries that go with it.
+    /// Ends the step that is due. Returns a request to the CTP and its entries, if the step has one.
     pub(super) fn finish(&mut self, counters: &mut Counters, out: &mut Output) -> Option<(Request, &[u32])> {
         self.until = None;
         let request = |block, kind| {
@@ -171,8 +171,8 @@ impl Cmt {
         }
     }
 
-    /// Begins a step if there is something to do. Without `room` in the queue to the CTP only responses are taken;
-    /// they need none, so the two levels never wait for each other in a circle.
+    /// Starts a step if there is work. Without `room` in the queue to the CTP it takes only responses, which need no
+    /// place there; so the two levels never wait for each other in a circle.
     pub(super) fn begin(&mut self, now: Time, room: bool, counters: &mut Counters) {
         if self.until.is_none()
             && let Some(cost) = self.step(room, counters)
@@ -188,7 +188,7 @@ impl Cmt {
         }
         let clean = self.cache.len() - self.cache.dirty();
         self.flushing = clean <= self.low || self.flushing && clean < self.high;
-        // Some blocks and one packet take turns, so that no question waits for a whole flush (Sec. 4.5).
+        // Some blocks and one packet alternate, so that no question waits for a whole flush (Sec. 4.5).
         if room
             && self.flushed < self.batch
             && let Some(cost) = self.flush(counters)
@@ -227,7 +227,7 @@ impl Cmt {
         self.costs.packet + self.costs.entry * u64::from(self.layout.block)
     }
 
-    /// Serves the next register of a block that was filled, in the order in which the questions came (Sec. 4.3).
+    /// Serves the next register of a filled block, in the order of the questions (Sec. 4.3).
     fn serve_register(&mut self) -> Span {
         let (block, served) = self.serving.expect("a block being served");
         let (ticket, ask) = self.mshrs.of(block)[served];
@@ -258,11 +258,11 @@ impl Cmt {
         Span::ZERO
     }
 
-    /// Takes the first question of a queue; none if it must wait and hold up those behind it.
+    /// Takes the first question of a queue; none if it must wait and hold up the questions behind it.
     fn question(&mut self, queue: usize, counters: &mut Counters) -> Option<Span> {
         let (ticket, ask) = *self.queues[queue].front().expect("a question");
         let set = self.cache.set_number(self.layout.block_of(&ask));
-        // Behind others of its set it is not even looked for.
+        // Behind other questions of its set, it does not even search.
         let tried = if self.set_wait_queue.waits(set) { None } else { self.carry_out(ticket, ask, counters) };
         let cost = match tried {
             None if self.set_wait_queue.is_used() => {
@@ -275,7 +275,7 @@ impl Cmt {
         Some(cost)
     }
 
-    /// Takes a question that has waited aside; none if it must go on waiting.
+    /// Takes a question from a wait queue; none if it must keep waiting.
     fn retry_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
         let (ticket, ask) = self.set_wait_queue.first().expect("one is ready");
         let cost = self.carry_out(ticket, ask, counters);
@@ -287,7 +287,7 @@ impl Cmt {
         cost
     }
 
-    /// Serves a question, or keeps it in a block that waits for its data; none if that cannot be.
+    /// Serves a question, or keeps it in a block that waits for its data; none if neither is possible.
     fn carry_out(&mut self, ticket: Ticket, ask: Ask, counters: &mut Counters) -> Option<Span> {
         let key = self.layout.block_of(&ask);
         let mut cost = self.costs.packet + self.costs.tag * self.cache.ways();
@@ -303,7 +303,7 @@ impl Cmt {
             None => {
                 let (victim, looked) = self.cache.victim(key, VictimFilter::Clean);
                 let Some(block) = victim else {
-                    // Nothing can go until one of the set has been flushed (Sec. 4.4).
+                    // No block can be dropped until one of the set has been flushed (Sec. 4.4).
                     let dirty = self.cache.set(key).find(|block| self.cache.block(*block).dirty);
                     let page = dirty.map(|block| self.layout.page_of(self.cache.key(block)).0);
                     self.forced.extend(page.filter(|page| !self.forced.contains(page)));
@@ -329,7 +329,7 @@ impl Cmt {
         self.mshrs.push(block, bytes, (ticket, ask)).then_some(self.costs.list)
     }
 
-    /// Sends the next dirty block to the CTP, if any is to be flushed.
+    /// Sends the next dirty block to the CTP, if one is to be flushed.
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
         let mut cost = Span::ZERO;
         if self.chain.is_none() {

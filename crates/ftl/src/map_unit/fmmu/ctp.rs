@@ -1,6 +1,6 @@
 //! The second level: cached translation pages (Sec. 4.2, 4.3 and 4.5).
 //!
-//! It takes loads and flushes from the CMT, has missing pages read, and stores dirty ones in the order in which they
+//! It takes loads and flushes from the CMT, loads missing pages, and stores dirty ones in the order in which they
 //! became dirty.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use super::packet::{Kind, Request};
 use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
 
-/// What is said at the end of a step.
+/// The effect at the end of a step.
 #[derive(Clone, Copy, Debug)]
 enum Effect {
     Nothing,
@@ -42,7 +42,7 @@ pub(super) struct Ctp {
     flushed: Vec<VecDeque<u32>>,
     /// Pages that the block manager has taken to be programmed (Sec. 4.1).
     buffers: WriteBuffers,
-    /// Dirty blocks in order.
+    /// Dirty blocks, in the order in which they became dirty.
     dirty: VecDeque<u32>,
     threshold: usize,
     loads: VecDeque<usize>,
@@ -50,20 +50,20 @@ pub(super) struct Ctp {
     requests: VecDeque<Request>,
     payload: VecDeque<u32>,
     arbiter: Arbiter<3>,
-    /// The first request cannot be carried out before something else happens.
+    /// True if the first request cannot proceed before an event frees a block.
     stalled: bool,
     /// Requests that wait for a block of their set, and the entries of the flushes among them.
     set_wait_queue: SetWaitQueue<Request>,
     aside_payload: Vec<VecDeque<u32>>,
     flushes_waiting: usize,
-    /// Blocks that must be stored so that a request can go on.
+    /// Blocks that must be stored for a request to proceed.
     forced: VecDeque<u32>,
-    /// The block whose registers are being served, and how many have been.
+    /// The block whose registers are being served, and the number served so far.
     serving: Option<(usize, usize)>,
-    /// A packet was taken since the last store, so it is the turn of the next.
+    /// True if a packet was taken since the last store, so that a store may be next.
     turn: bool,
     draining: bool,
-    /// The step under way belongs to a flush or to a store.
+    /// True if the present step belongs to a flush or to a store.
     writes_back: bool,
     outstanding: u64,
     effect: Effect,
@@ -107,7 +107,7 @@ impl Ctp {
         self.until
     }
 
-    /// Places that are taken in the queue to it.
+    /// Occupied places in the queue to the CTP.
     pub(super) fn queued(&self) -> usize {
         self.requests.len() + self.flushes_waiting
     }
@@ -119,7 +119,7 @@ impl Ctp {
         self.requests.push_back(request);
     }
 
-    /// The controller brought a page; it lies in its block until the registers are served.
+    /// The controller has transferred a page; it lies in its block until the registers are served.
     pub(super) fn loaded(&mut self, tvpn: u32, image: Option<&[u32]>) {
         let block = self.cache.find(tvpn).filter(|block| self.cache.block(*block).transient);
         let block = block.expect("a page that was asked for");
@@ -135,7 +135,7 @@ impl Ctp {
         self.stores.push_back(tvpn);
     }
 
-    /// Whether everything dirty is to be stored, or only what is too much.
+    /// Chooses between storing all dirty pages and only those above the threshold.
     pub(super) fn drain(&mut self, everything: bool) {
         self.draining = everything;
     }
@@ -160,23 +160,21 @@ impl Ctp {
         (self.cache.block(found).transient, self.cache.block(found).dirty, self.mshrs.of(found).len())
     }
 
-    /// The content of a page that is here, whole.
     #[cfg(test)]
     pub(super) fn page(&self, tvpn: u32) -> &[u32] {
         self.cache.data(self.cache.find(tvpn).expect("a cached page"))
     }
 
-    /// The content of a page that is being stored.
     pub(super) fn image(&self, tvpn: u32) -> &[u32] {
         self.buffers.get(tvpn).expect("a page that is being stored")
     }
 
-    /// The newest value of an entry, if it is on its way here or here.
+    /// The newest value of an entry, if it is here or on its way here.
     pub(super) fn peek(&self, tvpn: u32, at: usize) -> Option<u32> {
         let covers = |request: &Request| {
             request.kind == Kind::Flush && request.tvpn == tvpn && (request.at..request.at + self.width).contains(&at)
         };
-        // The newest value is in the flush that was sent last.
+        // The flush sent last has the newest value.
         let newest = |requests: &mut dyn DoubleEndedIterator<Item = &Request>, payload: &VecDeque<u32>| {
             let mut end = payload.len();
             for request in requests.rev().filter(|request| request.kind == Kind::Flush) {
@@ -200,7 +198,7 @@ impl Ctp {
             .or_else(|| self.buffers.get(tvpn).map(|page| page[at]))
     }
 
-    /// Says what the step that is due has to say. If that is a response: for which block of the CMT, and its entries.
+    /// Ends the step that is due. Returns a response, if the step has one: the block of the CMT and its entries.
     pub(super) fn finish(&mut self, counters: &mut Counters, out: &mut Output) -> Option<(usize, &[u32])> {
         self.until = None;
         match std::mem::replace(&mut self.effect, Effect::Nothing) {
@@ -221,7 +219,7 @@ impl Ctp {
         None
     }
 
-    /// Begins a step if there is something to do.
+    /// Starts a step if there is work.
     pub(super) fn begin(&mut self, now: Time, counters: &mut Counters) {
         if self.until.is_some() {
             return;
@@ -237,7 +235,7 @@ impl Ctp {
         if self.serving.is_some() {
             return Some(self.serve());
         }
-        // Stores and packets take turns, so that neither waits for all of the other (Sec. 4.5).
+        // Stores and packets alternate, so that neither waits for all of the other (Sec. 4.5).
         if self.turn
             && let Some(cost) = self.store()
         {
@@ -265,11 +263,11 @@ impl Ctp {
         }
     }
 
-    /// Stores the page that has been dirty longest, if too many are.
+    /// Stores the page that has been dirty longest, if too many are dirty.
     fn store(&mut self) -> Option<Span> {
-        // A page is programmed once at a time: what is updated meanwhile stays dirty.
+        // A page is programmed once at a time; if it is updated meanwhile it stays dirty.
         let free = |block: &u32| self.buffers.get(self.cache.key(*block as usize)).is_none();
-        // One that cannot be stored now is asked for again when a store has ended.
+        // A forced page that cannot be stored now is forced again after a store has ended.
         let mut forced = std::iter::from_fn(|| self.forced.pop_front());
         let place = |block: u32| self.dirty.iter().position(|dirty| *dirty == block && free(dirty));
         let threshold = if self.draining { 0 } else { self.threshold };
@@ -303,11 +301,11 @@ impl Ctp {
         let block = self.loads.pop_front().expect("a response");
         self.cache.finish_load(block);
         self.serving = Some((block, 0));
-        // The controller put the page there; only the registers cost time.
+        // The controller transferred the page; only the registers cost time.
         self.costs.packet
     }
 
-    /// Serves the next register of a block that was filled.
+    /// Serves the next register of a filled block.
     fn serve(&mut self) -> Span {
         let (block, served) = self.serving.expect("a block being served");
         let request = self.mshrs.of(block)[served];
@@ -331,19 +329,19 @@ impl Ctp {
         self.costs.list + self.costs.entry * self.width as u64
     }
 
-    /// A block has newer entries than flash.
+    /// Marks a block that has newer entries than flash.
     fn updated(&mut self, block: usize) {
         if self.cache.make_dirty(block) {
             self.dirty.push_back(block as u32);
         }
     }
 
-    /// Takes the first request of the CMT; none if it must wait and hold up those behind it.
+    /// Takes the first request of the CMT; none if it must wait and hold up the requests behind it.
     fn take(&mut self, counters: &mut Counters) -> Option<Span> {
         let request = *self.requests.front().expect("a request");
         let set = self.cache.set_number(request.tvpn);
         let flush = request.kind == Kind::Flush;
-        // Behind others of its set it is not even looked for.
+        // Behind other requests of its set, it does not even search.
         let tried = if self.set_wait_queue.waits(set) { None } else { self.carry_out(request, None, counters) };
         let cost = match tried {
             None if self.set_wait_queue.is_used() => {
@@ -361,7 +359,7 @@ impl Ctp {
         Some(cost)
     }
 
-    /// Takes a request that has waited aside; none if it must go on waiting.
+    /// Takes a request from a wait queue; none if it must keep waiting.
     fn take_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
         let request = self.set_wait_queue.first().expect("one is ready");
         let set = self.set_wait_queue.first_set();
@@ -376,8 +374,8 @@ impl Ctp {
         cost
     }
 
-    /// Carries a request out, or keeps it in a block that waits for its page; none if that cannot be. It comes from
-    /// those that wait for a set, or from the queue.
+    /// Executes a request, or keeps it in a block that waits for its page; none if neither is possible. `from` is the
+    /// set whose wait queue it comes from; without a set it comes from the queue.
     fn carry_out(&mut self, request: Request, from: Option<u32>, counters: &mut Counters) -> Option<Span> {
         let (tag, entries) = (self.costs.tag * self.cache.ways(), self.costs.entry * self.width as u64);
         let mut cost = self.costs.packet + tag;
@@ -405,7 +403,7 @@ impl Ctp {
             None => {
                 let (victim, looked) = self.cache.victim(request.tvpn, VictimFilter::Clean);
                 let Some(block) = victim else {
-                    // Nothing can go until one of the set has been stored.
+                    // No block can be dropped until one of the set has been stored.
                     let set = self.cache.set(request.tvpn);
                     let dirty = self.dirty.iter().copied().find(|block| set.contains(&(*block as usize)));
                     self.forced.extend(dirty.filter(|dirty| !self.forced.contains(dirty)));
@@ -415,7 +413,7 @@ impl Ctp {
                 cost += self.costs.victim * looked;
                 cost += self.log(block, request, from).expect("the first register of a block fits");
                 if let Some(page) = self.buffers.get(request.tvpn) {
-                    // Flash still has the version before, so the page comes from where it waits to be programmed.
+                    // Flash still has the previous version, so the page comes from its write buffer.
                     self.cache.data_mut(block).copy_from_slice(page);
                     self.loads.push_back(block);
                 } else {
@@ -443,7 +441,7 @@ impl Ctp {
     }
 }
 
-/// Where the entries of a flush are that comes from those that wait for a set, or from the queue.
+/// The source of the entries of a flush: the wait queue of a set, or the queue.
 fn source<'a>(
     queue: &'a mut VecDeque<u32>,
     set_wait_queue: &'a mut [VecDeque<u32>],

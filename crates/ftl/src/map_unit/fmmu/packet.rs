@@ -1,10 +1,10 @@
-//! What the CMT sends to the CTP.
+//! The packets from the CMT to the CTP.
 
 /// A request of the CMT.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) tvpn: u32,
-    /// Where the block begins in the page.
+    /// The offset of the block in its page.
     pub(super) at: usize,
     pub(super) kind: Kind,
 }
@@ -13,6 +13,6 @@ pub(super) struct Request {
 pub(super) enum Kind {
     /// Fill this block of the CMT.
     Load(usize),
-    /// Take a block over; its entries go with the request.
+    /// Take a block of the CMT; its entries follow the request.
     Flush,
 }

@@ -1,32 +1,30 @@
-//! Requests that wait aside: their set has no block to give, and those behind them in the queue are not to wait for
-//! that.
+//! Wait queues of sets: a request whose set has no free block waits there, so that requests behind it can continue.
 //!
-//! Each set has a chain of them, in the order in which they came, and what comes later for the same set joins it; so
-//! requests about one block stay in order. The chain needs no memory of its own: a question is in the memory of whoever
-//! asks until it is answered, a load in the block of the CMT that waits for it, and a flush, which brings data, keeps its
-//! place in the queue between the levels.
+//! Each set has a queue, in order of arrival. Later requests for the same set join it, so requests about one block stay
+//! in order. The queue needs no memory of its own: a question is in its asker's memory until the answer, a load in the
+//! block of the CMT that waits for it, and a flush, which brings data, keeps its place in the queue between the levels.
 
 use std::collections::VecDeque;
 
-/// The chains of all sets.
+/// The queues of all sets.
 #[derive(Clone, Debug)]
 pub(super) struct SetWaitQueue<T> {
-    /// Empty if nothing is to wait aside.
+    /// Empty if wait queues are off.
     sets: Vec<VecDeque<T>>,
-    /// Sets where something has changed since their first was tried, and whether a set is among them.
+    /// Sets that have changed since their first request was tried, and for each set whether it is among them.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
     waiting: usize,
 }
 
 impl<T: Copy> SetWaitQueue<T> {
-    /// Chains for so many sets; none if they are not used.
+    /// Queues for `sets` sets; none if they are not used.
     pub(super) fn new(sets: u32, used: bool) -> Self {
         let sets = if used { sets as usize } else { 0 };
         Self { sets: vec![VecDeque::new(); sets], ready: VecDeque::new(), is_ready: vec![false; sets], waiting: 0 }
     }
 
-    /// True if requests may wait here.
+    /// True if wait queues are on.
     pub(super) fn is_used(&self) -> bool {
         !self.sets.is_empty()
     }
@@ -35,12 +33,12 @@ impl<T: Copy> SetWaitQueue<T> {
         self.waiting == 0
     }
 
-    /// True if something waits for a set.
+    /// True if a request waits for a set.
     pub(super) fn waits(&self, set: u32) -> bool {
         self.sets.get(set as usize).is_some_and(|chain| !chain.is_empty())
     }
 
-    /// Those that wait for a set, in order.
+    /// The requests that wait for a set, in order.
     pub(super) fn chain(&self, set: u32) -> impl DoubleEndedIterator<Item = &T> {
         self.sets.get(set as usize).into_iter().flatten()
     }
@@ -50,14 +48,14 @@ impl<T: Copy> SetWaitQueue<T> {
         self.sets[set as usize].push_back(request);
     }
 
-    /// Something has changed in a set: its first may be able to go on.
+    /// Notes a change in a set: its first request may now succeed.
     pub(super) fn note_change(&mut self, set: u32) {
         if self.waits(set) && !std::mem::replace(&mut self.is_ready[set as usize], true) {
             self.ready.push_back(set);
         }
     }
 
-    /// Something has changed that may concern any of them.
+    /// Notes a change that may concern any set.
     pub(super) fn mark_all_changed(&mut self) {
         if self.waiting > 0 {
             (0..self.sets.len() as u32).for_each(|set| self.note_change(set));
@@ -68,7 +66,7 @@ impl<T: Copy> SetWaitQueue<T> {
         !self.ready.is_empty()
     }
 
-    /// The request to be tried next.
+    /// The next request to try.
     pub(super) fn first(&self) -> Option<T> {
         self.ready.front().map(|set| self.sets[*set as usize][0])
     }
@@ -78,7 +76,7 @@ impl<T: Copy> SetWaitQueue<T> {
         self.ready.front().copied()
     }
 
-    /// It has gone on; the next of its set is tried another time.
+    /// Removes the request that was tried and succeeded; the next of its set will be tried in turn.
     pub(super) fn went_on(&mut self) {
         let set = self.still_waits();
         self.sets[set as usize].pop_front();
@@ -86,7 +84,7 @@ impl<T: Copy> SetWaitQueue<T> {
         self.note_change(set);
     }
 
-    /// It cannot go on yet. Returns its set.
+    /// Keeps the request that was tried and failed. Returns its set.
     pub(super) fn still_waits(&mut self) -> u32 {
         let set = self.ready.pop_front().expect("one was tried");
         self.is_ready[set as usize] = false;

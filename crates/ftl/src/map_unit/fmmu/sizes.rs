@@ -1,8 +1,8 @@
-//! How large the two levels are and how much waits between them.
+//! The sizes of the two levels and of the queue between them.
 
 use super::super::layout::Layout;
 
-/// How large everything is, in blocks.
+/// All sizes, in blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub(crate) layout: Layout,
@@ -17,14 +17,14 @@ pub(crate) struct Sizes {
     pub(crate) batch: u32,
     /// Pages compared as victims of a flush.
     pub(crate) window: u32,
-    /// Dirty pages of the CTP above which one is stored.
+    /// The number of dirty pages of the CTP above which one is stored.
     pub(crate) ctp_dirty: u32,
-    /// Pages that can be on their way to flash.
+    /// The most pages on their way to flash.
     pub(crate) buffers: u32,
-    /// Turns of responses for each one of requests.
+    /// Turns of responses for each turn of requests.
     pub(crate) responses: u32,
-    /// Requests that wait between CMT and CTP.
+    /// The most requests that wait between CMT and CTP.
     pub(crate) queue: u32,
-    /// Whether what finds no block in its set waits aside.
+    /// True if each set has a wait queue.
     pub(crate) set_wait_queue: bool,
 }

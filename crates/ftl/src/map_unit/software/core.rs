@@ -1,7 +1,7 @@
-//! One core: it takes questions and steps of what it has begun, one after the other.
+//! One core: it takes questions, and steps of the tasks in progress, one after another.
 //!
-//! A question that needs flash is a task that waits. As published, a core has one task and waits with it; with more
-//! it goes on with other questions meanwhile. What a step does is seen from outside at its end.
+//! A question that needs flash is a task that waits. In the published design a core has one task and waits with it;
+//! with more, it continues with other questions meanwhile. A step takes effect for the caller at its end.
 
 mod steps;
 
@@ -16,26 +16,26 @@ use super::super::entry::encode;
 use super::super::layout::Layout;
 use super::super::{Answer, Ask, Asker, Costs, Counters, Job, Output, Parts, Ticket};
 
-/// Something that a core has begun.
+/// A task that the core has begun.
 #[derive(Clone, Debug)]
 struct Task {
-    /// None if nobody asked: the core writes back for its own sake.
+    /// None for a write-back that the core began by itself.
     question: Option<(Ticket, Ask)>,
     stage: Stage,
     state: State,
-    /// The page that was loaded for the stage.
+    /// The page loaded for the stage.
     page: Vec<u32>,
     has_page: bool,
 }
 
-/// What is to be done next.
+/// The next step of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Look for the block.
+    /// Search for the block.
     Find,
-    /// Look for a place for the block; this one, if it may be taken.
+    /// Find a place for the block: this one, if it is free.
     Place(Option<usize>),
-    /// Search for all dirty blocks of a page, because the block is wanted.
+    /// Search for all dirty blocks of a page, because the block is needed.
     Scan(u32, Option<usize>),
     /// Write them back.
     Merge(u32, Option<usize>),
@@ -50,13 +50,13 @@ enum State {
     Free,
     Ready,
     Running,
-    /// Until the page is loaded.
+    /// Waits until the page is loaded.
     Loading(u32),
-    /// Until something else has changed.
+    /// Waits until another task or a store makes progress.
     Waiting,
 }
 
-/// What is to be said at the end of a step.
+/// The effect at the end of a step.
 #[derive(Clone, Copy, Debug)]
 enum Next {
     Step(Stage),
@@ -78,23 +78,23 @@ struct Running {
 pub(super) struct Core<B> {
     layout: Layout,
     costs: Costs,
-    /// Which core this is, of how many.
+    /// The number of this core, and of all cores.
     index: u32,
     cores: u32,
     cmt: Cache,
     backing: B,
     /// Pages whose blocks are being written back.
     locked: Vec<u32>,
-    /// Dirty blocks of a page, for the time of a step.
+    /// Dirty blocks of a page, during a step.
     found: Vec<usize>,
     queues: [VecDeque<(Ticket, Ask)>; 2],
     arbiter: Arbiter<2>,
     tasks: Vec<Task>,
-    /// Those that are not free, in the order in which they were begun.
+    /// The tasks that are not free, in order of their beginning.
     begun: Vec<usize>,
     running: Option<Running>,
     draining: bool,
-    /// Loads under way.
+    /// Loads in progress.
     loads: u64,
     counters: Counters,
 }
@@ -138,13 +138,13 @@ impl<B: Backing> Core<B> {
         self.running.map(|running| running.until)
     }
 
-    /// Blocks are numbered anew on each core, so that they spread over all its sets.
+    /// Blocks have their own numbers on each core, so that they spread over all its sets.
     fn key(&self, block: u32) -> u32 {
         let blocks = self.layout.blocks();
         block / blocks / self.cores * blocks + block % blocks
     }
 
-    /// The page of a cached block, and where the block begins in it.
+    /// The page of a cached block, and the block's offset in it.
     fn page_of(&self, key: u32) -> (u32, usize) {
         let (page, at) = self.layout.page_of(key);
         (page * self.cores + self.index, at)
@@ -183,7 +183,7 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
-    /// Begins to write everything back.
+    /// Starts to write back all dirty data.
     pub(super) fn drain(&mut self, now: Time) {
         self.draining = true;
         self.begin(now);
@@ -194,13 +194,13 @@ impl<B: Backing> Core<B> {
         idle && self.queues.iter().all(VecDeque::is_empty) && self.cmt.dirty() == 0 && self.backing.is_clean()
     }
 
-    /// What waited may go on, or find out that it may not.
+    /// Lets waiting tasks try again.
     fn wake(&mut self) {
         let waiting = self.tasks.iter_mut().filter(|task| task.state == State::Waiting);
         waiting.for_each(|task| task.state = State::Ready);
     }
 
-    /// Ends the step that was due at `now`, and begins another.
+    /// Ends the step that was due at `now`, and starts another.
     pub(super) fn finish(&mut self, now: Time, out: &mut Output) {
         let Running { task, store, next, .. } = self.running.take().expect("a step that is due");
         if let Some(tvpn) = store {
@@ -239,9 +239,9 @@ impl<B: Backing> Core<B> {
         self.tasks.iter().any(|task| task.state == State::Loading(tvpn))
     }
 
-    /// Begins a step if the core is idle: of the task begun first, or of a new one.
+    /// Starts a step if the core is idle: of the oldest ready task, or of a new one.
     fn begin(&mut self, now: Time) {
-        // One that must wait stays behind: nothing that is tried here changes anything for it.
+        // A task that must wait is not tried again here: the tasks after it change nothing for it.
         let mut tried = 0;
         while self.running.is_none() {
             let ready = self.begun[tried..].iter().position(|task| self.tasks[*task].state == State::Ready);
@@ -252,15 +252,15 @@ impl<B: Backing> Core<B> {
             let merges = matches!(self.tasks[task].stage, Stage::Merge(..) | Stage::Evict);
             match self.step(task) {
                 Some((cost, store, mut next)) => {
-                    // One load serves all who want the page; it cannot be stored before they have it. What is under
-                    // way may arrive before this step ends, so the task waits from now on.
+                    // One load serves all tasks that need the page, which cannot be stored before they have it. A load
+                    // in progress may end before this step does, so the task waits from now on.
                     if let Next::Load(tvpn) = next
                         && self.is_loading(tvpn)
                     {
                         self.tasks[task].state = State::Loading(tvpn);
                         next = Next::Nothing;
                     }
-                    // A search may turn out not to be needed any more; then the step is one of the question.
+                    // A search may turn out to be unnecessary; then the step counts for the question.
                     let searches = matches!(next, Next::Step(Stage::Merge(..)));
                     self.counters.count_work(0, cost, merges || searches);
                     self.running = Some(Running { task, until: now + cost, store, next });
@@ -270,7 +270,7 @@ impl<B: Backing> Core<B> {
         }
     }
 
-    /// Makes a task of the next question, or of what is dirty.
+    /// Makes a task of the next question, or of a write-back.
     fn open(&mut self) -> Option<usize> {
         let task = self.tasks.iter().position(|task| task.state == State::Free)?;
         let ready = [!self.queues[0].is_empty(), !self.queues[1].is_empty()];
@@ -285,9 +285,9 @@ impl<B: Backing> Core<B> {
         Some(task)
     }
 
-    /// What there is to write back when everything is.
+    /// The next write-back while draining.
     fn next_write_back(&mut self) -> Option<Stage> {
-        // One page after the other: this is not hurried.
+        // One page after another: this is not urgent.
         if !self.draining || !self.locked.is_empty() {
             return None;
         }
@@ -315,11 +315,11 @@ impl<B: Backing> Core<B> {
                 let stale =
                     |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
                 if let Some(block) = wanted.filter(stale) {
-                    // Another task wrote the page back meanwhile, and may have taken the block.
+                    // Another task has written the page back meanwhile, and may have taken the block.
                     return self.place(task, Some(block), Span::ZERO);
                 }
                 self.locked.push(tvpn);
-                // Nothing leads to the dirty blocks of a page, so all blocks of the core are tested (Sec. 5.2).
+                // No list has the dirty blocks of a page, so the core tests all its blocks (Sec. 5.2).
                 Some((self.costs.scan * u64::from(self.cmt.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
             }
             Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),

@@ -1,4 +1,4 @@
-//! The published configurations take the published times (Woo and Min, Sec. 5.2, Fig. 10).
+//! Checks that the published configurations take the published times (Woo and Min, Sec. 5.2, Fig. 10).
 
 use base::units::{Bytes, Lpn, Span};
 
@@ -27,13 +27,13 @@ fn busy(rig: &Rig) -> f64 {
     rig.counters().busy.iter().map(|span| span.as_us_f64() * 1_000.0).sum()
 }
 
-/// Mean busy time of a lookup of `unit(i)`, the later half of `count` of them, in nanoseconds, where nothing is found:
-/// the time of the map alone (T_FTL_map), as no command follows.
+/// Mean busy time of a lookup of `unit(i)` without a place, over the later half of `count` lookups, in nanoseconds. No
+/// command follows, so this is the time of the map alone (T_FTL_map).
 fn mean(spec: MapSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     mean_in(rig(spec), count, unit)
 }
 
-/// The same where every unit is found.
+/// The same for mapping units with a place.
 fn mean_found(spec: MapSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     mean_in(rig(spec).written(|lpn| lpn + 1), count, unit)
 }
@@ -117,7 +117,7 @@ fn four_cores_answer_four_times_as_many() {
         let warm = |rig: &mut Rig| {
             let start = rig.now;
             for i in 0..2048 {
-                // Of 32 pages, each core has eight; DFTL keeps all of their blocks, CDFTL only the pages.
+                // Each core has eight of 32 pages; DFTL keeps all of their blocks, CDFTL only the pages.
                 rig.ask(Asker::Host, Ask::Lookup { first: Lpn::new(i % 32 * PAGE + i / 32 * 16), count: 1 });
             }
             rig.run_until_idle();
@@ -169,10 +169,10 @@ fn flushes_take_what_figure_10c_says() {
     let fmmu = flush(FMMU, 64);
     assert!(fmmu < 10.0, "{fmmu} us for all blocks of a page");
     let (one, two) = (flush(dftl(1), 1), flush(cdftl(1), 1));
-    // Beside the search there is little to do for one block: 17 times, as 1,088 KiB are of 64 KiB.
+    // Beside the search, one block takes little time: the ratio is 17, that of 1,088 KiB to 64 KiB.
     assert!((one / two - 17.0).abs() < 2.0, "{one} us and {two} us");
     assert!(one > 400.0 && two > 25.0, "{one} us and {two} us");
-    // Each dirty block more moves its sixteen entries, in 40 cycles each.
+    // Each further dirty block moves its sixteen entries, in 40 cycles each.
     assert!((flush(dftl(1), 5) - one - 4.0 * 1.6).abs() < 1e-3);
     let larger = MapSpec::Dftl(DftlSpec { block: Bytes::new(128), ..DftlSpec::PUBLISHED });
     let ratio = flush(larger, 1) / one;

@@ -1,4 +1,4 @@
-//! Every map unit answers as a plain array does, whatever the interleaving, and answers everything.
+//! Checks that every map unit gives the answers of a plain array, in any interleaving, and answers all questions.
 
 use base::units::{Lpn, Psn, Span, Time};
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use super::super::uncached::Uncached;
 use super::super::{AnyMapUnit, Ask, Asker, Costs, Table};
 use super::rig::Rig;
 
-/// Sizes of a small map unit; not all of them matter to all.
+/// Sizes of a small map unit; each map unit uses some of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Small {
     pub(super) units: u32,
@@ -116,7 +116,7 @@ fn small() -> impl Strategy<Value = Small> {
     )
 }
 
-/// A question in numbers: how long after the one before, by whom, what, about which unit, with which place.
+/// A question in numbers: its delay after the one before, its asker, its kind, its mapping unit, its place.
 type Raw = (u64, bool, u8, u32, u32);
 
 fn question(rig: &Rig, small: &Small, (_, _, kind, lpn, place): Raw) -> Ask {
@@ -135,7 +135,7 @@ fn question(rig: &Rig, small: &Small, (_, _, kind, lpn, place): Raw) -> Ask {
     }
 }
 
-/// Asks everything, and compares.
+/// Asks all questions, and compares the answers.
 fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written: bool, flush_at: usize) {
     let rig = Rig::new(unit, small.units, small.block * small.blocks_in_page, latency, raw.len() as u64);
     let mut rig = if written { rig.written(|lpn| lpn + 1_000) } else { rig };
@@ -151,7 +151,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
     }
     rig.run_until_idle();
     rig.check();
-    // What is on its way to flash can be read all the time.
+    // Pages on their way to flash can be read at any time.
     rig.begin_flush();
     while rig.step(Time::MAX) {
         rig.check();
@@ -169,7 +169,7 @@ proptest! {
         raw in prop::collection::vec((0u64..3_000, any::<bool>(), 0u8..8, 0u32..80, 0u32..50), 1..120),
         (together, latency, written, flush_at) in (any::<bool>(), 0u64..100, any::<bool>(), 0usize..200),
     ) {
-        // Either they come one by one, or all at once.
+        // Questions come one by one, or all at once.
         let raw: Vec<_> = raw.into_iter().map(|raw| (if together { 0 } else { raw.0 }, raw.1, raw.2, raw.3, raw.4)).collect();
         for (name, unit) in small.every() {
             let latency = Span::from_us(latency);

@@ -1,5 +1,5 @@
-//! The worked example of Woo and Min, Fig. 8: translation pages of four entries, CMT blocks of two, CTP blocks of
-//! four; an update of unit 10 misses in both levels.
+//! The worked example of Woo and Min, Fig. 8: translation pages of four entries, CMT blocks of two, CTP blocks of four;
+//! an update of mapping unit 10 misses in both levels.
 
 use base::units::{Lpn, Psn, Time};
 
@@ -24,7 +24,7 @@ const SMALL: Small = Small {
     set_wait_queue: true,
 };
 
-/// Lets each step end, until there is none; returns what was said, and when the last ended.
+/// Runs all steps to their ends; returns the output, and the end of the last step.
 fn run(unit: &mut Fmmu, out: &mut Output) -> Time {
     let mut last = Time::ZERO;
     while let Some(at) = unit.next_event() {
@@ -38,7 +38,7 @@ fn run(unit: &mut Fmmu, out: &mut Output) -> Time {
 fn the_worked_example() {
     let mut unit = SMALL.fmmu();
     let mut out = Output::default();
-    // (1)-(2) Unit 10 was programmed at place 1.
+    // (1)-(2) Mapping unit 10 was programmed at place 1.
     let update = Ask::Update { lpn: Lpn::new(10), to: Some(Psn::new(1)) };
     unit.ask(Time::ZERO, Asker::Host, Ticket(7), update);
     // (3)-(5) The CMT allocates block 10 / 2 = 5, keeps the request in it, and asks for page 10 / 4 = 2.
@@ -48,10 +48,10 @@ fn the_worked_example() {
     // (6)-(7) The CTP does the same with page 2.
     assert_eq!(unit.ctp_of(2), (true, false, 1));
     assert!(out.jobs.is_empty() && out.answers.is_empty());
-    // (8)-(9) It has page 2 read; where that is (46 in the figure) is known to whoever has the directory.
+    // (8)-(9) It requests a read of page 2; the holder of the directory knows its place (46 in the figure).
     let asked = run(&mut unit, &mut out);
     assert_eq!(std::mem::take(&mut out.jobs), [Job::Load(2)]);
-    // (10)-(13) The page comes, and its second half, from 10 % 4 = 2 on, goes to the CMT.
+    // (10)-(13) The page arrives, and its second half, from 10 % 4 = 2 on, goes to the CMT.
     unit.loaded(asked, 2, Some(&[60, 61, 62, 63]));
     let answered = run(&mut unit, &mut out);
     assert_eq!(unit.ctp_of(2), (false, false, 0));

@@ -1,4 +1,4 @@
-//! How much is under way at once, when flushes begin and end, and whose turn it is.
+//! Checks the concurrency of map units, the begin and end of flushes, and the turns of host and collector.
 
 use base::units::{Bytes, Lpn, Psn, Span};
 
@@ -14,11 +14,11 @@ fn lookup(lpn: u32) -> Ask {
     Ask::Lookup { first: Lpn::new(lpn), count: 1 }
 }
 
-/// Loads under way at most when 200 questions about as many pages come at once.
+/// The most loads in progress when 200 questions about as many pages come at once.
 fn loads_at_most(spec: MapSpec) -> u64 {
     let mut rig = published(spec, 200 * 1024);
     (0..200).for_each(|page| {
-        // Another block of each page, so that not all fall into the same sets of the CMT.
+        // Another block of each page, so that they use different sets of the CMT.
         rig.ask(Asker::Host, lookup(page * 1024 + page * 7 % 64 * 16));
     });
     rig.run_until_idle();
@@ -125,7 +125,7 @@ fn the_collector_has_its_share_of_the_turns() {
             rig.ask(if i < 60 { Asker::Host } else { Asker::Collector }, lookup(0));
         }
         rig.run_until_idle();
-        // One host request is begun before the rest is there, in the round of the old weights.
+        // One host request starts before the others arrive, in the round of the old weights.
         let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
         assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid units");
     }

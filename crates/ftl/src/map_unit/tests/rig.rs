@@ -1,4 +1,4 @@
-//! A map unit with a flash of translation pages, and a plain array to which it is compared.
+//! A map unit with a flash of translation pages, and a plain array that predicts its answers.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use base::units::{Lpn, Psn, Span, Time};
 
 use super::super::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, Ticket, encode};
 
-/// What ends in flash.
+/// A flash operation at its end.
 enum Done {
     Load(u32, Option<Vec<u32>>),
     Store(u32, Vec<u32>),
@@ -16,12 +16,12 @@ enum Done {
 pub(super) struct Rig {
     pub(super) unit: AnyMapUnit,
     pub(super) now: Time,
-    /// Where each unit is, by the answers in the order in which they came.
+    /// The place of each mapping unit, from the answers in their order.
     pub(super) plain: Vec<Option<Psn>>,
     pub(super) images: Vec<Option<Vec<u32>>>,
     page: usize,
     flash: BTreeMap<(Time, u64), Done>,
-    /// Latencies of flash are up to this.
+    /// The longest latency of flash.
     latency: Span,
     rng: Rng,
     asked: Vec<Option<Ask>>,
@@ -48,12 +48,12 @@ impl Rig {
         }
     }
 
-    /// What was counted, steps under way as a whole.
+    /// The counters, with steps in progress as a whole.
     pub(super) fn counters(&self) -> Counters {
         self.unit.counters(Time::MAX)
     }
 
-    /// Writes translation pages as if they had always been there.
+    /// Writes translation pages at no cost in time, as the initial state.
     pub(super) fn written(mut self, entry: impl Fn(u32) -> u32) -> Self {
         for lpn in 0..self.plain.len() as u32 {
             let image = self.images[lpn as usize / self.page].get_or_insert_with(|| vec![encode(None); self.page]);
@@ -78,7 +78,7 @@ impl Rig {
         self.unit.next_event().into_iter().chain(self.flash.keys().next().map(|(at, _)| *at)).min()
     }
 
-    /// Lets time pass to the next event, at most to `limit`; false if there is none.
+    /// Advances to the next event, at most to `limit`; returns false if there is none.
     pub(super) fn step(&mut self, limit: Time) -> bool {
         let Some(at) = self.next().filter(|at| *at <= limit) else { return false };
         assert!(at >= self.now, "time goes on");
@@ -97,7 +97,7 @@ impl Rig {
         true
     }
 
-    /// Lets time pass until nothing more happens.
+    /// Runs all events.
     pub(super) fn run_until_idle(&mut self) {
         let limit = 10_000 + self.asked.len() * 1_000;
         assert!((0..limit).any(|_| !self.step(Time::MAX)), "it never comes to rest");
@@ -121,7 +121,7 @@ impl Rig {
             let (Job::Load(tvpn) | Job::Store(tvpn)) = job;
             let busy = |done: &Done| matches!(done, Done::Load(page, _) | Done::Store(page, _) if *page == tvpn);
             assert!(!self.flash.values().any(busy), "one job for a page at a time: {:?}", self.issued);
-            // What is read is what was there when the read was sent.
+            // A read returns the content at the time it was sent.
             let done = match job {
                 Job::Load(_) => Done::Load(tvpn, self.images[tvpn as usize].clone()),
                 Job::Store(_) => Done::Store(tvpn, self.unit.image(tvpn).to_vec()),
@@ -132,7 +132,7 @@ impl Rig {
         }
     }
 
-    /// The answer of a plain array, which takes note of what has changed.
+    /// The answer of a plain array, which is then updated.
     fn expected(&mut self, ask: &Ask) -> Answer {
         match *ask {
             Ask::Lookup { first, count } => {
@@ -151,7 +151,7 @@ impl Rig {
         }
     }
 
-    /// All questions are answered, and what can be read of the map is what the answers said.
+    /// Checks that all questions are answered, and that the readable map agrees with the answers.
     pub(super) fn check(&self) {
         let open = self.asked.iter().filter(|ask| ask.is_some()).count();
         assert_eq!(open, 0, "questions without an answer");
@@ -166,7 +166,7 @@ impl Rig {
         self.advance();
     }
 
-    /// Everything is stored, and then flash alone has the map.
+    /// Stores all dirty data, and checks that flash alone has the map.
     pub(super) fn flush(&mut self) {
         self.begin_flush();
         self.run_until_idle();

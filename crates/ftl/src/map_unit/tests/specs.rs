@@ -1,4 +1,4 @@
-//! Descriptions of map units: what is refused, and that all kinds are registered.
+//! Checks of descriptions of map units: the refused ones, and the registry of all kinds.
 
 use base::units::{Bytes, Ratio, Span};
 
@@ -8,7 +8,7 @@ const PAGE: Bytes = Bytes::new(4096);
 
 #[test]
 fn every_kind_is_registered_and_can_be_built() {
-    // A new variant does not compile here until it has a place, and fails until it has it in the registry.
+    // A new variant does not compile here until it has a number, and fails until the registry has it.
     let place = |spec: &MapSpec| match spec {
         MapSpec::Ram => 0,
         MapSpec::Table { .. } => 1,

@@ -1,4 +1,4 @@
-//! Cost-benefit: what is old is stable, so its space is worth more than its copying costs.
+//! Cost-benefit: old data are stable, so the space they free is worth more than their copying costs.
 
 use super::View;
 

@@ -4,7 +4,7 @@ use base::engine::Rng;
 
 use super::{View, random};
 
-/// Superblocks looked at: each of them is drawn for every victim.
+/// The most superblocks to compare: the policy draws each of them for every victim.
 pub(super) const MAX: u32 = 4096;
 
 pub(super) fn pick(view: &View<'_>, d: u32, rng: &mut Rng) -> Option<u32> {

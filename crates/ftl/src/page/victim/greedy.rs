@@ -1,4 +1,4 @@
-//! Greedy: the fewest valid units.
+//! Greedy: the fewest valid mapping units.
 
 use super::View;
 

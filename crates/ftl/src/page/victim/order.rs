@@ -1,4 +1,4 @@
-//! Closed superblocks in the order in which they were closed: a linked list for every pool.
+//! Closed superblocks in order of closing: a linked list for every pool.
 
 const NONE: u32 = u32::MAX;
 
@@ -26,7 +26,7 @@ impl AgeOrder {
         }
     }
 
-    /// Bytes of the lists of so many pools.
+    /// Bytes of memory of the lists of `pools` pools.
     pub(super) const fn memory(pools: u64, superblocks: u64) -> u64 {
         superblocks * size_of::<Link>() as u64 + pools * size_of::<(u32, u32)>() as u64
     }
@@ -58,7 +58,7 @@ impl AgeOrder {
         }
     }
 
-    /// Superblocks from the oldest on, each with its age in closings of any superblock.
+    /// Superblocks, oldest first, each with its age: the number of superblocks closed since, in any pool.
     pub(super) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = (u32, u64)> + '_ {
         let head = self.ends[pool as usize].0;
         std::iter::successors((head != NONE).then_some(head), |sb| {

@@ -1,4 +1,4 @@
-//! Windowed greedy: greedy among the oldest, so that the young have time to lose more units.
+//! Windowed greedy: greedy among the oldest, so that young superblocks have time to lose more mapping units.
 
 use super::View;
 

@@ -7,11 +7,11 @@ use super::super::super::cache::VictimFilter;
 use super::super::super::layout;
 use super::{Core, Next, Stage};
 
-/// What a step costs, what it has stored, and what comes next.
+/// The cost of a step, the page that it stores, and what follows it.
 type Taken = (Span, Option<u32>, Next);
 
 impl<B: Backing> Core<B> {
-    /// Looks for the block of the question.
+    /// Searches for the block of the question.
     pub(super) fn find(&mut self, task: usize) -> Option<Taken> {
         let cost = self.costs.packet + self.costs.tag * self.cmt.ways();
         let key = self.key_of(task);
@@ -29,11 +29,11 @@ impl<B: Backing> Core<B> {
         }
     }
 
-    /// Finds a place for the block and has it filled.
+    /// Finds a place for the block and starts to fill it.
     pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Option<Taken> {
         let key = self.key_of(task);
         if let Some(block) = self.cmt.find(key) {
-            // Another question had it loaded meanwhile.
+            // Another question has loaded it meanwhile.
             let transient = self.cmt.block(block).transient;
             return (!transient).then(|| self.serve(task, block, cost));
         }
@@ -48,7 +48,7 @@ impl<B: Backing> Core<B> {
             return Some((cost, None, Next::Step(Stage::Scan(tvpn, Some(victim)))));
         }
         self.cmt.allocate(victim, key);
-        // The place is taken: if the backing is not ready, what was spent so far is the step.
+        // The place is taken: if the backing is not ready, the step ends with the cost so far.
         Some(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
     }
 
@@ -57,7 +57,7 @@ impl<B: Backing> Core<B> {
         let (tvpn, at) = self.page_of(self.cmt.key(block));
         let flushed = self.locked.contains(&tvpn) && !self.is_loading(tvpn);
         if flushed && !self.tasks[task].has_page && self.backing.page(tvpn).is_none() {
-            // A load sent now could still be under way when the page is stored, and would bring the old one.
+            // A load issued now could still be in progress when the page is stored, and would bring the old version.
             return None;
         }
         let state = &mut self.tasks[task];
