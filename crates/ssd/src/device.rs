@@ -15,8 +15,6 @@ use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCou
 /// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
 /// check integrity, bytes to serve. `O` observes the flash. `F` is the FTL, by default the one that the description
 /// names.
-/// [`Stamp`](flash::nand::Stamp) to check integrity, bytes to serve; `O` watches the flash; `F` is the FTL, by default that
-/// of the family that the description names.
 #[derive(Clone, Debug)]
 pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) resolved: Resolved,

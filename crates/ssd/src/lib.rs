@@ -3,7 +3,6 @@
 //! [`Drive::submit`] takes a request, [`Drive::next_event`] returns the time of the next event, and
 //! [`Drive::advance`] handles the events up to a time. No code here reads a clock, a file, the environment or a
 //! thread.
-//! [`Drive::advance`] lets it happen. Nothing here reads a clock, a file, the environment or a thread.
 //!
 //! A request passes through `host` (queue, link, order of overlapping requests, completion), `buffer` (volatile
 //! writes), the `ftl` crate (which decides where data goes), and the `flash` crate's backend (which decides when

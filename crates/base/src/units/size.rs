@@ -41,7 +41,7 @@ macro_rules! count {
                 self.0
             }
 
-            /// True for none.
+            /// True for zero.
             #[must_use]
             pub const fn is_zero(self) -> bool {
                 self.0 == 0

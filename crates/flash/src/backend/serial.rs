@@ -55,7 +55,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Begins a serial list and returns the time of its end, when [`Backend::end_serial`] is due. With time off the
     /// list has ended already: returns `None`.
-    /// [`Backend::end_serial`] is due. With time off it has ended, and there is nothing to wait for.
     ///
     /// # Panics
     /// If the list is empty, or another one is under way.
@@ -107,7 +106,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
     /// array are numbered from `first` on.
-    /// [`Backend::end_serial`]. The dies and channels of this one are counted from `first` on.
     pub fn notify_serial(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
         self.narrate(|this, handle, notice| match notice {
             Notice::Stop(at, stop) => {

@@ -1,4 +1,4 @@
-//! Controllers in the description of an array.
+//! Checks of the controllers in a description.
 
 use base::fault::Faults;
 use base::units::Span;
@@ -6,11 +6,11 @@ use base::units::Span;
 use super::FlashSpec;
 use crate::backend::{Controllers, Transfer};
 
-/// More high-level units than any array has dies for; each takes memory.
+/// More controllers than any array has dies for; each takes memory.
 const CONTROLLERS_MAX: u32 = 65_536;
 
 impl FlashSpec {
-    /// Faults of the controllers and of how they move data.
+    /// Checks the controllers and how they move data.
     pub fn check_controllers(&self, faults: &mut Faults) {
         match self.controllers {
             Controllers::Shared(0) => {

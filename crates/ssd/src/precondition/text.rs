@@ -1,4 +1,4 @@
-//! A step of preconditioning as text: on the command line and in studies.
+//! The text of a preconditioning step, on the command line and in studies.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Precondition;
 
-/// A text that is no step of preconditioning.
+/// A text that names no preconditioning step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsePreconditionError(String);
 
