@@ -520,7 +520,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from
-    /// then on the media refuse what new lists program into the failed blocks.
+    /// then on the media judge what new lists program into the failed blocks.
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
         let list = self.finished.pop_front()?;

@@ -46,7 +46,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     pub fn power_off(&mut self) -> Vec<Completion<S>> {
         let mut completions = Vec::new();
         self.drain(&mut completions);
-        // Nothing else is under way from here on, so whatever completes is this flush. Only an observer sees its tag.
+        // The device is idle, so the only completion is this flush. Only an observer sees its tag.
         self.powering_off = true;
         let flush = Request { tag: Tag::MAX, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
         self.submit(self.now, flush);

@@ -380,7 +380,7 @@ mod tests {
 
         #[test]
         fn shares_read_back_bit_by_bit(bits in any::<u64>(), billion in any::<u32>(), nearby in -2..=2_i64) {
-            // Any share at all, and those beside what few decimals say.
+            // Arbitrary shares, and the neighbours of shares with few decimals.
             let any = f64::from_bits(bits);
             let near = f64::from_bits((f64::from(billion) * 1e-9).to_bits().saturating_add_signed(nearby));
             for share in [any.abs(), near, f64::from(billion) / 1e9] {

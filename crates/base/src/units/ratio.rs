@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// Nothing.
+    /// 0 %.
     pub const ZERO: Self = Self(0.0);
 
     /// The share `value`: 0.07 for 7 %.

@@ -167,7 +167,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Counts a finished command; its times were charged as its phases ended. One that was not begun has done nothing.
+    /// Counts a finished command, but not a refused one. Its times were charged as its phases ended.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];

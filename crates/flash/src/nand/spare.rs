@@ -11,7 +11,7 @@ pub enum Spare {
     Torn,
     /// The slot holds a mapping unit.
     Data {
-        /// The unit.
+        /// The mapping unit.
         lpn: Lpn,
         /// The number of the write. Of two copies of a unit, the one with the higher version is newer. A copy keeps
         /// the version of its original.

@@ -1,4 +1,4 @@
-//! Refuses keys that would have no effect on this device, so that nobody takes a setting for a property of the run.
+//! Refuses keys that would have no effect on this device, so that no user believes that such a key was active.
 //!
 //! The default value of a key is never refused, because a resolved description has all keys.
 

@@ -101,7 +101,7 @@ mod tests {
             let found = with(SMALL, rest);
             assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{rest}: {found:?}");
         }
-        // What is at the ends of the ranges is sound.
+        // The ends of the ranges are valid.
         for rest in [
             "ftl = { gc = { victim = { policy = 'd-choices', d = 4096 } } }",
             "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 4294967295 } } }",

@@ -146,7 +146,7 @@ impl Spec {
         ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets }
     }
 
-    /// What no queue reaches nobody can write.
+    /// Refuses sets that together are too small: no queue could write the rest of the addresses.
     fn check_reach(
         &self,
         geometry: &Geometry,

@@ -408,7 +408,7 @@ mod tests {
         Faults::new(&FaultSpec::default(), 1)
     }
 
-    /// An array with data, what is derived from spare areas, a torn page, wear and a bad block.
+    /// An array with data, content derived from spare areas, a torn page, wear and a bad block.
     fn used<S: Sector>(stamp: impl Fn(u64) -> S) -> Media<S> {
         let mut media = Media::new(geometry(4), 10, 1, faults());
         for (superblock, stamped) in [(0, true), (1, false), (2, true)] {

@@ -69,12 +69,12 @@ pub enum PartError {
     },
     /// A transfer energy that is negative or no number.
     BusEnergy {
-        /// What was given.
+        /// The value given.
         given: f64,
     },
     /// A price that is zero, negative or no number.
     Cost {
-        /// What was given.
+        /// The value given.
         given: f64,
     },
     /// More pages on one die than can be numbered.
