@@ -39,12 +39,12 @@ impl Spec {
             Idle::new(
                 "flash.transfer",
                 by_controller && *controllers == Controllers::PerChannel,
-                "the link of a channel's only unit is its bus",
+                "the link of a channel's only controller is its bus",
             ),
             Idle::new(
                 "flash.arbitration.bus",
                 by_controller && arbitration.bus != BusOrder::default(),
-                "no command waits for a bus where units move the data",
+                "no command waits for a bus where controllers move the data",
             )
             .remedy("leave it out, or flash.transfer"),
         ]
@@ -114,7 +114,7 @@ mod tests {
             (
                 "controllers = \"per-channel\"\ntransfer = \"controller\"",
                 "",
-                "flash.transfer: has no effect here: the link of a channel's only unit is its bus",
+                "flash.transfer: has no effect here: the link of a channel's only controller is its bus",
             ),
             (
                 "controllers = { shared = 2 }\ntransfer = \"controller\"\narbitration = { bus = \"data-first\" }",

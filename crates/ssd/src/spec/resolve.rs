@@ -282,14 +282,17 @@ mod tests {
         for (flash, wanted) in [
             (
                 "controllers = { background = 0 }",
-                "flash.controllers: no background unit: nothing would ever be written; use at least",
+                "flash.controllers: no background controller: no write would ever run; use at least",
             ),
             (
                 "controllers = { shared = 0 }",
-                "flash.controllers: no shared unit: nothing would ever be done; use at least one",
+                "flash.controllers: no shared controller: no command would ever run; use at least one",
             ),
-            ("controllers = { background = 4294967295 }", "flash.controllers: 4294967295 units; use at most 65536"),
-            ("controllers = { shared = 65537 }", "flash.controllers: 65537 units; use at most 65536"),
+            (
+                "controllers = { background = 4294967295 }",
+                "flash.controllers: 4294967295 controllers; use at most 65536",
+            ),
+            ("controllers = { shared = 65537 }", "flash.controllers: 65537 controllers; use at most 65536"),
             (
                 "software-controllers = \"0us\"",
                 "flash.software-controllers: the processor takes no time for a command; leave it out",
