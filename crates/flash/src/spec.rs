@@ -13,7 +13,7 @@ use crate::nand::{FaultSpec, Part};
 
 pub use slc_array::{ResolvedSlcArray, SlcSpec};
 
-/// The flash array: which part, how many, and how they are wired.
+/// The flash array: part, size and wiring.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlashSpec {
@@ -63,14 +63,14 @@ pub struct FlashSpec {
     /// Controllers, which execute one command list at a time.
     #[serde(default)]
     pub controllers: Controllers,
-    /// What moves data between a chip and its controller.
+    /// The path of data between a chip and its controller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transfer: Transfer,
     /// Software controllers (Seong et al., Sec. 4.2.3): the time that each command takes on the one processor, except
     /// commands of host reads. If missing, the controllers are hardware and take none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software_controllers: Option<Span>,
-    /// Which list, command or transfer goes first.
+    /// Arbitration: the order of waiting lists, commands and transfers.
     #[serde(default)]
     pub arbitration: Arbitration,
     /// Injected faults; none by default.

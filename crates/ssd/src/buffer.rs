@@ -1,4 +1,4 @@
-//! The volatile write buffer: the newest data of mapping units, until flash has it.
+//! The volatile write buffer: the newest data of mapping units (here: units), until flash has it.
 //!
 //! Units leave in the order in which they became dirty. A unit that is written again on its way to flash stays, and
 //! goes again when the first program is done; so two programs of one unit are never under way together. A flush waits

@@ -1,4 +1,4 @@
-//! Snapshots: saves and loads the flash of a drive's arrays and the history of preconditioning.
+//! Snapshots: saves and loads the flash of a drive, and the history of preconditioning.
 
 use std::io::{self, Read, Write};
 

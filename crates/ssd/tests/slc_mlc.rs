@@ -217,7 +217,7 @@ fn a_throttled_log_copies_nothing_to_its_head() {
     close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }
 
-/// Two dies of ten blocks of eight pages under a map of pages, of which the host sees eight.
+/// Two dies of ten blocks of eight pages under a page map, of which the host sees eight blocks.
 fn mapped_by_pages(chang: &str, slc: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 10, pages = 8, \
@@ -251,7 +251,7 @@ fn the_dies_of_a_map_of_pages_work_side_by_side() {
 #[test]
 fn a_block_of_a_map_of_pages_is_collected() {
     let mut ssd = mapped_by_pages("", "");
-    // A page of each block is rewritten until a block is wanted that is kept for copies and lanes.
+    // Rewrites a page of each block until the FTL needs a block that it keeps for copies and lanes.
     let mut slowest: f64 = 0.0;
     for i in 0..80 {
         slowest = slowest.max(one(&mut ssd, IoKind::Write, i * 11 % 64, 1));

@@ -47,7 +47,7 @@ impl Current {
 }
 
 impl Energy {
-    /// None.
+    /// No energy.
     pub const ZERO: Self = Self(0.0);
 
     /// An energy of `joules`.

@@ -14,7 +14,7 @@ use super::ModeTimes;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Controllers {
-    /// None: every command goes to its die as soon as its dependencies allow.
+    /// No controllers: every command goes to its die as soon as its dependencies allow.
     None,
     /// One for each die: a bank accepts one request at a time (Dirik & Jacob, Sec. 3).
     #[default]
@@ -33,7 +33,7 @@ impl Controllers {
     pub const EVERY: [Self; 5] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2), Self::Background(2)];
 }
 
-/// What moves the data of a command between a chip and its controller.
+/// The path of data between a chip and its controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
@@ -61,7 +61,7 @@ impl BusOrder {
     pub const EVERY: [Self; 4] = [Self::Fifo, Self::CommandFirst, Self::DataFirst, Self::ReadFirst];
 }
 
-/// Which of the waiting lists or commands goes first.
+/// The order of waiting lists and commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
@@ -72,7 +72,7 @@ pub enum Order {
     ReadFirst,
 }
 
-/// Which of the waiting transfers goes first on a channel.
+/// The order of waiting transfers on a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
@@ -89,7 +89,7 @@ pub enum BusOrder {
     ReadFirst,
 }
 
-/// Which of several waiting lists, commands or transfers goes first.
+/// Arbitration: the order of waiting lists, commands and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Arbitration {
@@ -222,9 +222,9 @@ pub struct Config {
     pub timing: Timing,
     /// The controllers.
     pub controllers: Controllers,
-    /// What moves data; [`Transfer::Controller`] requires controllers.
+    /// The path of data; [`Transfer::Controller`] requires controllers.
     pub transfer: Transfer,
-    /// Which list, command or transfer goes first.
+    /// The arbitration.
     pub arbitration: Arbitration,
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).

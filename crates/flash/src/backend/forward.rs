@@ -11,7 +11,7 @@ use base::units::Time;
 use super::queue::CLASSES;
 use super::{Arbitration, Backend, BusOrder, Class, Command, Event, Observer, Order, Stage};
 
-/// The queue of host reads, and that of everything else, under either order.
+/// The queues of host reads and of all other commands, under either order.
 const FIRST: usize = Class::HostRead.under(Order::ReadFirst);
 const LAST: usize = Class::Other.under(Order::ReadFirst);
 const _: () = assert!(FIRST < LAST && LAST < CLASSES);

@@ -10,7 +10,7 @@ use base::units::{Span, Time};
 /// by then no event of the earlier phase is left.
 pub(super) type Generation = u16;
 
-/// How long a resource has worked.
+/// The working time of a resource.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Meter {
     /// Time of the phases that have ended.

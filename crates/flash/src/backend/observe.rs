@@ -64,7 +64,7 @@ pub struct Phase {
 /// A point in the life of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stop {
-    /// Its list was handed in.
+    /// The FTL submitted its list.
     Submitted,
     /// Its controller has its list, and all its dependencies are done: it waits for its die.
     Ready,

@@ -135,7 +135,7 @@ mod tests {
         buffer.unlogged(epoch).map(|handle| buffer.entry(handle).lpn.get()).collect()
     }
 
-    /// Logs everything that a flush waits for.
+    /// Logs all units that a flush waits for.
     fn log(buffer: &mut Buffer<Stamp>, epoch: u64) {
         let all: Vec<_> = buffer.unlogged(epoch).collect();
         buffer.begin_log();

@@ -32,7 +32,7 @@ pub(crate) struct Active<S> {
     pub(crate) blockers: u32,
     /// True if later requests wait for it.
     pub(crate) blocks: bool,
-    /// The next unit that the buffer has not taken.
+    /// The next mapping unit that the buffer has not taken.
     pub(crate) next_unit: u32,
     /// Position among all requests under way.
     pub(crate) position: u32,

@@ -36,7 +36,7 @@ impl QueueArbitration {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct QueueSpec {
-    /// Commands taken in each round of weighted arbitration; one if missing.
+    /// The weight: commands taken in each round of weighted arbitration; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
     /// Commands of this queue that the device works on at once; if missing, only `queue-depth` limits them.
