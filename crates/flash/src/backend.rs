@@ -546,8 +546,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.lists.remove(list);
     }
 
-    /// True if no command works and no finished list waits for [`Backend::take_finished`]. The FTL may still keep
-    /// finished lists whose buffers it needs.
+    /// True if no command and no processor job works, and no finished list waits for [`Backend::take_finished`]. The
+    /// FTL may still keep finished lists whose buffers it needs.
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.serial.is_some();
         !works && self.finished.is_empty() && self.processor.is_idle()

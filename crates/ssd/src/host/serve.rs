@@ -389,7 +389,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             return false;
         }
         if self.ftl.discards_in_order() {
-            // Units that were discarded on their way to flash go before units that have been written since.
+            // Discards of units that were on their way to flash precede newer writes.
             self.discard_dropped();
         }
         let program = self.backend.slots_per_command();
