@@ -1,5 +1,5 @@
-//! The discrete-event engine: an event queue ordered by (time, sequence), named random streams and
-//! the hash that two equal runs share.
+//! The discrete-event engine: an event queue ordered by (time, sequence), named random streams, and a hash that equal
+//! runs share.
 
 mod hash;
 mod queue;

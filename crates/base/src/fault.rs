@@ -1,15 +1,15 @@
-//! What is wrong with a description, where, and what to do about it.
+//! Faults of a description: where, what, and the remedy.
 
 use std::fmt;
 
-/// A fault in a description (of a device, a workload, a study): all of them are reported at once.
+/// A fault in a description (of a device, a workload, a study). All faults are reported at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The key, e.g. `ftl.gc.start`.
     pub path: String,
-    /// What is wrong.
+    /// The error.
     pub message: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -20,24 +20,24 @@ impl Fault {
     }
 }
 
-/// Faults as they are found.
+/// A list of faults.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(pub Vec<Fault>);
 
 impl Faults {
-    /// Notes a fault at a key.
+    /// Adds a fault at a key.
     pub fn add(&mut self, path: &str, message: impl Into<String>, remedy: impl Into<String>) {
         self.0.push(Fault::new(path, message, remedy));
     }
 
-    /// Notes a number that is zero and must not be.
+    /// Adds a fault if `value` is zero.
     pub fn positive(&mut self, path: &str, value: u32) {
         if value == 0 {
             self.add(path, "is zero", "there must be at least one");
         }
     }
 
-    /// Notes a number that must lie in a range.
+    /// Adds a fault if `value` is outside of `range`.
     pub fn within(&mut self, path: &str, value: u32, range: std::ops::RangeInclusive<u32>) {
         if !range.contains(&value) {
             self.add(path, format!("is {value}"), format!("use {} to {}", range.start(), range.end()));
@@ -45,10 +45,10 @@ impl Faults {
     }
 }
 
-/// Characters of a name.
+/// The most characters of a name.
 const NAME_MAX: usize = 200;
 
-/// What is wrong with the name of something that files are called after, and what to do; `None` if nothing is.
+/// The error and the remedy of a name that files are called after; `None` if the name is valid.
 #[must_use]
 pub fn wrong_name(name: &str) -> Option<(String, &'static str)> {
     const REMEDY: &str = "give it one, e.g. \"my-drive\"";

@@ -1,4 +1,4 @@
-//! What a host asks of a disk, in the disk's own terms: 512-byte sectors.
+//! Host requests in the drive's own terms: 512-byte sectors.
 
 use crate::units::{Lba, Sectors};
 
@@ -20,7 +20,7 @@ impl IoKind {
     /// All kinds, in the order of their discriminants.
     pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
 
-    /// The lower-case name used in reports and files.
+    /// The lower-case name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -32,10 +32,10 @@ impl IoKind {
     }
 }
 
-/// One host request: what, where, how much. When it arrives is the business of whoever holds it.
+/// One host request: kind and extent. Its holder keeps the arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
-    /// What is asked.
+    /// The kind of request.
     pub kind: IoKind,
     /// First sector; zero for a flush.
     pub start: Lba,

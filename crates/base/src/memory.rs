@@ -1,6 +1,6 @@
-//! How much memory collections take.
+//! The memory of collections.
 
-/// Bytes of a vector that has grown to so many elements: its room doubles.
+/// Bytes of a vector that has grown to `count` elements: its capacity doubles.
 #[must_use]
 pub const fn growing(count: u64, size: usize) -> u64 {
     count.next_power_of_two() * size as u64

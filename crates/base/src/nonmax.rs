@@ -1,9 +1,9 @@
-//! A number that leaves room for none: an `Option` of it is four bytes.
+//! A number whose `Option` takes four bytes.
 
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// Any `u32` but the largest.
+/// Any `u32` except the largest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NonMaxU32(NonZeroU32);
 
@@ -21,21 +21,21 @@ impl NonMaxU32 {
         }
     }
 
-    /// The number as it is.
+    /// The number.
     #[must_use]
     #[inline]
     pub const fn get(self) -> u32 {
         !self.0.get()
     }
 
-    /// The word that stands for a number or for none where words are stored.
+    /// The word that stores a number or none.
     #[must_use]
     #[inline]
     pub fn to_word(number: Option<Self>) -> u32 {
         number.map_or(u32::MAX, Self::get)
     }
 
-    /// What a stored word stands for.
+    /// The number of a stored word, or none.
     #[must_use]
     #[inline]
     pub fn from_word(word: u32) -> Option<Self> {

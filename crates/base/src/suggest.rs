@@ -1,10 +1,10 @@
-//! The name that was probably meant.
+//! Suggests the name that was probably meant.
 
-/// No key or name has more bytes.
+/// The longest name that gets a suggestion, in bytes; all keys and names are shorter.
 const LONGEST: usize = 200;
 
-/// The least number of letters inserted, deleted, replaced or swapped with their neighbour that turns
-/// `a` into `b`.
+/// The least number of letters that must be inserted, deleted, replaced or swapped with their neighbour to turn `a`
+/// into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
@@ -25,8 +25,7 @@ fn distance(a: &str, b: &str) -> usize {
     rows[a.len()][b.len()]
 }
 
-/// The candidate nearest to `name`, if it is near enough to be a slip of the finger, or if one is a
-/// part of the other.
+/// The candidate nearest to `name`, if it is near enough to be a typing error, or if one contains the other.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace('-', "_");

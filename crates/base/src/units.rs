@@ -1,8 +1,7 @@
-//! Units as types: time, sizes, rates, electrical quantities and identifiers.
+//! Units of measure as types: time, sizes, rates, electrical quantities and identifiers.
 //!
-//! No bare integer crosses a public boundary. In files every quantity is a string with its unit
-//! (`"25us"`, `"4KiB"`, `"667MB/s"`, `"7%"`); decimal prefixes are powers of 1000, `Ki`/`Mi`/`Gi`
-//! are powers of 1024.
+//! No bare integer crosses a public boundary. In files, every quantity is a string with its unit (`"25us"`, `"4KiB"`,
+//! `"667MB/s"`, `"7%"`); decimal prefixes are powers of 1000, `Ki`/`Mi`/`Gi` are powers of 1024.
 
 mod divide;
 mod electric;

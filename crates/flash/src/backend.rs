@@ -1,8 +1,8 @@
-//! When things happen: command lists, units, dies and buses.
+//! The backend times command lists on controllers, dies and channels.
 //!
-//! The FTL builds a [`List`] of commands with dependencies, hands it in and hears of it again when it
-//! is finished. In between the list waits for a high-level unit, its commands wait for their dies, and
-//! their data waits for the channel; what goes first is [`Arbitration`]'s to say.
+//! The FTL builds a [`List`] of commands with dependencies, submits it, and gets it back when it is finished. In
+//! between, the list waits for a controller, its commands wait for their dies, and their data waits for the channel.
+//! [`Arbitration`] decides which goes first.
 
 mod account;
 mod cause;
@@ -42,47 +42,47 @@ use meter::Meter;
 use processor::Processor;
 use queue::Queue;
 
-/// Something that happens in the backend at a time of its own.
+/// An event that the backend schedules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Event {
-    /// The array of a die finished what it was doing.
+    /// The array of a die ends a phase.
     Array {
         /// The die.
         die: u32,
-        /// Which of its phases ends: the event of one that was broken off is dropped.
+        /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
-    /// A channel finished a transfer.
+    /// A channel ends a transfer.
     Bus {
         /// The channel.
         channel: u32,
-        /// Which of its phases ends.
+        /// The number of the phase that ends.
         generation: u16,
     },
-    /// The processor finished what it was doing.
+    /// The processor ends a job.
     Processor {
-        /// Which of its phases ends.
+        /// The number of the phase that ends.
         generation: u16,
     },
 }
 
-/// The flash array and everything that keeps it busy. `S` is what a sector holds, `O` who watches.
+/// The flash array with its controllers, channels and processor. `S` is the content of a sector, `O` the observer.
 #[derive(Clone, Debug)]
 pub struct Backend<S, O = ()> {
     media: Media<S>,
     timing: Timing,
     arbitration: Arbitration,
     forwards: bool,
-    /// Something stands between a die and what waits for it: a forwarder or a software unit.
+    /// A forwarder or software controllers decide when a waiting command may begin on its die.
     intervenes: bool,
     commands: Slab<Command>,
     lists: Slab<List>,
-    /// `slots_per_command` entries for every place of `commands`.
+    /// `slots_per_command` entries for every command of the slab.
     slots: Vec<Slot>,
     slots_per_command: u32,
-    /// The content of `slots`, one mapping unit each; empty if there is none.
+    /// The content of `slots`, one mapping unit each; empty without a payload.
     payload: Vec<S>,
-    /// One mapping unit, to read a page under what is already in `payload`.
+    /// One mapping unit: the target of a read whose sectors merge with those in `payload`.
     scratch: Vec<S>,
     dies: Vec<Die>,
     channels: Vec<Channel>,
@@ -93,31 +93,31 @@ pub struct Backend<S, O = ()> {
     transfer: Transfer,
     finished: VecDeque<Handle<List>>,
     failures: refuse::Failures,
-    /// The list that is carried out where one comes after the other.
+    /// The serial list under way.
     serial: Option<serial::Serial>,
     account: Account,
     timed: bool,
     observer: O,
 }
 
-/// A die: an array and a register (in cache mode the register works while the array does).
+/// A die: an array and a register. In cache mode both work at the same time.
 #[derive(Clone, Debug)]
 struct Die {
     channel: u32,
-    /// The command that has the array, waiting for its command cycles, working, or done and held back
-    /// because the register is still occupied.
+    /// The command that holds the array. It waits for its command cycles, or works, or is done and held back because
+    /// the register is still occupied.
     array: Option<Handle<Command>>,
     held: bool,
     /// The command whose data is in the register, on its way in or out.
     register: Option<Handle<Command>>,
-    /// The register holds a whole page that waits for the array.
+    /// The register holds a complete page that waits for the array.
     loaded: bool,
     queue: Queue<Command>,
     unfinished: u32,
     last: Option<Cause>,
-    /// What the array works.
+    /// The working time of the array.
     meter: Meter,
-    /// Lists under way in units that have commands for it, counted where that matters.
+    /// Lists under way in controllers that have commands for this die. Counted only where chips are held.
     held_by: u32,
 }
 
@@ -127,11 +127,11 @@ struct Channel {
     queue: Queue<Command>,
     last: Option<Cause>,
     meter: Meter,
-    /// What crosses in the phase under way.
+    /// Bytes that the transfer under way moves.
     bytes: Bytes,
 }
 
-/// A high-level controller: executes one command list at a time.
+/// A controller: executes one command list at a time.
 #[derive(Clone, Debug)]
 struct Controller {
     list: Option<Handle<List>>,
@@ -206,7 +206,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Bytes that a backend over such an array takes, besides those of the media.
+    /// Bytes that a backend over such an array takes, without its media.
     #[must_use]
     pub fn memory(geometry: &Geometry, config: &Config) -> u64 {
         let (dies, channels) = (u64::from(geometry.die_count()), u64::from(geometry.channels));
@@ -220,9 +220,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let buses = if config.transfer == Transfer::Controller { controllers } else { channels };
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
         let slot = size_of::<Slot>() as u64 + u64::from(geometry.sectors) * size_of::<S>() as u64;
-        // A command for each die is under way, or those of some requests.
+        // Assumes one command per die under way, or those of a few requests.
         let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
-        // The tables of times are in the description too.
+        // The description holds a second copy of the timing tables.
         dies * size_of::<Die>() as u64
             + buses * size_of::<Channel>() as u64
             + controllers * size_of::<Controller>() as u64
@@ -230,44 +230,44 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             + 2 * config.timing.memory()
     }
 
-    /// The array's shape.
+    /// The geometry of the flash array.
     #[must_use]
     #[inline]
     pub const fn geometry(&self) -> &Geometry {
         self.media.geometry()
     }
 
-    /// The flash itself.
+    /// The media.
     #[must_use]
     #[inline]
     pub const fn media(&self) -> &Media<S> {
         &self.media
     }
 
-    /// The flash itself, to retire blocks and plan faults.
+    /// The media, to retire blocks and plan faults.
     pub const fn media_mut(&mut self) -> &mut Media<S> {
         &mut self.media
     }
 
-    /// How long things take.
+    /// The times of commands and transfers.
     #[must_use]
     pub const fn timing(&self) -> &Timing {
         &self.timing
     }
 
-    /// Whoever watches.
+    /// The observer.
     #[must_use]
     pub const fn observer(&self) -> &O {
         &self.observer
     }
 
-    /// Whoever watches, to be told something.
+    /// The observer, to notify it.
     #[inline]
     pub const fn observer_mut(&mut self) -> &mut O {
         &mut self.observer
     }
 
-    /// Tells whoever watches where a command is.
+    /// Notifies the observer that a command reached a stop.
     #[inline]
     fn notify(&mut self, at: Time, handle: Handle<Command>, stop: Stop) {
         if O::LISTENS {
@@ -278,8 +278,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Switches time on or off. With time off a list is finished as soon as it is submitted: the same
-    /// FTL then fills a drive without simulating when.
+    /// Switches time on or off. With time off a list finishes as soon as it is submitted, so that the same FTL can
+    /// fill a drive without simulating time.
     ///
     /// # Panics
     /// If anything is under way.
@@ -295,7 +295,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.timed
     }
 
-    /// Slots that one command may carry: those of a row, or of a word line's rows.
+    /// The most slots of a command: those of a row, or of all rows of a word line.
     #[must_use]
     pub const fn slots_per_command(&self) -> u32 {
         self.slots_per_command
@@ -308,8 +308,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.dies[die.index()].unfinished
     }
 
-    /// Everything up to `now`, by operation and cause: commands as they finish, times as they pass, bytes with the
-    /// transfer that moves them.
+    /// The account up to `now`, by operation and cause. A command counts when it finishes, time as it passes, and
+    /// bytes when their transfer begins.
     #[must_use]
     pub fn account(&self, now: Time) -> Account {
         let mut account = self.account;
@@ -330,7 +330,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         account
     }
 
-    /// Forgets what was counted, e.g. after preconditioning.
+    /// Resets all counters, e.g. after preconditioning.
     ///
     /// # Panics
     /// If anything is under way.
@@ -353,7 +353,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.channels.iter().map(move |channel| channel.meter.busy(now))
     }
 
-    /// Time each unit held a list until `now`; the foreground unit, if there is one, is the first.
+    /// Time each controller held a list until `now`; a foreground controller is the first.
     pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.controllers.iter().map(move |controller| {
             controller.busy
@@ -361,19 +361,19 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         })
     }
 
-    /// Begins a command list. `tag` is the FTL's own and comes back with the list.
+    /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
     #[inline]
     pub fn open_list(&mut self, class: Class, tag: u32) -> Handle<List> {
         self.lists.insert(List::new(class, tag, self.failures.reported()))
     }
 
-    /// Adds a read of slots in one row of a superblock, to be named with [`Backend::push_slot`].
+    /// Adds a read of slots in one row of a superblock; [`Backend::push_slot`] names them.
     #[inline]
     pub fn add_read(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {
         self.add(list, Op::Read, cause, Target { superblock, offset: 0 }, Stream::Host)
     }
 
-    /// Adds a program from `target` on, its slots to be filled with [`Backend::push_slot`].
+    /// Adds a program that begins at `target`; [`Backend::push_slot`] fills its slots.
     #[inline]
     pub fn add_program(&mut self, list: Handle<List>, cause: Cause, target: Target, stream: Stream) -> Handle<Command> {
         self.add(list, Op::Program, cause, target, stream)
@@ -414,7 +414,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     /// Adds a slot to a command, with its payload cleared.
     ///
     /// # Panics
-    /// If the command carries as many slots as it can.
+    /// If the command is full.
     #[inline]
     pub fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> SlotRef {
         let count = self.commands[command].count;
@@ -428,7 +428,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         SlotRef(place as u32)
     }
 
-    /// The payload of a slot: one entry per sector, none if the device has no payload.
+    /// The payload of a slot: one entry per sector, none on a device without payload.
     pub fn payload_of(&mut self, slot: SlotRef) -> &mut [S] {
         if !S::PRESENT {
             return &mut [];
@@ -437,18 +437,18 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         &mut self.payload[slot.0 as usize * sectors..][..sectors]
     }
 
-    /// Lets `program` take what `read` read: its slot `to` gets the payload of `from` where its own mask
-    /// has no sectors yet, and its spare data unless it has its own. `program` waits for `read`.
+    /// Forwards data from `read` to `program`. Slot `to` gets the payload of `from` in the sectors that its own mask
+    /// leaves out, and the spare data unless it has its own. `program` waits for `read`.
     pub fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
         self.slots[from.0 as usize].forward = Some(to);
         self.depend(read, program);
     }
 
-    /// Lets `second` start only after `first` has finished. They may be of different lists, as long as that
-    /// of `first` is handed in first.
+    /// Lets `second` start only after `first` has finished. They may be of different lists, if the list of `first` is
+    /// submitted first.
     ///
     /// # Panics
-    /// If three commands depend on `first`: no more than two may.
+    /// If more than two commands depend on `first`.
     pub fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
         if self.commands[first].done {
             return;
@@ -467,24 +467,24 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.commands[second].waits += 1;
     }
 
-    /// Lets a command move so many sectors over the channel, with their share of the spare bytes, and not all its
-    /// slots: for a read of a part of them (random data out), or a program that is given the rest. They are spread
-    /// over all lanes of a channel: if one lane has more than the others, count each for as many.
+    /// Lets a command move only `sectors` sectors over the channel, with their share of the spare bytes, and not all
+    /// its slots: a partial read (random data out), or a program whose other data comes from elsewhere. The sectors
+    /// are spread over all lanes of a channel: if one lane has more than the others, count each lane for as many.
     ///
-    /// A copy-back with sectors is three phases on its die: the array reads, the sectors come in, the array programs
-    /// (Seong et al., Sec. 2.1). Sectors in the `mask` of a slot come from its payload, the others from its source;
-    /// an `expected` slot has a version of its own and otherwise that of its source, like a program that takes what a
-    /// read gives. The channel is free while the array works.
+    /// A copy-back with sectors has three phases on its die: the array reads, the sectors come in, the array programs
+    /// (Seong et al., Sec. 2.1). Sectors in the `mask` of a slot come from its payload, the others from its source
+    /// page. An `expected` slot has its own version; any other takes the version of its source, like a program that
+    /// takes forwarded data. The channel is free while the array works.
     ///
     /// # Panics
-    /// If it is none, or more than its slots have.
+    /// If `sectors` is zero, or more than its slots have.
     pub fn set_sectors(&mut self, command: Handle<Command>, sectors: u32) {
         let all = self.commands[command].count * self.geometry().sectors;
         assert!((1..=all).contains(&sectors), "{sectors} of {all} sectors to move");
         self.commands[command].sectors = sectors;
     }
 
-    /// Slots that the program leaves unused beyond the ones it carries; they count as padding.
+    /// Sets how many slots the program leaves unused beyond those it carries; they count as padding.
     pub fn set_padding(&mut self, command: Handle<Command>, slots: u32) {
         self.commands[command].padding = slots;
     }
@@ -503,7 +503,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         &self.commands[command]
     }
 
-    /// The slots of a command, in order, and where their payload is.
+    /// The slots of a command, in order, each with the place of its payload.
     #[inline]
     pub fn slots(&self, command: Handle<Command>) -> impl Iterator<Item = (SlotRef, Slot)> + '_ {
         let first = command.index() * self.slots_per_command as usize;
@@ -519,8 +519,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         (SlotRef(place as u32), self.slots[place])
     }
 
-    /// The next list that has finished, in the order in which they did. With it the FTL hears which of its programs failed:
-    /// what it asks of their blocks in lists that it opens from now on, it asks knowingly.
+    /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from
+    /// then on the media judge what new lists program into the failed blocks.
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
         let list = self.finished.pop_front()?;
@@ -528,14 +528,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         Some(list)
     }
 
-    /// True if [`Backend::take_finished`] or [`Backend::take_cpu_done`] has something to give.
+    /// True if [`Backend::take_finished`] or [`Backend::take_cpu_done`] would return something.
     #[must_use]
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.finished.is_empty() || self.processor.has_cpu_done()
     }
 
-    /// Forgets a finished list and its commands.
+    /// Releases a finished list and its commands.
     #[inline]
     pub fn release(&mut self, list: Handle<List>) {
         let mut next = self.lists[list].first;
@@ -546,14 +546,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.lists.remove(list);
     }
 
-    /// True if nothing works, and nothing waits to be looked at. There may be finished lists that an FTL keeps for what
-    /// is in their buffers.
+    /// True if no command and no processor job works, and no finished list waits for [`Backend::take_finished`]. The
+    /// FTL may still keep finished lists whose buffers it needs.
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.serial.is_some();
         !works && self.finished.is_empty() && self.processor.is_idle()
     }
 
-    /// True if no list and no thought is under way or waits to be looked at.
+    /// True if no list exists, and no processor job is under way or waits for [`Backend::take_cpu_done`].
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.lists.is_empty() && self.processor.is_idle()

@@ -1,7 +1,7 @@
-//! NAND flash and the backend that times it.
+//! NAND flash, and the backend that times it.
 //!
-//! [`nand`] is the judge: parts, geometry, cells and their rules. [`backend`] says when things happen: command lists over
-//! controllers, dies, channels and a processor. [`spec`] is the array as a file describes it.
+//! [`nand`] judges: parts, geometry, cells and the rules of NAND. [`backend`] times: it executes command lists on
+//! controllers, dies, channels and a processor. [`spec`] is the flash array of a device file.
 
 pub mod backend;
 pub mod nand;

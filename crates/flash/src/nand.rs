@@ -1,8 +1,7 @@
-//! NAND flash: its geometry, its parts, its state and its rules.
+//! NAND flash: geometry, parts, state and rules.
 //!
-//! This is the judge. An FTL that programs a page twice or out of order, reads a page that was never
-//! written, moves a page out of its plane by copy-back or touches a retired block is a broken
-//! program, and the run aborts, in release builds too.
+//! The media judge the FTL. The run aborts, in release builds too, if an FTL programs a page twice or out of order,
+//! reads a page that was never written, moves a page out of its plane by copy-back, or touches a retired block.
 
 mod fault;
 mod geometry;

@@ -1,4 +1,4 @@
-//! A flash array as it is described in a file, and which of its keys is at fault if it cannot be built.
+//! The flash array of a device file. If it cannot be built, the faults name the keys.
 
 mod controllers;
 mod part;
@@ -13,7 +13,7 @@ use crate::nand::{FaultSpec, Part};
 
 pub use slc_array::{ResolvedSlcArray, SlcSpec};
 
-/// The flash array: which part, how many, and how they are wired.
+/// The flash array: part, size and wiring.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FlashSpec {
@@ -24,12 +24,12 @@ pub struct FlashSpec {
     /// The NAND part, written out; instead of `part`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_part: Option<Part>,
-    /// Separately arbitrated buses.
+    /// Channels: separately arbitrated buses.
     pub channels: u32,
     /// Chips on each channel, or gangs of chips.
     pub chips: u32,
-    /// Chips in a gang: they share chip enable, command and data lines and act as one chip with so many
-    /// times the page (a superblock in the sense of Dirik & Jacob, Sec. 3.2).
+    /// Chips in a gang. They share chip enable, command and data lines, and act as one chip with that many times the
+    /// page (a superblock in the sense of Dirik & Jacob, Sec. 3.2).
     #[serde(default = "one")]
     pub gang: u32,
     /// Width of a channel in bits, a multiple of 8.
@@ -38,8 +38,8 @@ pub struct FlashSpec {
     /// Data rate of one 8-bit lane; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lane_rate: Option<Rate>,
-    /// Raw size of the whole array, from which the blocks in a plane follow; instead of `blocks`. It stays
-    /// the same however many channels and chips it is spread over.
+    /// Raw size of the whole array, which sets the blocks in a plane; instead of `blocks`. It stays the same for any
+    /// number of channels and chips.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     /// Blocks in a plane; the part's if missing.
@@ -54,27 +54,26 @@ pub struct FlashSpec {
     /// Dies in a chip; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dies: Option<u32>,
-    /// Whether one command works on all planes of a die; as the part can if missing.
+    /// Whether one command works on all planes of a die; if missing, it does where the part supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_plane: Option<bool>,
-    /// Whether consecutive pages of one list are read and programmed in cache mode, as far as the part
-    /// can.
+    /// Whether consecutive pages of one list are read and programmed in cache mode, where the part supports it.
     #[serde(default = "yes")]
     pub cache_mode: bool,
-    /// The high-level units.
+    /// Controllers, which execute one command list at a time.
     #[serde(default)]
     pub controllers: Controllers,
-    /// What moves data between a chip and the unit that works with it.
+    /// The path of data between a chip and its controller.
     #[serde(default, skip_serializing_if = "is_default")]
     pub transfer: Transfer,
-    /// Time of the one processor that each command takes that no host read is for: units are then software, as
-    /// in Seong et al., Sec. 4.2.3. Hardware units, which take none, if missing.
+    /// Software controllers (Seong et al., Sec. 4.2.3): the time that each command takes on the one processor, except
+    /// commands of host reads. If missing, the controllers are hardware and take none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software_controllers: Option<Span>,
-    /// What goes first.
+    /// Arbitration: the order of waiting lists, commands and transfers.
     #[serde(default)]
     pub arbitration: Arbitration,
-    /// What fails; nothing by default.
+    /// Injected faults; none by default.
     #[serde(default)]
     pub faults: FaultSpec,
 }

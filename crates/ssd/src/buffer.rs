@@ -1,12 +1,13 @@
-//! The volatile write buffer: the newest data of a unit, until flash has it.
+//! The volatile write buffer: the newest data of mapping units (here: units), until flash has it.
 //!
-//! Units leave in the order in which they became dirty. A unit that is on its way to flash and is
-//! written again stays, and goes again when the first program is done; so two programs of one unit are
-//! never under way together. A flush waits for everything that was dirty when it came; entries carry the
-//! number of flushes before them (their epoch) for that.
+//! Units leave in the order in which they became dirty. A unit that is written again on its way to flash stays, and
+//! goes again when the first program is done; so two programs of one unit are never under way together. A flush waits
+//! for all units that were dirty when it came. For that, entries carry the number of flushes before them (their
+//! epoch).
 //!
-//! A unit is written back to the NVM set of the request that wrote it last. Each set has a queue of its own, so that
-//! what goes to flash together belongs together. Or all units of a superblock go together ([`superblocks`]).
+//! A unit is written back to the NVM set of the request that wrote it last. Each set has its own queue, so that a
+//! program gets units of one set. With the superblock policy, all units of a superblock go together
+//! ([`superblocks`]).
 
 mod entry;
 mod flush;
@@ -32,29 +33,28 @@ pub(crate) use memory::memory;
 use multiply::Multiply;
 use superblocks::Superblocks;
 
-/// What the buffer knows of a unit that is read.
+/// The buffer's part of a unit that is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) entry: Handle<Entry>,
-    /// Sectors that come from here; all of them if the unit was discarded.
+    /// Sectors that the buffer has; all of them if the unit was discarded.
     pub(crate) mask: u64,
     pub(crate) zeros: bool,
 }
 
-/// What goes to one NVM set.
+/// The dirty units of one NVM set.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// Dirty entries, oldest first; entries that were discarded, belong elsewhere now or are not dirty any more are
-    /// skipped.
+    /// Dirty entries, oldest first. Stale ones (discarded, moved to another set, or not dirty any more) are skipped.
     entries: VecDeque<(Handle<Entry>, u64, u32)>,
     dirty: u32,
 }
 
-/// What is being written to the log.
+/// A batch on its way to the log.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     number: u64,
-    /// Flushes of this epoch and later ones wait for it: the oldest that has not come to its end.
+    /// The oldest epoch that is not durable: its flushes and later ones wait for the batch.
     epoch: u64,
 }
 
@@ -63,23 +63,23 @@ struct Batch {
 pub(crate) struct Buffer<S> {
     size: ResolvedBuffer,
     sectors: usize,
-    /// Sectors that it holds.
+    /// Sectors in the buffer.
     held: u64,
     entries: Slab<Entry>,
     data: Vec<S>,
     index: HashMap<u32, Handle<Entry>, BuildHasherDefault<Multiply>>,
     queues: Vec<Queue>,
-    /// If whole superblocks are written back: instead of the queues.
+    /// The superblock policy's lists, instead of the queues.
     superblocks: Option<Superblocks>,
     /// Units that are dirty.
     dirty: u32,
     /// Units on their way to flash.
     flushing: u32,
     draining: bool,
-    /// The epoch that entries get now, and how many unwritten entries the epochs before it still have.
+    /// The epoch of new entries, and the number of unwritten entries of each open epoch.
     epoch: u64,
     outstanding: VecDeque<u64>,
-    /// What a log is writing, and how often it has.
+    /// The batch that the log is writing, and the number of batches so far.
     batch: Option<Batch>,
     batches: u64,
     planted: Planted,
@@ -109,7 +109,7 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
-    /// The same with the bug of its device.
+    /// Plants the bug of its device.
     pub(crate) const fn with(mut self, planted: Planted) -> Self {
         self.planted = planted;
         self
@@ -133,7 +133,7 @@ impl<S: Sector> Buffer<S> {
         &self.entries[entry]
     }
 
-    /// Takes sectors of a unit for a set; `sector(i)` gives the content of the i-th of the unit.
+    /// Takes sectors of a unit for a set; `sector(i)` returns the content of its i-th sector.
     pub(crate) fn take(&mut self, lpn: Lpn, set: u32, mask: u64, sector: impl Fn(usize) -> S) -> Taken {
         let known = self.index.get(&lpn.get()).copied();
         if let Some(of) = self.size.superblocks {
@@ -171,7 +171,7 @@ impl<S: Sector> Buffer<S> {
         handle
     }
 
-    /// Gives a dirty entry a place.
+    /// Stores a dirty entry.
     fn insert_entry(&mut self, entry: Entry) -> Handle<Entry> {
         let lpn = entry.lpn;
         let handle = self.entries.insert(entry);
@@ -183,7 +183,7 @@ impl<S: Sector> Buffer<S> {
         handle
     }
 
-    /// Puts a dirty entry into the queue of its set, behind everything of its epoch: a flush since then may have let
+    /// Puts a dirty entry into the queue of its set, behind all entries of its epoch: a later flush may have let
     /// newer entries in.
     fn enqueue(&mut self, handle: Handle<Entry>) {
         let Entry { lpn, set, moves, .. } = self.entries[handle];
@@ -203,13 +203,13 @@ impl<S: Sector> Buffer<S> {
         self.dirty += 1;
     }
 
-    /// Puts a dirty entry into the queue of another set.
+    /// Moves a dirty entry to the queue of another set.
     fn requeue(&mut self, handle: Handle<Entry>, set: u32) {
         let entry = &mut self.entries[handle];
         let old = std::mem::replace(&mut entry.set, set);
         entry.moves = entry.moves.wrapping_add(1);
         self.dequeue(old);
-        // A unit that goes to and fro must not leave more behind than there is.
+        // Bounds the stale entries of a unit that moves to and fro.
         let (entries, queue) = (&self.entries, &mut self.queues[old as usize]);
         if queue.entries.len() > 2 * queue.dirty as usize + 16 {
             queue.entries.retain(|(handle, epoch, moves)| entries[*handle].is_queued(old, *epoch, *moves));
@@ -226,7 +226,7 @@ impl<S: Sector> Buffer<S> {
         let now = self.epoch;
         let Rewritten { taken, counts, zeroed } = self.entries[handle].rewrite(set, now);
         if zeroed {
-            // What was discarded reads as zeros around the new sectors.
+            // A discarded unit reads as zeros around the new sectors.
             self.data_mut(handle).fill(S::default());
             self.entries[handle].mask = u64::MAX;
         }
@@ -240,14 +240,14 @@ impl<S: Sector> Buffer<S> {
         taken
     }
 
-    /// What the buffer has of a unit.
+    /// The buffer's part of a unit.
     pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
         let entry = *self.index.get(&lpn.get())?;
         let (mask, zeros) = (self.entries[entry].mask, self.entries[entry].is_discarded());
         Some(Found { entry, mask: if zeros { u64::MAX } else { mask }, zeros })
     }
 
-    /// Forgets a unit.
+    /// Discards a unit.
     pub(crate) fn discard(&mut self, lpn: Lpn) {
         let Some(handle) = self.index.get(&lpn.get()).copied() else { return };
         let entry = &mut self.entries[handle];
@@ -273,19 +273,19 @@ impl<S: Sector> Buffer<S> {
     fn free(&mut self, handle: Handle<Entry>) {
         self.index.remove(&self.entries[handle].lpn.get());
         self.held -= self.count_sectors(self.entries[handle].mask);
-        // The queue may still name the entry: what it says is stale.
+        // The queue may still hold a stale reference to the entry.
         self.entries[handle].leave();
         self.entries.remove(handle);
     }
 
-    /// Units to write back at once at most: as many as a program takes, or all that a superblock has.
+    /// The most units to write back at once: those of a program, or no limit for a superblock.
     pub(crate) fn at_once(&self, program: u32) -> Option<u32> {
         self.size.superblocks.is_none().then_some(program)
     }
 
-    /// The set for which it is time to write back a program of so many units: beyond the watermark, because a flush
-    /// or a write `waits`, but a program is left unfilled only for a flush, or if nothing else makes room. Or the
-    /// superblock for which it is time.
+    /// The set, or the superblock, whose turn it is to be written back. Reasons: the buffer is above its watermark, a
+    /// flush waits, or a write `waits` for room. A program is left unfilled only for a flush, or if nothing else
+    /// makes room.
     pub(crate) fn is_due(&mut self, program: u32, flush: Option<u64>, waits: bool) -> Option<u32> {
         if let (Some(of), Some(superblocks)) = (self.size.superblocks, &mut self.superblocks) {
             return superblocks.due(self.held > of.high, flush, waits && self.flushing == 0);
@@ -298,7 +298,7 @@ impl<S: Sector> Buffer<S> {
                 return Some(set);
             }
         }
-        // The one with the most, so that no set is left behind.
+        // The set with the most dirty units, so that no set is left behind.
         let sets = (0u32..).zip(&self.queues).map(|(set, queue)| (queue.dirty, std::cmp::Reverse(set)));
         let (dirty, std::cmp::Reverse(set)) = sets.max()?;
         let filled = (self.draining || waits) && dirty >= program;
@@ -317,7 +317,7 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
-    /// Takes the oldest dirty unit of a set, or any of a superblock, to write it back.
+    /// Takes the oldest dirty unit of a set, or any dirty unit of a superblock, to write it back.
     pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<Entry>> {
         let handle = if let Some(superblocks) = &mut self.superblocks {
             let handle = superblocks.next(of)?;
@@ -334,7 +334,7 @@ impl<S: Sector> Buffer<S> {
         Some(handle)
     }
 
-    /// A unit is in flash. Returns it if it was discarded meanwhile and must be forgotten there as well.
+    /// Notes that a unit is on flash. Returns it if it was discarded meanwhile, so that the FTL must discard it too.
     pub(crate) fn flushed(&mut self, handle: Handle<Entry>) -> Option<Lpn> {
         let entry = &mut self.entries[handle];
         let (lpn, awaited) = (entry.lpn, entry.awaited());
@@ -353,7 +353,7 @@ impl<S: Sector> Buffer<S> {
         (arrived == Arrived::Discarded && !self.planted.is(Sabotage::DroppedStays)).then_some(lpn)
     }
 
-    /// Units in it.
+    /// Units in the buffer.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -1,15 +1,15 @@
-//! The drives that nearly everybody drives, compiled here: without a payload and with stamps, unobserved.
+//! The most common drive types, compiled in this crate: without a payload and with stamps, unobserved.
 //!
-//! A drive is generic, so each crate, test program and binary that makes one would compile it for itself, 20 seconds
-//! each. Where generics are shared between crates (`opt-level` 1 and below) they take it from here. Where they are not
-//! this would only be compiled besides, so optimised builds leave it out.
+//! A drive is generic, so each crate, test program and binary that creates one would compile it again, 20 seconds
+//! each. With shared generics (`opt-level` 1 and below) they take it from this crate. Optimised builds do not share
+//! generics and would compile it once more, so they leave it out.
 
 use base::units::Time;
 use flash::nand::{Sector, Stamp};
 
 use crate::{Completion, Drive, Precondition, Request, Resolved, Ssd};
 
-/// A life in which everything is used that a drive can do.
+/// A life that uses every function of a drive.
 fn life<S: Sector>(resolved: &Resolved, seed: u64, requests: Vec<Request<S>>) -> (Ssd<S>, Vec<Completion<S>>) {
     let mut drive = Ssd::<S>::new(resolved, seed).noting(None);
     drive.precondition(Precondition::Fill, &mut |_, _| {});

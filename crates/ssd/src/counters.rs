@@ -1,4 +1,4 @@
-//! What a device has done up to some moment; differences of two snapshots make a time series.
+//! Counters of a device; differences of two snapshots make a time series.
 
 use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
@@ -6,7 +6,7 @@ use flash::nand::Sector;
 
 use ftl::{LogMerges, MergeCounters, SlcMlcCounters, map_unit};
 
-/// A snapshot of everything a device counts.
+/// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counters {
     /// When the snapshot was taken.
@@ -15,11 +15,11 @@ pub struct Counters {
     pub requests: [u64; 4],
     /// Host sectors moved, by `IoKind`.
     pub sectors: [u64; 4],
-    /// Mapping units of host data accepted for writing (a sub-unit write counts as one).
+    /// Mapping units of host data accepted for writing; a write of a part of a unit counts as one.
     pub host_slots: u64,
-    /// Host units that a volatile buffer absorbed because a newer write of the unit came first.
+    /// Mapping units that the volatile buffer absorbed, because a newer write of the unit came first.
     pub absorbed_slots: u64,
-    /// Units read that were never written, or discarded: they read as zeros, without flash.
+    /// Mapping units read that were never written, or discarded: they read as zeros, without flash.
     pub unmapped_slots: u64,
     /// Flash commands by operation and cause.
     pub flash: Account,
@@ -27,33 +27,33 @@ pub struct Counters {
     pub channel_busy: Vec<Span>,
     /// Time each die's array worked.
     pub die_busy: Vec<Span>,
-    /// Time each high-level unit held a command list; empty if there are none.
+    /// Time each controller held a command list; empty if there are none.
     pub controller_busy: Vec<Span>,
-    /// Time the processor worked for software units and for the FTL.
+    /// Time the processor worked for software controllers and for the FTL.
     pub processor_busy: Span,
     /// Time the host link carried data or overhead, both directions together.
     pub link_busy: Span,
-    /// What the map unit has counted since the power came; `None` if there is none.
+    /// Counters of the map unit since power-on; `None` if there is none.
     pub map: Option<map_unit::Counters>,
-    /// What a block-mapped FTL has done since the power came; `None` under another.
+    /// Merges of a block-mapped FTL since power-on; `None` under another FTL.
     pub merges: Option<MergeCounters>,
-    /// Merges of log blocks since the power came; `None` if there are none.
+    /// Merges of log blocks since power-on; `None` without log blocks.
     pub log_merges: Option<LogMerges>,
-    /// The second array, if the device has two kinds of flash.
+    /// Counters of the SLC array, if the device has two kinds of flash.
     pub slc_array: Option<Box<SlcArrayCounters>>,
-    /// What the FTL of a hybrid SLC/MLC disk has counted; `None` under another.
+    /// Counters of the FTL of Chang's hybrid SLC/MLC disk; `None` under another FTL.
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.
     pub bad_blocks: u64,
-    /// The hash of all events so far.
+    /// The hash of all events.
     pub event_hash: u64,
-    /// The number of events so far.
+    /// The number of events.
     pub events: u64,
 }
 
-/// What the commands of a second array came to.
+/// Counters of the SLC array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlcArrayCounters {
     /// Its commands by operation and cause.
@@ -62,9 +62,9 @@ pub struct SlcArrayCounters {
     pub channel_busy: Vec<Span>,
     /// Time each of its dies worked.
     pub die_busy: Vec<Span>,
-    /// The least and the most erases of a block of it.
+    /// The least and the most erases of one of its blocks.
     pub erases: [u32; 2],
-    /// Its blocks that are bad.
+    /// Its bad blocks.
     pub bad_blocks: u64,
 }
 
@@ -81,7 +81,7 @@ impl SlcArrayCounters {
 }
 
 impl Counters {
-    /// What was programmed on the second array, whose slots are sectors, in mapping units.
+    /// Data programmed on the SLC array, whose slots are sectors, in mapping units.
     #[must_use]
     pub fn slc_controllers(&self) -> f64 {
         let (Some(slc_array), Some(slc_mlc)) = (&self.slc_array, &self.slc_mlc) else { return 0.0 };

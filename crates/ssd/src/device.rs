@@ -1,4 +1,4 @@
-//! The device: its parts put together, and its clock.
+//! The device: assembles the parts and advances the clock.
 
 use std::collections::VecDeque;
 
@@ -12,9 +12,9 @@ use crate::buffer::{Buffer, Entry};
 use crate::host::{Active, Clients, Filter, Link, Queues};
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
-/// A solid-state disk. `S` is what a sector holds: `()` for timing only, a
-/// [`Stamp`](flash::nand::Stamp) to check integrity, bytes to serve; `O` watches the flash; `F` is the FTL, by default that
-/// of the family that the description names.
+/// A solid-state drive. `S` is the content of a sector: `()` for timing only, a [`Stamp`](flash::nand::Stamp) to
+/// check integrity, bytes to serve. `O` observes the flash. `F` is the FTL, by default the one that the description
+/// names.
 #[derive(Clone, Debug)]
 pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) resolved: Resolved,
@@ -23,9 +23,9 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) events: EventQueue<Event>,
     pub(crate) hash: EventHash,
     pub(crate) backend: Backend<S, O>,
-    /// The small array beside it, if the device has two kinds of flash.
+    /// The SLC array, if the device has two kinds of flash.
     pub(crate) slc_array: Option<Box<Backend<S>>>,
-    /// What the FTL is built from.
+    /// The configuration of the FTL.
     pub(crate) family: F::Config,
     pub(crate) ftl: F,
     pub(crate) link: Link,
@@ -33,30 +33,30 @@ pub struct Ssd<S, O = (), F: Ftl = AnyFtl> {
     pub(crate) filter: Filter,
     /// Requests under way, in no order.
     pub(crate) active: Vec<Handle<Active<S>>>,
-    /// Requests that are about to go on; empty between two events.
+    /// Requests that continue next; empty between two events.
     pub(crate) unblocked: Vec<(Time, Handle<Active<S>>)>,
-    /// Requests that wait to be taken by the device.
+    /// Requests that the device has not taken yet.
     pub(crate) queues: Queues<S>,
     /// Writes that wait for a place in the buffer.
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
-    /// Flushes that wait for the buffer, with the epoch they wait for.
+    /// Flushes that wait for the buffer, each with its epoch.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
-    /// What a flush logs at once.
+    /// Buffer entries that a flush is about to log; a scratch list.
     pub(crate) logging: Vec<Handle<Entry>>,
     pub(crate) completions: Vec<Completion<S>>,
     /// False while recovery is under way.
     pub(crate) ready: bool,
-    /// False until its scan is over; then translation pages are written.
+    /// False until the scan is over; then recovery writes translation pages.
     pub(crate) scanned: bool,
     pub(crate) powered: bool,
-    /// The power goes in order, and waits for a flush: everything goes to its place.
+    /// An orderly power-off waits for its flush: all data goes to its place, none to the log.
     pub(crate) powering_off: bool,
     pub(crate) counts: Counts,
-    /// What preconditioning has written; none if nobody wants to know.
+    /// The history of preconditioning; `None` if the device does not note it.
     pub(crate) history: Option<History>,
 }
 
-/// What the host side counts.
+/// Counters of the host side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) requests: [u64; 4],
@@ -74,7 +74,7 @@ impl<S: Sector> Ssd<S, ()> {
 }
 
 impl<S: Sector, O: Observer> Ssd<S, O> {
-    /// A new device whose flash is watched.
+    /// A new device with an observer.
     #[must_use]
     pub fn observed(resolved: &Resolved, seed: u64, observer: O) -> Self {
         let faults = Faults::new(&resolved.spec.flash.faults, seed);
@@ -83,7 +83,7 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
         Self::with_media(resolved, seed, media, None, observer)
     }
 
-    /// A device over flash that has been used before. Its second array, if it has one, is new if none is given.
+    /// A device over used flash. Its SLC array, if it has one, is new if none is given.
     #[must_use]
     pub fn with_media(
         resolved: &Resolved,
@@ -97,8 +97,8 @@ impl<S: Sector, O: Observer> Ssd<S, O> {
 }
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
-    /// A device over flash that may have been used before, under an FTL of any crate, built from `family`. All else is as
-    /// the description says; the mapping units that the host sees are the FTL's.
+    /// A device over new or used flash, with an FTL of any crate, built from `family`. The description decides
+    /// everything else; the FTL decides how many mapping units the host sees.
     #[must_use]
     pub fn with_ftl(
         resolved: &Resolved,
@@ -157,8 +157,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         device
     }
 
-    /// The same device, which notes what preconditioning writes: four bytes for each mapping unit. One with a payload
-    /// always does. `history` is what was noted of the flash that it was given.
+    /// Lets the device note the history of preconditioning: four bytes per mapping unit. A device with a payload
+    /// always does. `history` is the history of the flash that it was given.
     #[must_use]
     pub fn noting(mut self, history: Option<History>) -> Self {
         self.history =
@@ -166,13 +166,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self
     }
 
-    /// What preconditioning has written, if it is noted; what the host has written since then is not part of it.
+    /// The history of preconditioning, if the device notes it; later host writes are not part of it.
     #[must_use]
     pub const fn history(&self) -> Option<&History> {
         self.history.as_ref()
     }
 
-    /// What the device is.
+    /// The resolved description.
     #[must_use]
     pub const fn resolved(&self) -> &Resolved {
         &self.resolved
@@ -184,79 +184,79 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.now
     }
 
-    /// Its flash.
+    /// The media of the main array.
     #[must_use]
     pub const fn media(&self) -> &Media<S> {
         self.backend.media()
     }
 
-    /// Its flash, to plan faults.
+    /// The media of the main array, to plan faults.
     pub const fn media_mut(&mut self) -> &mut Media<S> {
         self.backend.media_mut()
     }
 
-    /// Its second array, if it has one.
+    /// The media of the SLC array, if the device has one.
     #[must_use]
     pub fn slc_media(&self) -> Option<&Media<S>> {
         self.slc_array.as_ref().map(|slc_array| slc_array.media())
     }
 
-    /// Its second array, to plan faults.
+    /// The media of the SLC array, to plan faults.
     pub fn slc_media_mut(&mut self) -> Option<&mut Media<S>> {
         self.slc_array.as_mut().map(|slc_array| slc_array.media_mut())
     }
 
-    /// Whoever watches its flash.
+    /// The observer.
     #[must_use]
     pub const fn observer(&self) -> &O {
         self.backend.observer()
     }
 
-    /// Whoever watches its flash, to be asked for what was seen.
+    /// The observer, to take its findings.
     pub const fn observer_mut(&mut self) -> &mut O {
         self.backend.observer_mut()
     }
 
-    /// Requests submitted and not completed.
+    /// Requests submitted and not yet completed.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.queues.waiting() + self.active.len()
     }
 
-    /// Program/erase cycles of every block, those of a second array apart.
+    /// Program/erase cycles of every block, without those of an SLC array.
     #[must_use]
     pub fn erase_counts(&self) -> Vec<u32> {
         self.backend.media().all_erases().collect()
     }
 
-    /// Program/erase cycles of every block of the second array; empty if there is none.
+    /// Program/erase cycles of every block of the SLC array; empty without one.
     #[must_use]
     pub fn slc_erase_counts(&self) -> Vec<u32> {
         self.slc_media().into_iter().flat_map(Media::all_erases).collect()
     }
 
-    /// The energy that flash commands took: volts x amperes x array time, and so much for each byte on a
-    /// channel. Ganged chips all take part. A copy-back is counted with the program's current.
+    /// The energy of the flash commands in `account`: volts x amperes x array time, plus the bus energy of each byte.
+    /// All chips of a gang take part. A copy-back counts with the program current.
     #[must_use]
     pub fn energy(&self, account: &flash::backend::Account) -> Energy {
         energy(&self.resolved.part, self.resolved.gang, account)
     }
 
-    /// The energy that the commands of a second array took.
+    /// The energy of the SLC array's commands.
     #[must_use]
     pub fn slc_energy(&self, account: &flash::backend::Account) -> Energy {
         self.resolved.slc_array.as_ref().map_or(Energy::default(), |slc_array| energy(&slc_array.part, 1, account))
     }
 
-    /// Checks everything that must hold between two events. Slow: for tests.
+    /// Checks all invariants that hold between two events. Slow: for tests.
     ///
     /// # Panics
-    /// If something does not hold.
+    /// If an invariant is broken.
     pub fn check(&self) {
         self.ftl.check(self.backend.media(), self.slc_media());
     }
 
-    /// Borrows what the FTL works on.
+    /// Borrows the FTL's view of the flash.
     pub(crate) fn flash<'a>(
         now: Time,
         backend: &'a mut Backend<S, O>,
@@ -266,14 +266,14 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         Flash { now, backend, slc_array: slc_array.as_deref_mut(), events }
     }
 
-    /// Lets the FTL write what its recovery has to write.
+    /// Lets the FTL write the pages that its recovery has to write.
     pub(crate) fn recover(&mut self) {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         self.ftl.recover(&mut flash, &mut self.clients);
     }
 
-    /// Handles an event. False if it leaves nothing to do for anybody else: most phases of the flash are followed by
-    /// another one, and whoever waits hears of the last.
+    /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another
+    /// phase, and only the last one finishes a list.
     #[inline]
     fn handle(&mut self, event: Event) -> bool {
         match event {
@@ -311,7 +311,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
     }
 }
 
-/// What the second array draws its faults from.
+/// The seed of the SLC array's faults.
 pub(crate) const fn slc_seed(seed: u64) -> u64 {
     seed.rotate_left(17) ^ 0x534C_4320
 }
@@ -372,7 +372,7 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
         loop {
-            // What has completed is reported before time goes on.
+            // Completions are reported before time goes on.
             let until = if self.completions.is_empty() { to } else { self.now };
             let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;

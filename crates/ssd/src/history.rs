@@ -1,7 +1,7 @@
-//! What preconditioning has written: the newest write of every mapping unit.
+//! The history of preconditioning: the newest write of every mapping unit.
 //!
-//! It is noted as the writes are handed to the FTL, so it owes nothing to what the FTL makes of them. An oracle begins
-//! with it, and a snapshot carries it along.
+//! The device notes the writes as it hands them to the FTL, so the history does not depend on the FTL. An oracle
+//! begins with it, and a snapshot contains it.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ pub struct History {
     versions: Arc<Vec<u32>>,
 }
 
-/// A unit whose last write was refused: it may hold that or the one before. No write has this version.
+/// A unit whose last write was refused: it may hold that write or the one before. No write has this version.
 const UNKNOWN: u32 = u32::MAX;
 
 impl History {
-    /// That of a drive whose mapping units have so many sectors: the versions of the first of them, from which on
-    /// nothing is written.
+    /// A history with mapping units of `sectors` sectors. `versions` holds the versions of the first units; no unit
+    /// behind them has been written.
     #[must_use]
     pub fn new(sectors: u32, versions: Vec<u32>) -> Self {
         Self { sectors, versions: Arc::new(versions) }
     }
 
-    /// What a sector must hold; `None` if that is not known.
+    /// The content that a sector must have; `None` if that is not known.
     #[must_use]
     #[inline]
     pub fn content<S: Sector>(&self, sector: Lba) -> Option<S> {
@@ -43,7 +43,7 @@ impl History {
         &self.versions
     }
 
-    /// Notes that each of a batch has been written, on a drive with so many units.
+    /// Notes that each unit of a batch has been written, on a drive of `units` mapping units.
     pub(crate) fn note(&mut self, units: u32, batch: &[Lpn], version: u32) {
         let versions = Arc::make_mut(&mut self.versions);
         if versions.is_empty() {
@@ -52,7 +52,7 @@ impl History {
         batch.iter().for_each(|lpn| versions[lpn.index()] = version);
     }
 
-    /// Notes that some of a batch have been refused.
+    /// Notes that some units of a batch have been refused.
     pub(crate) fn doubt(&mut self, units: u32, batch: &[Lpn]) {
         self.note(units, batch, UNKNOWN);
     }

@@ -1,5 +1,5 @@
-//! The host's side: the life of a request, from its submission queue over the link, in order with those that it overlaps,
-//! to its completion.
+//! The host side: takes a request from its submission queue over the link to its completion, and keeps overlapping
+//! requests in order.
 
 mod clients;
 mod drive;

@@ -1,10 +1,12 @@
-//! A solid-state disk as a state machine that is handed the time.
+//! A solid-state drive as a state machine: the caller hands in the time.
 //!
-//! [`Drive::submit`] takes a request, [`Drive::next_event`] tells when something happens next, and
-//! [`Drive::advance`] lets it happen. Nothing here reads a clock, a file, the environment or a thread.
+//! [`Drive::submit`] takes a request, [`Drive::next_event`] returns the time of the next event, and
+//! [`Drive::advance`] handles the events up to a time. No code here reads a clock, a file, the environment or a
+//! thread.
 //!
-//! A request's way: `host` (queue, link, order of overlapping requests, completion), `buffer` (volatile writes),
-//! the `ftl` crate (where things go), then the `flash` crate's backend (when things happen) and media.
+//! A request passes through `host` (queue, link, order of overlapping requests, completion), `buffer` (volatile
+//! writes), the `ftl` crate (which decides where data goes), and the `flash` crate's backend (which decides when
+//! commands run) and media.
 
 mod buffer;
 #[cfg(debug_assertions)]

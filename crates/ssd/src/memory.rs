@@ -1,8 +1,9 @@
-//! The memory that the simulator takes for a drive, before anything of it is allocated.
+//! Estimates the memory that the simulator takes for a drive, before it allocates any.
 //!
-//! Each structure that grows with a description says beside it how much that is (`memory`), and here it is added up: at its
-//! most, with every mapping unit written and every cache and buffer full. `crates/testkit/tests/memory.rs` compares it
-//! with what is really allocated. What a drive has whatever its description says is in [`FIXED`].
+//! Each structure that grows with a description computes its bytes in a `memory` function, and this module adds them
+//! up. The estimate assumes that every mapping unit is written, and every cache and buffer full.
+//! `crates/testkit/tests/memory.rs` compares it with the real allocations. [`FIXED`] covers the memory that does not
+//! depend on the description.
 
 use base::units::Bytes;
 use flash::backend::Backend;
@@ -13,19 +14,19 @@ use crate::Resolved;
 use crate::buffer;
 use crate::host::Queues;
 
-/// What a drive has whatever its description says: above all the filter of overlapping requests, and the commands and
+/// Memory that does not depend on the description: above all the filter of overlapping requests, and the commands and
 /// requests under way.
 const FIXED: u64 = 192 << 10;
 
-/// The memory of something, by what takes it.
+/// Memory by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// What takes it, and how much. No part is empty.
+    /// The parts and their bytes. No part is empty.
     pub parts: Vec<(&'static str, Bytes)>,
 }
 
 impl Memory {
-    /// Adds a part, if it takes anything.
+    /// Adds a part, unless it is empty.
     pub fn add(&mut self, name: &'static str, bytes: u64) {
         if bytes > 0 {
             self.parts.push((name, Bytes::new(bytes)));
@@ -38,7 +39,7 @@ impl Memory {
         Bytes::new(self.parts.iter().fold(0, |sum, (_, bytes)| sum.saturating_add(bytes.get())))
     }
 
-    /// The largest parts, at most so many, the largest first.
+    /// The `count` largest parts, the largest first.
     #[must_use]
     pub fn largest(&self, count: usize) -> Vec<(&'static str, Bytes)> {
         let mut parts = self.parts.clone();
@@ -48,12 +49,12 @@ impl Memory {
     }
 }
 
-/// What a drive is to be used for.
+/// The purpose of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
     /// Every sector carries a stamp.
     pub verify: bool,
-    /// It is preconditioned: that ends with a power cycle, and while the power comes back there are two FTLs.
+    /// The drive is preconditioned. That ends with a power cycle, during which there are two FTLs.
     pub precondition: bool,
 }
 

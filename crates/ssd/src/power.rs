@@ -1,4 +1,4 @@
-//! Power: off, cut, and on again.
+//! Power off, power loss, and power on.
 
 use base::io::Io;
 use base::units::{Span, Time};
@@ -10,21 +10,21 @@ use crate::buffer::Buffer;
 use crate::host::Filter;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
-/// How a device came back.
+/// The result of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Simulated time of the scan of all spare areas. Then it takes requests, unless there are translation pages
-    /// to be written: requests wait for these as well.
+    /// Simulated time of the scan of all spare areas. After it the device takes requests, unless it must first write
+    /// translation pages: requests wait for these as well.
     pub time: Span,
-    /// Translation pages that are out of date and are written before it takes requests.
+    /// Stale translation pages, which the device writes before it takes requests.
     pub translation_pages: u32,
-    /// Mapping units it found.
+    /// Mapping units that the recovery found.
     pub units: u32,
 }
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
-    /// Cuts the power at this moment. Whatever had not reached the flash is lost, and what was under way
-    /// there is torn. Returns the tags of the requests that will never complete.
+    /// Cuts the power at this moment. Data that had not reached the flash is lost, and flash operations under way are
+    /// torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
         let waiting = self.queues.tags();
         let active = self.active.iter().map(|handle| self.clients.requests[*handle].tag);
@@ -41,12 +41,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         lost
     }
 
-    /// Switches off in order: everything submitted completes, the buffer is written back and background
-    /// work comes to rest. Returns what completed.
+    /// Switches off in order: all requests complete, the buffer is written back and background work ends. Returns the
+    /// completions.
     pub fn power_off(&mut self) -> Vec<Completion<S>> {
         let mut completions = Vec::new();
         self.drain(&mut completions);
-        // Nothing else is under way from here on, so whatever completes is this flush. Only an observer sees its tag.
+        // The device is idle, so the only completion is this flush. Only an observer sees its tag.
         self.powering_off = true;
         let flush = Request { tag: Tag::MAX, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
         self.submit(self.now, flush);
@@ -62,7 +62,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         completions
     }
 
-    /// Lets everything that is under way come to an end.
+    /// Handles all events until nothing is under way.
     pub fn drain(&mut self, completions: &mut Vec<Completion<S>>) {
         while let Some(at) = self.next_event() {
             self.advance(at, completions);
@@ -84,8 +84,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         (self.powered, self.powering_off) = (false, false);
     }
 
-    /// Switches on: the FTL is rebuilt from nothing but the media. Requests may be submitted at once; they
-    /// wait until recovery is over.
+    /// Switches on: the FTL is rebuilt from the media alone. The host may submit requests at once; they wait until
+    /// recovery is over.
     ///
     /// # Panics
     /// If the power is on, or `now` is in the past.
@@ -108,12 +108,12 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         Recovery { time, translation_pages, units: self.ftl.found() }
     }
 
-    /// What recovery reads would take if the power went now.
+    /// The time that recovery's reads would take after a power loss now.
     pub(crate) fn recovery_time(&self) -> Span {
         F::scan_time(&self.family, self.backend.media(), self.slc_media())
     }
 
-    /// The buffer gets back what flushes had put into a log and no merge has taken since.
+    /// Restores the buffer's units that flushes had logged and no merge has taken since.
     pub(crate) fn restore_saved(&mut self) {
         if self.resolved.planted.is(Sabotage::SavedForgotten) {
             return;

@@ -1,4 +1,4 @@
-//! Bringing a drive into a used state: the same FTL, with time switched off.
+//! Preconditioning: brings a drive into a used state, with the same FTL and with time switched off.
 
 mod text;
 
@@ -15,31 +15,31 @@ use ftl::{Ftl, OldPlace, PageWrite, full_mask};
 
 pub use text::ParsePreconditionError;
 
-/// Capacities that a step overwrites at most: a drive is in its steady state after a few.
+/// The most capacities that a step overwrites: a drive reaches its steady state after a few.
 const MOST_TIMES: f64 = 1000.0;
 
 /// One step of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Precondition {
-    /// Writes every mapping unit once, in the order of their addresses.
+    /// Writes every mapping unit once, in the order of addresses.
     Fill,
-    /// Writes the beginning of the drive once, in the order of its addresses, as requests of one size: what a
-    /// workload finds when it reads what it has not written itself.
+    /// Writes the beginning of the drive once, in the order of addresses, as requests of one size: the data that a
+    /// workload reads without having written it.
     Preload {
         /// The size of a request; rounded up to mapping units.
         piece: Bytes,
-        /// How much is written; rounded up to mapping units.
+        /// The bytes to write; rounded up to mapping units.
         extent: Bytes,
     },
-    /// Overwrites random units, so many times the capacity.
+    /// Overwrites random units: this many times the capacity.
     RandomOverwrite(f64),
-    /// Overwrites random units until write amplification has settled: until three tenths of the capacity
-    /// in a row agree within 2 %, at most ten times the capacity.
+    /// Overwrites random units until write amplification has settled: until three successive tenths of the capacity
+    /// agree within 2 %, at most ten times the capacity.
     Steady,
 }
 
 impl Precondition {
-    /// What is wrong with this step for such a drive, if anything.
+    /// The fault of this step on such a drive, if any.
     #[must_use]
     pub fn fault(&self, drive: &Resolved) -> Option<Fault> {
         let fault = |message: String, remedy: &str| Some(Fault::new("precondition", message, remedy));
@@ -62,22 +62,22 @@ impl Precondition {
     }
 }
 
-/// What preconditioning came to.
+/// The result of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preconditioned {
     /// Mapping units written.
     pub units: u64,
-    /// Units programmed for each of them.
+    /// Mapping units programmed per mapping unit written.
     pub write_amplification: f64,
     /// Units of the last write that the drive refused: it has lost too many blocks, is read-only, and the step ended
-    /// there. 0 if all went well.
+    /// there. 0 if the step completed.
     pub refused: u64,
 }
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
-    /// Runs one step. `progress` hears of units done and, as far as it is known, units to do. Afterwards the
-    /// drive has been switched off and on once, so that it is in the state that its media alone define, and
-    /// its counters are zero. A step ends early if the drive refuses a write.
+    /// Runs one step. `progress` receives the units done and, if it is known, the units to do. At the end the drive
+    /// is switched off and on once, so that its media alone define its state; its counters are zero. A step ends
+    /// early if the drive refuses a write.
     ///
     /// # Panics
     /// If requests are under way, or the step has a [fault](Precondition::fault) on this drive.
@@ -112,8 +112,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.set_timed(true);
         self.power_off();
         if self.now == Time::MAX {
-            // With time off a map unit has a clock of its own, which the device takes over at power-off; that of a very slow
-            // one has come to the end of time.
+            // With time off, a map unit has its own clock, which the device takes over at power-off. A very slow map
+            // unit has reached the end of time.
             self.now = before;
             self.link.reset(before);
             self.backend.cut_power(before);
@@ -129,7 +129,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.set_timed(true);
         (self.scanned, self.ready) = (true, true);
         let refused = self.clients.before.refused;
-        // What fails from here on must not depend on how the drive got here.
+        // Later faults must not depend on how the drive was preconditioned.
         self.backend.media_mut().faults_mut().restart(self.seed);
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.media_mut().faults_mut().restart(slc_seed(self.seed));
@@ -145,8 +145,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// A stream for each step, so that two steps in turn do not overwrite the same units. It is named by the
-    /// latest write on the media, so that a step does the same on a drive and on a snapshot of it.
+    /// A random stream for each step, so that two successive steps do not overwrite the same units. Its name is the
+    /// latest version on the media, so that a step does the same on a drive and on a snapshot of it.
     fn precondition_stream(&self) -> Rng {
         Rng::stream(self.seed, &format!("precondition.{}", self.ftl.latest_version()))
     }
@@ -172,7 +172,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             recent.push((self.programmed() - before) as f64 / window as f64);
             let last = &recent[recent.len().saturating_sub(3)..];
             let (least, most) = last.iter().fold((f64::MAX, 0.0_f64), |(a, b), w| (a.min(*w), b.max(*w)));
-            // Before the first collection nothing has settled yet.
+            // Before the first garbage collection, write amplification has not settled yet.
             if self.clients.before.refused > 0 || last.len() == 3 && most <= least * 1.02 && most > 1.001 {
                 return;
             }
@@ -200,10 +200,10 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         while left > 0 && self.clients.before.refused == 0 {
             batch.clear();
             let mut highest = None;
-            // A unit occurs once in a batch: all of a batch have one version.
+            // A unit occurs once in a batch, because all of a batch has one version.
             while batch.len() < request && left > 0 {
                 let lpn = source();
-                // Units in order need no look at all that are there.
+                // Ascending units need no search of the batch.
                 if highest < Some(lpn) || !batch.contains(&lpn) {
                     highest = highest.max(Some(lpn));
                     batch.push(lpn);
@@ -237,7 +237,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Forgets everything counted.
+    /// Resets all counters.
     pub fn reset_counters(&mut self) {
         self.backend.reset_account();
         if let Some(slc_array) = &mut self.slc_array {

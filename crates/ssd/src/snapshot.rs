@@ -1,4 +1,4 @@
-//! A drive as a stream of bytes, and back: the flash of its arrays, and what preconditioning has written to them.
+//! Snapshots: saves and loads the flash of a drive, and the history of preconditioning.
 
 use std::io::{self, Read, Write};
 
@@ -10,7 +10,7 @@ use crate::device::slc_seed;
 use crate::{History, Resolved, Ssd};
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
-    /// Writes what the drive keeps without power. What is going to fail is not part of it.
+    /// Writes the state that the drive keeps without power. Planned faults are not part of it.
     ///
     /// # Errors
     /// If `to` cannot be written.
@@ -19,7 +19,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         to.write_all(&(versions.len() as u32).to_le_bytes())?;
         let mut before = 0;
         for version in versions {
-            // Neighbours are mostly of one write, or of two in a row.
+            // Neighbours mostly have the same version, or successive ones.
             to.write_all(&version.wrapping_sub(before).to_le_bytes())?;
             before = *version;
         }
@@ -29,11 +29,11 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 }
 
 impl<S: Sector, O: Observer> Ssd<S, O> {
-    /// Reads such a drive, which is described by `resolved`. It starts as after a power cycle: its FTL finds everything
-    /// in the flash. It notes what preconditioning writes.
+    /// Loads a drive, which `resolved` describes. It starts as after a power cycle: its FTL reads its state from the
+    /// flash. It notes the history of preconditioning.
     ///
     /// # Errors
-    /// If it cannot be read, was cut short or changed, or is of an array of another shape.
+    /// If the snapshot cannot be read, was cut short or changed, or is of an array of another shape.
     pub fn load(resolved: &Resolved, seed: u64, from: &mut impl Read, observer: O) -> Result<Self, SnapshotError> {
         let mut before: u32 = 0;
         let units = small(from)?;

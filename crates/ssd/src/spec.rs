@@ -1,4 +1,4 @@
-//! An SSD as it is described in a file, and what the description comes to.
+//! The description of an SSD in a device file, and the resolved device.
 
 mod buffer;
 mod builtin;
@@ -26,21 +26,21 @@ pub use link::{Duplex, LinkSpec};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use resolve::{Resolved, ResolvedHost};
 
-/// An SSD.
+/// A device file: the description of an SSD.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Spec {
-    /// What it is called in results.
+    /// The name of the device in results.
     pub name: String,
-    /// What it is, and where its numbers come from.
+    /// What the device models, and the sources of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The flash array.
     pub flash: FlashSpec,
-    /// A small flash of another kind in front of it; none if the table is missing.
+    /// An SLC array in front of the main array; none if the table is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc: Option<SlcSpec>,
-    /// The host's side.
+    /// The host link and the submission queues.
     #[serde(default)]
     pub host: HostSpec,
     /// The volatile write buffer; none if the table is missing.
@@ -51,28 +51,28 @@ pub struct Spec {
     pub ftl: FtlSpec,
 }
 
-/// The host's side of the device.
+/// The host side of the device: link and submission queues.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct HostSpec {
-    /// The link: a name (`ata-133`, `sata-300`, `sata-600`, `pcie-3-x4`...), `none` for a link that costs no
+    /// The host link: a name (`ata-133`, `sata-300`, `sata-600`, `pcie-3-x4`...), `none` for a link that takes no
     /// time, or its rate, overhead and duplex written out.
     pub link: LinkSpec,
-    /// Requests the device works on at once; the others wait in their submission queues.
+    /// Requests that the device works on at once; the others wait in their submission queues.
     pub queue_depth: u32,
-    /// Submission queues, all alike; one if missing.
+    /// The number of submission queues, all alike; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
-    /// Whose turn it is when requests wait in several queues.
+    /// Arbitration: the queue that has the turn if requests wait in several queues.
     pub arbitration: QueueArbitration,
-    /// Requests taken from a queue at a time (NVM Express calls it the arbitration burst).
+    /// Requests taken from a queue per turn (the arbitration burst of NVM Express).
     pub burst: u32,
-    /// Requests are cut into pieces of at most this size, aligned to it, before anything is asked for: each piece asks
-    /// the map, is read, written or taken into the write buffer for itself, and the request completes with its last one
-    /// (Woo and Min, FMMU, Sec. 4.1, call it the request chopper). Not at all if missing.
+    /// Cuts requests into pieces of at most this size, aligned to it (the request chopper of Woo and Min, FMMU, Sec.
+    /// 4.1). Each piece asks the map, is read, written or taken into the write buffer on its own, and the request
+    /// completes with its last piece. Requests stay whole if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chop: Option<Bytes>,
-    /// Submission queues, each described; instead of `queues`.
+    /// Submission queues, each with its own keys; instead of `queues`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueueSpec>,
 }

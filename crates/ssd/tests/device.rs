@@ -7,7 +7,7 @@ use flash::backend::{Cause, Level, Observer, Op, Phase, Primitive};
 use flash::nand::Stamp;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
-/// One channel of Dirik's generic part, 25 MB/s, changed by what the test says.
+/// One channel of Dirik's generic part, 25 MB/s, with the test's changes.
 fn spec(changes: &str) -> Spec {
     let base = "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 4\nblocks = 48\npages = 16\n";
     toml::from_str(&format!("{base}{changes}")).unwrap_or_else(|error| panic!("{error}"))
@@ -66,7 +66,7 @@ fn the_link_takes_its_share() {
 
 #[test]
 fn the_nth_write_request_goes_to_bank_n_mod_x() {
-    // Dirik & Jacob, Sec. 3: eight writes of 8 KB over four banks, two each, wholly in one bank.
+    // Dirik & Jacob, Sec. 3: eight writes of 8 KB over four banks, two each, each write in one bank.
     let mut d = drive("[ftl]\nplacement = { policy = \"request-round-robin\" }\n");
     (0..8).for_each(|i| submit(&mut d, i, io(IoKind::Write, i * 16, 16)));
     finish(&mut d);
@@ -117,7 +117,7 @@ fn unwritten_and_discarded_sectors_read_as_zeros_without_flash() {
     one(&mut d, 2, io(IoKind::Write, 0, 8));
     one(&mut d, 3, io(IoKind::Discard, 2, 6));
     let read = one(&mut d, 4, io(IoKind::Read, 0, 8));
-    // Units are four sectors: only the second lies wholly inside the discard.
+    // A mapping unit has four sectors: only the second unit lies inside the discard.
     assert_eq!(read.data.iter().map(|s| s.0).collect::<Vec<_>>(), [2, 2, 2, 2, 0, 0, 0, 0]);
     assert_eq!(read.commands, 1);
 }
@@ -166,7 +166,7 @@ fn no_tag_of_the_host_means_anything_to_the_device() {
     let mut d = drive("[buffer]\nsize = \"64KiB\"\nflush = \"ignore\"\n");
     submit(&mut d, u64::MAX, io(IoKind::Write, 0, 4));
     assert_eq!(finish(&mut d).len(), 1);
-    // A flush that is ignored takes no time, whatever its tag is.
+    // An ignored flush takes no time, for any tag.
     let ignored = [5, u64::MAX].map(|tag| one(&mut d, tag, Io::FLUSH).latency());
     assert_eq!(ignored, [Span::ZERO; 2]);
     submit(&mut d, u64::MAX, io(IoKind::Write, 4, 4));
@@ -182,7 +182,7 @@ fn an_uncorrectable_page_is_reported_and_stays_lost_through_collection() {
     one(&mut d, 1, io(IoKind::Write, 0, 4));
     d.media_mut().faults_mut().fail_read(0);
     assert_eq!(one(&mut d, 2, io(IoKind::Read, 0, 4)).status, Status::Uncorrectable);
-    // Overwrite everything else until the page has been moved.
+    // Overwrite all other pages until the page has been moved.
     let units = d.capacity().get() / 4;
     let mut rng = Rng::stream(1, "test");
     for tag in 0..4000 {
@@ -197,7 +197,7 @@ fn an_uncorrectable_page_is_reported_and_stays_lost_through_collection() {
 #[test]
 fn a_worn_out_device_says_so_and_still_reads() {
     let mut d = drive("[flash.faults]\nwear-out = true\n[ftl]\nover-provisioning = \"40%\"\n");
-    // The part's 100,000 cycles would take for ever: let every erase fail instead.
+    // The part's 100,000 cycles would take too long: let every erase fail instead.
     (0..2000).for_each(|nth| d.media_mut().faults_mut().fail_erase(nth));
     let units = d.capacity().get() / 4;
     let mut rng = Rng::stream(2, "test");
@@ -239,7 +239,7 @@ fn copy_back_keeps_collection_off_the_bus() {
     assert!(without > 0 && none == 0);
 }
 
-/// Erase counts after writing four fifths of everything to a fifth of the space, the rest never again.
+/// Erase counts after a workload that writes four fifths of the space once, and the rest again and again.
 fn spread(wear: &str) -> u32 {
     let mut d = drive(&format!("[ftl]\nover-provisioning = \"30%\"\nwear = {{ {wear} }}\n"));
     d.precondition(Precondition::Fill, &mut |_, _| {});
@@ -256,7 +256,7 @@ fn spread(wear: &str) -> u32 {
 fn static_wear_levelling_bounds_the_spread() {
     let with = spread("threshold = 8, check-every = 4");
     let without = spread("dynamic = true");
-    // The threshold, and what happens between two looks.
+    // The threshold, plus the erases between two scans.
     assert!(with <= 8 + 6, "spread of {with} with a threshold of 8");
     assert!(without > 2 * with, "spread of {without} without static wear levelling, {with} with it");
 }
@@ -291,8 +291,8 @@ fn preconditioning_says_how_far_it_is_and_ends_when_it_has_settled() {
 
 #[test]
 fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
-    // Whichever program fails, that of the superblock kept for collection included: what is garbage is still
-    // collected, and no write is refused.
+    // For any failed program, also that of the superblock kept for collection: collection goes on, and no write is
+    // refused.
     let run = |fail: &dyn Fn(&mut Ssd<Stamp>)| {
         let mut spec = spec(
             "[ftl]\nover-provisioning = \"55%\"\ngc = { start = 1, stop = 2, victim = { policy = \"random\" } }\n",
@@ -316,8 +316,8 @@ fn a_failure_of_the_last_superblock_costs_no_more_than_that() {
     }
 }
 
-/// A drive of one pool that is overwritten at random, with the causes of its page programs in their order. The `nth` of
-/// them fails, if any does.
+/// A drive of one pool that is overwritten at random, with the causes of its page programs in order. The `nth`
+/// program fails, if `nth` is given.
 fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
     let mut spec = spec("[ftl]\nover-provisioning = \"55%\"\n");
     (spec.flash.chips, spec.flash.blocks, spec.flash.pages) = (1, Some(16), Some(8));
@@ -339,8 +339,8 @@ fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
 
 #[test]
 fn a_superblock_in_which_a_program_failed_is_closed_to_the_host_and_to_the_collector() {
-    // The media refuse whatever program comes behind the failed one, so all that is to be done is to provoke it: the
-    // first program of either stream fails, and the rest of its superblock must not be used.
+    // The media refuse every program behind a failed one, so the test only provokes it: the first program of either
+    // stream fails, and the FTL must not use the rest of its superblock.
     let (sound, causes) = overwritten(None);
     assert_eq!(sound.media().bad_blocks(), 0);
     for cause in [Cause::Host, Cause::Gc] {
@@ -354,7 +354,7 @@ fn a_superblock_in_which_a_program_failed_is_closed_to_the_host_and_to_the_colle
     }
 }
 
-/// What is heard of levels.
+/// Records the levels.
 #[derive(Default)]
 struct Levels(Vec<(Level, u64)>);
 
@@ -368,7 +368,7 @@ impl Observer for Levels {
 
 #[test]
 fn whoever_watches_hears_how_full_everything_is() {
-    // One request is worked on, and two wait for it.
+    // One request is active, and two wait for it.
     let resolved = spec("[host]\nqueue-depth = 1\n").resolve().expect("valid");
     let mut d = Ssd::observed(&resolved, 7, Levels::default());
     (0..3).for_each(|i| submit(&mut d, i, io(IoKind::Write, i * 4, 4)));
@@ -378,6 +378,6 @@ fn whoever_watches_hears_how_full_everything_is() {
         assert_eq!((of(level).max(), of(level).next_back()), (Some(most), Some(0)), "{level:?}");
     }
     let blocks = of(Level::FreeBlocks).collect::<Vec<_>>();
-    // Each of the writes goes to a bank of its own, and opens a block there.
+    // Each write goes to a bank of its own, and opens a block there.
     assert_eq!(blocks.first().zip(blocks.last()).map(|(first, last)| first - last), Some(3), "{blocks:?}");
 }

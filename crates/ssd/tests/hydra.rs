@@ -1,4 +1,4 @@
-//! Hydra's FTL as its users see it: what a flush does, what processors take, and where things go.
+//! Hydra's FTL from outside: flushes, processor time, and placement.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Psn, Sectors, Span, Time};
@@ -31,7 +31,7 @@ fn with(keys: &str) -> Ssd<Stamp> {
     })
 }
 
-/// Lays one table over another.
+/// Merges one table into another.
 fn merge(into: &mut toml::Table, from: toml::Table) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {
@@ -45,7 +45,7 @@ fn stamp(start: u64, i: u64, write: u64) -> Stamp {
     Stamp((start + i) << 8 | write)
 }
 
-/// Sends a request and lets the drive come to its completion, and no further.
+/// Submits a request and advances the drive to its completion.
 fn ask(drive: &mut Ssd<Stamp>, kind: IoKind, start: u64, sectors: u64, write: u64) -> Completion<Stamp> {
     let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
     let items = if kind == IoKind::Write { sectors } else { 0 };
@@ -57,7 +57,7 @@ fn ask(drive: &mut Ssd<Stamp>, kind: IoKind, start: u64, sectors: u64, write: u6
     done.remove(0)
 }
 
-/// Writes 4 KiB into each of so many superblocks and flushes: how long the flush takes.
+/// Writes 4 KiB into each of several superblocks and flushes; returns the time of the flush.
 fn flush(drive: &mut Ssd<Stamp>, superblocks: u64, write: u64) -> Span {
     for i in 0..superblocks {
         ask(drive, IoKind::Write, i * SUPERBLOCK + 8, 8, write);
@@ -72,20 +72,21 @@ fn merges(drive: &Ssd<Stamp>) -> u64 {
 #[test]
 fn a_flush_is_a_merge_of_everything_or_a_log_or_nothing() {
     let mut merging = with("");
-    // A merge is 128 rows that are copied on two dies.
+    // A merge copies 128 rows on two dies.
     let least = Span::from_us(64 * 220);
     let time = flush(&mut merging, 4, 1);
     assert!(time > least && time < least * 2, "one merge on each superchip: {time}");
     assert_eq!(merges(&merging), 4);
 
     let mut logging = with("buffer.flush = \"log\"");
-    // 32 sectors are two rows, one on each die of a superchip: a transfer and a program each, behind one another on the bus.
+    // 32 sectors are two rows, one on each die of a superchip: a transfer and a program each, one after the other on
+    // the bus.
     let time = flush(&mut logging, 4, 1);
     assert_eq!(time, Span::from_ns(2 * 52_800 + 200_000));
     let counters = logging.counters();
     assert_eq!((merges(&logging), counters.flash.of(Op::Program, Cause::Flush).commands), (0, 2));
     assert_eq!(counters.merges.expect("merges").flush_pages, 2);
-    // Nothing new: nothing to be done.
+    // No new data: no work.
     assert_eq!(flush(&mut logging, 0, 1), Span::ZERO);
 
     let mut ignoring = with("buffer.flush = \"ignore\"");
@@ -111,7 +112,7 @@ fn what_was_logged_is_there_after_a_power_cut_and_merged_then() {
     let mut drive = with("buffer.flush = \"log\"");
     flush(&mut drive, 3, 1);
     flush(&mut drive, 2, 2);
-    // Not flushed, so it goes with the power.
+    // Not flushed, so the power cut loses it.
     ask(&mut drive, IoKind::Write, 8, 4, 3);
     drive.cut_power();
     drive.power_on(drive.now());
@@ -171,7 +172,7 @@ fn a_log_that_is_full_of_what_counts_is_emptied_by_merges() {
     // 64 KiB of buffer: the log has room for a block on each die, and three more.
     let mut drive = with("buffer.flush = \"log\"\nbuffer.size = \"64KiB\"");
     let pages = 2 * 64 * (2 + 1 + 2);
-    // One superblock keeps its row from the first flush on, which nothing but a merge frees.
+    // One superblock keeps its row from the first flush on; only a merge frees it.
     flush(&mut drive, 1, 1);
     for write in 0..=pages {
         ask(&mut drive, IoKind::Write, SUPERBLOCK + 8, 8, write & 0xff);

@@ -1,5 +1,4 @@
-//! Drives whose map is not simply there: what its answers cost, what its pages cost, and what is left of it when the
-//! power goes.
+//! Drives with a map unit: the time of its answers, the cost of its pages, and its recovery after a power loss.
 
 use std::collections::VecDeque;
 
@@ -47,10 +46,10 @@ fn requests_wait_for_the_answers_of_the_map() {
     let mut table = drive(TABLE);
     let service = Span::from_ms(1);
     for (kind, start, sectors, questions) in [
-        // Programmed first, and acknowledged when the map has been told.
+        // Programmed first, and acknowledged after the map's answer.
         (IoKind::Write, 0, 2, 1),
         (IoKind::Read, 0, 2, 1),
-        // Part of a unit: it is looked up as well, before it is placed.
+        // A part of a mapping unit: the FTL looks it up as well, before it places it.
         (IoKind::Write, 0, 1, 2),
         // Sixteen neighbours are one question, from the one at which the block of entries begins.
         (IoKind::Read, 0, 32, 1),
@@ -119,7 +118,7 @@ fn a_drive_that_was_switched_off_in_order_has_nothing_to_write_again() {
     assert_eq!((recovery.translation_pages, recovery.units), (0, 768));
     d.check();
     assert_eq!(one(&mut d, 8, IoKind::Read, 10, 2).data, [Stamp(7); 2]);
-    // The same from nothing but the media, saved and loaded.
+    // The same from the media alone, saved and loaded.
     let mut bytes = Vec::new();
     d.media().save(&mut bytes).expect("memory can be written");
     let resolved = d.resolved().clone();
@@ -156,7 +155,7 @@ fn requests_wait_until_stale_translation_pages_have_been_written() {
     d.precondition(Precondition::Fill, &mut |_, _| {});
     let io = Io { kind: IoKind::Write, start: Lba::new(0), sectors: Sectors::new(2) };
     d.submit(d.now(), Request { tag: 5, queue: QueueId::default(), io, data: vec![Stamp(5); 2] });
-    // The unit is on flash, and its translation page is being read.
+    // The mapping unit is on flash, and its translation page is being read.
     while commands(&d, Op::Program, Cause::Host) == 0 {
         let at = d.next_event().expect("it is under way");
         d.advance(at, &mut Vec::new());
@@ -222,7 +221,7 @@ fn as_many_translation_pages_are_put_together_as_a_program_has_room_for() {
     }
 }
 
-/// A map unit of a user's own, as any crate could have it: a plain array that answers after a time.
+/// A map unit that any crate could define: a plain array that answers after a time.
 struct Own {
     places: Vec<Option<Psn>>,
     waiting: VecDeque<(Time, Ticket, Ask)>,

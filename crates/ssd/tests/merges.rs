@@ -1,4 +1,4 @@
-//! The hybrid-mapped FTLs on devices of a few blocks: what each kind of merge takes and leaves behind.
+//! The log-block FTLs on devices of a few blocks: the cost of each kind of merge, and the blocks it leaves.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
@@ -45,8 +45,8 @@ fn merges(drive: &Ssd<Stamp>) -> LogMerges {
     drive.counters().log_merges.expect("it has log blocks")
 }
 
-/// How long it takes until everything is done that one write of a page sets off, without the program of that page, and
-/// what has been counted meanwhile.
+/// The time until all work is done that a write of one page causes, without the program of that page, and the
+/// counters of that time.
 fn merge_by(drive: &mut Ssd<Stamp>, page: u64) -> (f64, Counters) {
     let before = drive.counters();
     write(drive, [page]);
@@ -61,7 +61,7 @@ fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() < US, "{got} us, and not {expected} us");
 }
 
-/// Without and with the method, as the thesis has them.
+/// Without and with the method, as in the thesis.
 const SAME: &str = "log = { blocks = 1, allocation = \"same\", erase = \"read\" }\n";
 const APART: &str = "log = { blocks = 1, allocation = \"apart\", erase = \"read\" }\n";
 
@@ -143,12 +143,12 @@ fn a_log_block_in_order_is_so_after_a_power_cut_too() {
         let mut drive = drive(kind, log);
         let pages = u64::from(drive.media().geometry().pages);
         write(&mut drive, 0..pages + 1);
-        // Of two blocks with pages in order the one with more that count is the data block.
+        // Of two blocks with pages in order, the one with more valid pages becomes the data block.
         write(&mut drive, 0..pages / 2 - 1);
         drive.cut_power();
         drive.power_on(drive.now());
         run_until_idle(&mut drive);
-        // The log block becomes the data block when the next one wants one.
+        // The log block becomes the data block when the next data block needs a log block.
         write(&mut drive, pages / 2 - 1..=pages);
         assert_eq!(merges(&drive), LogMerges { switch: 1, ..LogMerges::default() }, "{kind}");
     }
@@ -158,10 +158,10 @@ fn a_log_block_in_order_is_so_after_a_power_cut_too() {
 fn fast_merges_the_oldest_log_block_with_all_its_data_blocks() {
     let mut drive = drive("fast", "log = { blocks = 2 }\n");
     let pages = u64::from(drive.media().geometry().pages);
-    // Three data blocks of which only a few pages were ever written.
+    // Three data blocks with only a few written pages.
     write(&mut drive, (0..3).flat_map(|block| (0..3).map(move |page| block * pages + page)));
     assert_eq!(merges(&drive), LogMerges::default(), "first writes are in place");
-    // One log block full of updates of them, none of a first page.
+    // One log block full of their updates, none of a first page.
     write(&mut drive, (0..pages).map(|i| i % 3 * pages + 1 + i / 3 % 2));
     assert_eq!(merges(&drive).full, 0);
     write(&mut drive, [1]);
@@ -220,7 +220,8 @@ fn one_bus_keeps_one_controller_busy_and_four_buses_four() {
 
 #[test]
 fn a_shared_unit_takes_no_chip_that_another_holds() {
-    // PMCD: two reads of one chip follow each other though four controllers are free; of two chips they do not.
+    // PMCD: two reads of one chip follow each other although four controllers are free; two reads of two chips
+    // overlap.
     let mut drive = drive("bast", "log = { blocks = 2 }\n");
     let mut spec = drive.resolved().spec.clone();
     (spec.flash.controllers, spec.flash.transfer) =
@@ -238,8 +239,8 @@ fn a_shared_unit_takes_no_chip_that_another_holds() {
     near(time([0, pages]), 75.0);
 }
 
-/// Random overwrites one after another in each of the four modes, each followed by eight reads at once, without which
-/// two chips of a bus are hardly ever wanted together: what was merged, and the time it all took.
+/// Random overwrites one after another in each of the four modes, each followed by eight reads at once, because
+/// otherwise two chips of a bus are rarely needed together. Returns the merges, and the time of the run.
 fn all_modes(kind: &str) -> Vec<(LogMerges, f64)> {
     let modes = [("same", false), ("apart", false), ("same", true), ("apart", true)];
     let run = |(allocation, shared): (&str, bool)| {

@@ -1,4 +1,4 @@
-//! Submission queues as their users see them: shares of the device, order, depth, and who writes where.
+//! Submission queues from outside: shares of the device, order, depth, and placement of writes.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -40,7 +40,7 @@ impl Tenant {
     }
 }
 
-/// Runs all tenants until so many requests have completed; all completions in their order.
+/// Runs all tenants until `count` requests have completed; returns all completions in order.
 fn run(drive: &mut Ssd<()>, tenants: &[Tenant], requests: usize) -> Vec<Completion<()>> {
     let mut rng = Rng::stream(1, "tenants");
     let (mut all, mut some, mut tag) = (Vec::new(), Vec::new(), 0);
@@ -81,7 +81,7 @@ fn saturated_queues_share_the_device_by_their_weights() {
             for kind in [IoKind::Read, IoKind::Write] {
                 let mut drive = drive(&changes.replace("queue-depth", &format!("burst = {burst}\nqueue-depth")));
                 drive.precondition(Precondition::Fill, &mut |_, _| {});
-                // The lightest has the most outstanding: that must not help it.
+                // The queue with the least weight has the most outstanding requests: that must not help it.
                 let tenants = [(0, 32), (1, 40), (2, 64)].map(|(q, d)| Tenant { kind, ..Tenant::reader(q, d) });
                 let done = run(&mut drive, &tenants, 16_000);
                 for (queue, weight) in (0..).zip(weights) {
@@ -114,7 +114,7 @@ fn a_burst_is_taken_at_a_time_and_each_queue_in_its_order() {
     let mut d = drive("[host]\nqueue-depth = 1\nqueues = 2\nburst = 3\n");
     d.precondition(Precondition::Fill, &mut |_, _| {});
     let mut rng = Rng::stream(1, "burst");
-    // What comes first is taken before anything else is there: a burst of one.
+    // The first command is taken before any other exists: a burst of one.
     for (tag, queue) in [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1].into_iter().enumerate() {
         d.submit(d.now(), Tenant::reader(queue, 1).next(tag as u64, &mut rng));
     }
@@ -132,7 +132,7 @@ fn a_queue_keeps_its_own_depth() {
         let of = || done.iter().filter(|done| done.queue == QueueId::new(queue));
         let at_once = |at: Time| of().filter(|done| done.start <= at && at < done.end).count();
         assert_eq!(of().map(|done| at_once(done.start)).max(), Some(most), "queue {queue}");
-        // Of one queue what came first is begun first.
+        // Commands of one queue begin in the order of their arrival.
         let mut starts: Vec<_> = of().map(|done| (done.tag, done.start)).collect();
         starts.sort_unstable();
         assert!(starts.windows(2).all(|pair| pair[0].1 <= pair[1].1));
@@ -196,7 +196,7 @@ fn confined_writes_stay_where_they_belong() {
 #[test]
 fn a_tenant_that_fills_its_dies_is_refused_and_the_other_is_not() {
     let mut d = drive(CONFINED);
-    // The first writes all addresses, for which a half of the dies has no room.
+    // The first tenant writes all addresses, for which half of the dies has no room.
     let [mut first, second] = halves(&d);
     first.region.1 = second.region.1;
     first.depth = 4;

@@ -1,4 +1,4 @@
-//! A hybrid SLC/MLC disk as a host sees it: what requests take on an idle disk, from the times of Chang's Table 1.
+//! A hybrid SLC/MLC disk as a host sees it: times of requests on an idle disk, from Chang's Table 1.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -24,7 +24,7 @@ fn drive_with(slc: &str, chang: &str) -> Ssd<Stamp> {
 
 const SLC: &str = "slc = { part = \"K9WAG08U1A\", blocks = 4, pages = 8, lane-rate = \"1000GB/s\" }";
 
-/// Carries out one request of pages and returns what it took, in microseconds.
+/// Runs one request of pages and returns its time in microseconds.
 fn one(ssd: &mut Ssd<Stamp>, kind: IoKind, page: u64, pages: u64) -> f64 {
     let io = Io { kind, start: Lba::new(page * 8), sectors: Sectors::new(pages * 8) };
     let data = if kind == IoKind::Write { vec![Stamp(page + 1); pages as usize * 8] } else { Vec::new() };
@@ -69,7 +69,8 @@ fn the_tables_are_counted_as_the_paper_counts_them() {
     assert_eq!((without.k, with.k), (0, 3), "the log may have all blocks but the one before its head");
 }
 
-/// Sec. 3.4: what the throttle turns away is noted, so that it is taken the next time; what was discarded is not.
+/// Sec. 3.4: the FTL notes a write that the throttle turns away, and takes the next write of the page; a discarded
+/// page is not noted.
 #[test]
 fn a_discarded_page_is_turned_away_again() {
     let mut ssd = drive(SLC);
@@ -83,14 +84,14 @@ fn a_discarded_page_is_turned_away_again() {
     assert_eq!((accepted(&mut ssd), accepted(&mut ssd)), ((2, 1), (2, 2)));
 }
 
-/// A page that takes along what the SLC flash cannot read any more is lost, and not made of what was never there.
+/// A page that needs unreadable sectors of the SLC flash is lost, and not filled with invented data.
 #[test]
 fn what_the_slc_flash_has_lost_stays_lost() {
     let mut ssd = mapped_by_pages("", SLC);
     (0..2).for_each(|_| _ = one(&mut ssd, IoKind::Write, 3, 1));
     assert_eq!(ssd.counters().slc_mlc.expect("its counters").accepted, 1);
     ssd.slc_media_mut().expect("two arrays").faults_mut().fail_read(0);
-    // The second half of the page and more, too much for the SLC flash.
+    // The second half of the page and more, too large for the SLC flash.
     let io = Io { kind: IoKind::Write, start: Lba::new(3 * 8 + 4), sectors: Sectors::new(4 + 5 * 8) };
     let data = vec![Stamp(77); io.sectors.get() as usize];
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
@@ -138,7 +139,7 @@ fn a_log_block_in_order_is_switched_without_a_copy() {
     assert_eq!((slc_mlc.folds, slc_mlc.switches, slc_mlc.fold_erases), (0, 1, 1));
 }
 
-/// Sec. 3.5: where the mapping cache does not know a logical block, the pages of its log blocks are looked at.
+/// Sec. 3.5: if the mapping cache does not know a logical block, the FTL scans the pages of its log blocks.
 #[test]
 fn a_logical_block_that_is_not_known_is_looked_for() {
     let mut ssd = drive("");
@@ -152,8 +153,8 @@ fn a_logical_block_that_is_not_known_is_looked_for() {
     assert_eq!((slc_mlc.scans, slc_mlc.scanned, slc_mlc.misses), (1, 3, 0));
 }
 
-/// Density control: the logical block that is accessed most is folded before others, into two blocks in SLC mode, and its
-/// pages take half and five sixths of the time from then on (Sec. 5.3.1).
+/// Density control: the most accessed logical block is folded before others, into two blocks in SLC mode. Its pages
+/// then take half and five sixths of the time (Sec. 5.3.1).
 #[test]
 fn what_is_accessed_often_is_in_slc_mode() {
     let density = "chang = { density = { extra = \"64KiB\", rank-every = 4 } }";
@@ -178,7 +179,7 @@ fn what_is_accessed_often_is_in_slc_mode() {
     for page in [1, 2, 3] {
         close(one(&mut ssd, IoKind::Write, page, 1), 400.0);
     }
-    // That is full, so the chain is folded before others.
+    // The log block is full, so the chain is folded before others.
     close(one(&mut ssd, IoKind::Write, 4, 1), 8.0 * (50.0 + 400.0) + 3.0 * 1_500.0 + 400.0);
     let slc_mlc = ssd.counters().slc_mlc.expect("its counters");
     assert_eq!((slc_mlc.slc_mode, slc_mlc.to_slc_mode, slc_mlc.slc_mode_pages), (1, 1, 8 + 4 + 8 + 1));
@@ -191,11 +192,12 @@ fn what_is_accessed_often_is_in_slc_mode() {
     close(one(&mut ssd, IoKind::Read, 0, 1), 50.0 + 50.0);
 }
 
-/// Sec. 3.4: while the throttle is active, what is cold is phased out instead of being copied to the head.
+/// Sec. 3.4: while the throttle is active, cold data is phased out instead of being copied to the head.
 #[test]
 fn a_throttled_log_copies_nothing_to_its_head() {
     let mut ssd = drive_with(SLC, "chang = { hash-entries = 256 }");
-    // The first write of a page is turned away. The third finds no spare block, and the chain of the first is folded.
+    // The throttle turns away the first write of a page. The third finds no spare block, and the chain of the first
+    // is folded.
     for page in [0, 8, 8, 16] {
         one(&mut ssd, IoKind::Write, page, 1);
     }
@@ -215,7 +217,7 @@ fn a_throttled_log_copies_nothing_to_its_head() {
     close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }
 
-/// Two dies of ten blocks of eight pages under a map of pages, of which the host sees eight.
+/// Two dies of ten blocks of eight pages under a page map, of which the host sees eight blocks.
 fn mapped_by_pages(chang: &str, slc: &str) -> Ssd<Stamp> {
     let text = format!(
         "name = \"pages\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 2, blocks = 10, pages = 8, \
@@ -235,13 +237,13 @@ fn the_dies_of_a_map_of_pages_work_side_by_side() {
     close(one(&mut ssd, IoKind::Write, 4, 2), 800.0);
     close(one(&mut ssd, IoKind::Write, 8, 5), 3.0 * 800.0);
     close(one(&mut ssd, IoKind::Read, 4, 2), 60.0);
-    // What a part of a page needs is read before.
+    // The rest of a partly written page is read first.
     let io = Io { kind: IoKind::Write, start: Lba::new(35), sectors: Sectors::new(1) };
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: vec![Stamp(77)] });
     let mut completions = Vec::new();
     ssd.drain(&mut completions);
     close(completions[0].latency().as_us_f64(), 60.0 + 800.0);
-    // No mapping cache, and nothing is looked for.
+    // No mapping cache, and no scans.
     assert_eq!(ssd.counters().slc_mlc.expect("its counters").scans, 0);
 }
 
@@ -249,7 +251,7 @@ fn the_dies_of_a_map_of_pages_work_side_by_side() {
 #[test]
 fn a_block_of_a_map_of_pages_is_collected() {
     let mut ssd = mapped_by_pages("", "");
-    // A page of each block is rewritten until a block is wanted that is kept for copies and lanes.
+    // Rewrites a page of each block until the FTL needs a block that it keeps for copies and lanes.
     let mut slowest: f64 = 0.0;
     for i in 0..80 {
         slowest = slowest.max(one(&mut ssd, IoKind::Write, i * 11 % 64, 1));
@@ -260,8 +262,8 @@ fn a_block_of_a_map_of_pages_is_collected() {
     assert!(slowest >= 800.0 + 1_500.0 && copied <= 7 * slc_mlc.folds, "{slowest} us, {copied} pages");
 }
 
-/// The tail of the log in front of a map of pages: what has not been written since it was copied to the head goes to the MLC
-/// flash.
+/// The tail of the log in front of a page map: data that has not been written since its copy to the head goes to the
+/// MLC flash.
 #[test]
 fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
     let mut ssd = mapped_by_pages(", throttle = false, threshold = \"fixed\", hash-entries = 64, probes = 64", SLC);
@@ -282,7 +284,7 @@ fn a_sector_has_a_second_chance_where_there_are_no_log_blocks() {
     close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
 }
 
-/// Whatever is left free at least is enough to write on and on.
+/// The least free space suffices for writing without end.
 #[test]
 fn the_least_spare_of_a_map_of_pages_is_enough() {
     let text = |blocks: u64| {

@@ -1,4 +1,4 @@
-//! Drives that lose so many blocks while they are preconditioned that they become read-only.
+//! Drives that lose many blocks during preconditioning and become read-only.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -15,7 +15,7 @@ fn drive(ftl: &str, failures: &str, seed: u64) -> Ssd<Stamp> {
     Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), seed)
 }
 
-/// Reads the whole drive and compares it with what preconditioning has written.
+/// Reads the whole drive and compares it with the history of preconditioning.
 fn audit(drive: &mut Ssd<Stamp>) {
     let history = drive.history().expect("it is noted").clone();
     for start in (0..drive.capacity().get()).step_by(4) {

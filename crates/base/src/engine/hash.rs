@@ -1,4 +1,4 @@
-//! The hash of an event stream: two runs that did the same things at the same times share it.
+//! The hash of an event stream: two runs with the same events at the same times share it.
 
 use crate::units::Time;
 
@@ -16,10 +16,10 @@ impl Default for EventHash {
 }
 
 impl EventHash {
-    /// Takes one event in.
+    /// Adds one event.
     #[inline]
     pub fn add(&mut self, at: Time, event: u64) {
-        // One multiplication per word; order matters, because the state is folded in before it.
+        // One multiplication per word. The order of events counts, because the state goes into each product.
         let x = (self.state ^ at.as_ps()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.state = (x ^ (x >> 32) ^ event).wrapping_mul(0xD6E8_FEB8_6659_FD93).rotate_left(29);
         self.events += 1;
@@ -31,7 +31,7 @@ impl EventHash {
         self.state
     }
 
-    /// How many events it covers.
+    /// The number of events in the hash.
     #[must_use]
     pub const fn events(&self) -> u64 {
         self.events

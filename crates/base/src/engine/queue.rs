@@ -1,16 +1,16 @@
 //! The event queue: ordered by (time, sequence).
 //!
-//! Most events of a device lie a constant span ahead: a page read, a transfer, a program. Events with one
-//! such span are scheduled in the order in which they are due, so they are kept in lanes, each a sorted
-//! queue: an event goes to the lane whose last event is the latest that is not later, and the next event
-//! is the least of the lanes' heads. What fits into no lane goes to a heap.
+//! Most events of a device lie a constant span ahead: a page read, a transfer, a program. Events with the same span
+//! are scheduled in the order of their due times, so they share a lane, a sorted queue. An event goes to the lane
+//! with the latest last event that is not later than it; the next event is the least of the lanes' heads. An event
+//! that fits no lane goes to a heap.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BinaryHeap, VecDeque};
 
 use crate::units::Time;
 
-/// More lanes than a device has distinct spans under way, fewer than cost more than the heap.
+/// A device has fewer distinct spans under way than lanes; with fewer lanes, the heap costs more.
 const LANES: usize = 12;
 
 /// Events in the order of their time, and of their insertion where times are equal.
@@ -28,7 +28,7 @@ pub struct EventQueue<E> {
     len: usize,
 }
 
-/// What events are ordered by.
+/// The order of events.
 type Key = (Time, u64);
 
 const EMPTY: Key = (Time::MAX, u64::MAX);
@@ -93,13 +93,13 @@ impl<E: Copy> EventQueue<E> {
         (self.len > 0).then(|| self.first().1.0)
     }
 
-    /// Events that wait.
+    /// The number of waiting events.
     #[must_use]
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True if nothing waits.
+    /// True if no event waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len == 0
@@ -111,7 +111,7 @@ impl<E: Copy> EventQueue<E> {
         let key = (at, self.sequence);
         self.sequence += 1;
         self.len += 1;
-        // The lane whose last event is the latest that is not later; else one that is empty.
+        // The lane with the latest last event that is not later than `at`; else an empty one.
         let mut chosen = None;
         let mut empty = (self.used < LANES).then_some(self.used);
         for lane in 0..self.used {
@@ -130,7 +130,7 @@ impl<E: Copy> EventQueue<E> {
         self.lanes[lane].push_back(Entry { key, event });
     }
 
-    /// Takes the next event out if it is due at `to` or before.
+    /// Removes the next event if it is due at `to` or earlier.
     #[inline]
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
         if self.len == 0 {
@@ -149,13 +149,13 @@ impl<E: Copy> EventQueue<E> {
         Some((entry.key.0, entry.event))
     }
 
-    /// Takes the next event out.
+    /// Removes the next event.
     #[inline]
     pub fn pop(&mut self) -> Option<(Time, E)> {
         self.pop_due(Time::MAX)
     }
 
-    /// Drops everything that waits: the power is gone.
+    /// Drops all events, at a power loss.
     pub fn clear(&mut self) {
         self.lanes.iter_mut().for_each(VecDeque::clear);
         self.heads = [EMPTY; LANES];

@@ -1,9 +1,9 @@
 //! Named random streams.
 //!
-//! Every component draws from its own stream, derived from the run's seed and the component's name,
-//! so that a new consumer of randomness changes nobody else's numbers. The generator is
-//! xoshiro256++ (Blackman and Vigna, ACM TOMS 47(4), 2021), seeded by SplitMix64; it is spelt out
-//! here, because a library may change its stream between versions, and a result must not.
+//! Every component draws from its own stream, derived from the run's seed and the component's name, so that a new
+//! consumer of randomness does not change the numbers of the others. The generator is xoshiro256++ (Blackman and
+//! Vigna, ACM TOMS 47(4), 2021), seeded by SplitMix64. Its code is part of this crate, because a library may change
+//! its stream between versions, and a result must not change.
 
 /// A deterministic random number generator.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! Storage for things that come and go by the million: no allocation once warm.
+//! Storage for short-lived objects: once warm, it does not allocate.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroU32;
 use std::ops::{Index, IndexMut};
 
-/// The place of a `T` in its slab. As small as an `Option` of itself.
+/// The place of a `T` in its slab. An `Option` of a handle has the same size.
 pub struct Handle<T>(NonZeroU32, PhantomData<fn() -> T>);
 
 impl<T> Handle<T> {
@@ -14,21 +14,21 @@ impl<T> Handle<T> {
         Self(number.expect("fewer than 2^32 things at once"), PhantomData)
     }
 
-    /// The position in the slab, for tables beside it.
+    /// The position in the slab, to index tables beside it.
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
         self.0.get() as usize - 1
     }
 
-    /// The handle as a plain number, to be kept where its type is not known.
+    /// The handle as a plain number, for code that does not know its type.
     #[must_use]
     #[inline]
     pub const fn number(self) -> NonZeroU32 {
         self.0
     }
 
-    /// The handle a [`Handle::number`] came from.
+    /// The handle with this [`Handle::number`].
     #[must_use]
     #[inline]
     pub const fn from_number(number: NonZeroU32) -> Self {
@@ -58,7 +58,7 @@ impl<T> fmt::Debug for Handle<T> {
     }
 }
 
-/// A vector with a free list: handles stay valid until their thing is removed.
+/// A vector with a free list. Handles stay valid until their item is removed.
 #[derive(Clone, Debug)]
 pub struct Slab<T> {
     items: Vec<T>,
@@ -72,7 +72,7 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Stores `item`, in a place that was freed if there is one.
+    /// Stores `item`, in a freed place if there is one.
     #[inline]
     pub fn insert(&mut self, item: T) -> Handle<T> {
         if let Some(handle) = self.free.pop() {
@@ -81,37 +81,37 @@ impl<T> Slab<T> {
         }
         let handle = Handle::at(self.items.len());
         self.items.push(item);
-        // Room to free everything there is, so that only a new place ever allocates.
+        // Reserves room to free every item, so that only a new place ever allocates.
         self.free.reserve(self.items.capacity());
         handle
     }
 
-    /// Frees a place; what is in it stays until it is used again.
+    /// Frees a place; its item stays until the place is used again.
     #[inline]
     pub fn remove(&mut self, handle: Handle<T>) {
         self.free.push(handle);
     }
 
-    /// Things stored now.
+    /// Items stored now.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
     }
 
-    /// True if nothing is stored.
+    /// True if no item is stored.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Places there have ever been: the length a table beside the slab needs.
+    /// Places that have ever existed: the length of a table beside the slab.
     #[must_use]
     #[inline]
     pub fn places(&self) -> usize {
         self.items.len()
     }
 
-    /// Forgets everything; all handles become invalid.
+    /// Removes all items; all handles become invalid.
     pub fn clear(&mut self) {
         self.items.clear();
         self.free.clear();

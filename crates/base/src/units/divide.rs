@@ -1,4 +1,4 @@
-//! Division by a number that is known when a device is built and used millions of times a second.
+//! Fast division by a number that is fixed when a device is built.
 
 /// A divisor turned into a multiplication: exact for every 32-bit dividend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -47,7 +47,7 @@ impl Current {
 }
 
 impl Energy {
-    /// None.
+    /// No energy.
     pub const ZERO: Self = Self(0.0);
 
     /// An energy of `joules`.
@@ -56,7 +56,7 @@ impl Energy {
         Self(joules)
     }
 
-    /// What `current` at `voltage` takes in `time`: volts x amperes x seconds.
+    /// The energy of `current` at `voltage` during `time`: volts x amperes x seconds.
     #[must_use]
     pub fn of(voltage: Voltage, current: Current, time: Span) -> Self {
         Self(voltage.0 as f64 * 1e-3 * (current.0 as f64 * 1e-6) * time.as_secs_f64())

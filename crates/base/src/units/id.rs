@@ -1,4 +1,4 @@
-//! Identifiers: dense indices that never mix.
+//! Identifiers: dense indices of types that never mix.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -20,7 +20,7 @@ macro_rules! id {
                 Self(index)
             }
 
-            /// The index as the number it is.
+            /// The index as a number.
             #[must_use]
             #[inline]
             pub const fn get(self) -> u32 {
@@ -48,11 +48,11 @@ id! {
     Lpn
 }
 id! {
-    /// A physical page number: the geometry of an array has the order of its digits.
+    /// A physical page number; the geometry of an array defines its digits.
     Ppn
 }
 id! {
-    /// A physical slot number: the place of one mapping unit in flash, a page's worth or a part of it.
+    /// A physical slot number: the place of one mapping unit in flash, a page or a part of it.
     Psn
 }
 id! {
@@ -72,7 +72,7 @@ id! {
     ChannelId
 }
 id! {
-    /// A high-level unit: a controller that executes one command list at a time.
+    /// A controller, which executes one command list at a time.
     UnitId
 }
 

@@ -1,4 +1,4 @@
-//! Quantities as text with a unit, and back; the one place where prefixes are known.
+//! Quantities as text with a unit of measure, and back. Only this module knows the prefixes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,19 +16,19 @@ pub struct ParseUnitError {
     kind: &'static str,
     units: String,
     example: &'static str,
-    /// The most that can be written, in the largest unit.
+    /// The largest quantity, in the largest unit.
     most: String,
     wrong: Wrong,
 }
 
-/// What is wrong with a text.
+/// The error of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
-    /// It is no number with a unit.
+    /// The text is no number with a unit.
     Form,
-    /// It is less than there can be.
+    /// The number is below the least quantity.
     TooSmall,
-    /// It is more than 64 bits hold.
+    /// The number does not fit into 64 bits.
     TooLarge,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for ParseUnitError {
 
 impl std::error::Error for ParseUnitError {}
 
-/// What the units of one quantity are called, each with its size in the quantity's base unit.
+/// The unit names of one quantity, each with its size in the base unit.
 struct Kind {
     name: &'static str,
     example: &'static str,
@@ -84,7 +84,7 @@ impl Kind {
     }
 }
 
-/// Gives a quantity `FromStr`, and what `as_text!` gives.
+/// Implements `FromStr` for a quantity, and all that `as_text!` implements.
 macro_rules! quantity {
     ($type:ty, $kind:ident, $from:expr) => {
         impl FromStr for $type {
@@ -100,7 +100,7 @@ macro_rules! quantity {
     };
 }
 
-/// Gives a quantity serde as a string with a unit, and a JSON schema.
+/// Implements serde for a quantity, as a string with a unit, and its JSON schema.
 macro_rules! as_text {
     ($type:ty, $kind:ident) => {
         impl<'de> Deserialize<'de> for $type {
@@ -226,7 +226,7 @@ quantity!(Voltage, VOLTAGE, |mv| Some(Voltage::from_mv(mv)));
 quantity!(Current, CURRENT, |ua| Some(Current::from_ua(ua)));
 as_text!(Ratio, RATIO);
 
-/// Decimals of a percentage that billionths hold. With more of them a text is the number nearest to what it says.
+/// Decimals of a percentage that billionths hold. A text with more decimals becomes the nearest number.
 const DECIMALS: usize = 7;
 
 fn billionths(count: u64) -> f64 {
@@ -247,14 +247,13 @@ impl FromStr for Ratio {
     }
 }
 
-/// The text that reads back as exactly the same quantity: what is written into files. `Display` is for people, and
-/// rounds.
+/// A text that reads back as exactly the same quantity, for files. `Display` is for people, and rounds.
 pub trait Exact {
     /// The text.
     fn exact(&self) -> String;
 }
 
-/// The largest unit that divides `value`, so that nothing is rounded away.
+/// Uses the largest unit that divides `value`, so that no rounding is needed.
 fn exact(kind: &Kind, value: u64) -> String {
     let best = kind.units.iter().filter(|(_, size)| value.is_multiple_of(*size)).max_by_key(|(_, size)| *size);
     let (name, size) = best.expect("every kind has a unit of size one");
@@ -299,14 +298,14 @@ impl Exact for Current {
 
 impl Exact for Ratio {
     fn exact(&self) -> String {
-        // Shorter texts are read by way of billionths: only those of which it is one are written so.
+        // Short texts are parsed through billionths: a share is written short only if it is one of them.
         let near = (self.get() * 1e9).round();
         if near < (1_u64 << 53) as f64 && billionths(near as u64).to_bits() == self.get().to_bits() {
             let (whole, part) = (near as u64 / 10_000_000, near as u64 % 10_000_000);
             let text = format!("{whole}.{part:07}");
             return format!("{}%", text.trim_end_matches('0').trim_end_matches('.'));
         }
-        // The shortest digits of the share, with the point two places further on.
+        // The shortest digits of the share, with the point moved by two places.
         let digits = self.get().to_string();
         let (whole, part) = digits.split_once('.').unwrap_or((&digits, ""));
         let part = format!("{part:0<width$}", width = DECIMALS + 3);
@@ -381,7 +380,7 @@ mod tests {
 
         #[test]
         fn shares_read_back_bit_by_bit(bits in any::<u64>(), billion in any::<u32>(), nearby in -2..=2_i64) {
-            // Any share at all, and those beside what few decimals say.
+            // Arbitrary shares, and the neighbours of shares with few decimals.
             let any = f64::from_bits(bits);
             let near = f64::from_bits((f64::from(billion) * 1e-9).to_bits().saturating_add_signed(nearby));
             for share in [any.abs(), near, f64::from(billion) / 1e9] {

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-/// A share between nothing (0 %) and whatever it says (100 % is the whole).
+/// A share of a whole, from 0 % on: 100 % is the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Ratio(f64);
 
 impl Ratio {
-    /// Nothing.
+    /// 0 %.
     pub const ZERO: Self = Self(0.0);
 
-    /// The share `value` of one.
+    /// The share `value`: 0.07 for 7 %.
     ///
     /// # Panics
     /// If it is negative or not finite.

@@ -41,7 +41,7 @@ macro_rules! count {
                 self.0
             }
 
-            /// True for none.
+            /// True for zero.
             #[must_use]
             pub const fn is_zero(self) -> bool {
                 self.0 == 0
@@ -109,7 +109,7 @@ impl Rate {
     /// A rate of `bytes_per_second`.
     ///
     /// # Panics
-    /// If it is zero: nothing would ever arrive.
+    /// If it is zero: no transfer would ever end.
     #[must_use]
     pub const fn new(bytes_per_second: u64) -> Self {
         assert!(bytes_per_second > 0, "a rate of zero");

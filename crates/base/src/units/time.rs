@@ -1,8 +1,8 @@
 //! Simulated time in integer picoseconds.
 //!
-//! Picoseconds, because one byte at 667 MB/s takes 1,499.25 ps: with whole nanoseconds 667 MT/s and
-//! 1 GT/s become the same bus. 2^64 ps are 213 days: sums that would be longer stay there, at [`Time::MAX`] and
-//! [`Span::MAX`], so whatever lies beyond the end of time has one name, and a run that comes to it can say so.
+//! Picoseconds, because one byte at 667 MB/s takes 1,499.25 ps: with whole nanoseconds, 667 MT/s and 1 GT/s would be
+//! the same bus. 2^64 ps are 213 days. Longer sums saturate at [`Time::MAX`] and [`Span::MAX`], so that every time
+//! beyond the end has one name, and a run that reaches it can report it.
 
 use std::fmt;
 use std::iter::Sum;
@@ -19,9 +19,9 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than any moment at which something happens: where everything lies that would come after the end of time.
+    /// Later than any event: every time beyond the end of time.
     pub const MAX: Self = Self(u64::MAX);
-    /// The last moment of simulated time.
+    /// The last instant of simulated time.
     pub const END: Self = Self(u64::MAX - 1);
 
     /// The time `ps` picoseconds after the start.
@@ -52,7 +52,7 @@ impl Time {
 impl Span {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// The longest span there is.
+    /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
 
     /// `ps` picoseconds.
@@ -133,8 +133,8 @@ impl Span {
     }
 }
 
-/// The sum of two times, or the end of 64 bits. A branch that is never taken costs less than a saturating sum, on whose
-/// result every event waits.
+/// The sum of two times, or the end of 64 bits. A branch that is never taken costs less than a saturating sum,
+/// because every event waits for its result.
 #[inline]
 const fn sum(a: u64, b: u64) -> u64 {
     match a.overflowing_add(b) {
@@ -222,7 +222,7 @@ impl Sum for Span {
 }
 
 impl fmt::Display for Span {
-    /// With the largest unit that leaves at least one whole, and at most three decimals.
+    /// Writes the largest unit that leaves at least one whole, and at most three decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 5] =
             [(1_000_000_000_000, "s"), (1_000_000_000, "ms"), (1_000_000, "us"), (1_000, "ns"), (1, "ps")];

@@ -1,4 +1,4 @@
-//! Everything accounted by operation and cause.
+//! Counts and times by operation and cause.
 
 use std::ops::{AddAssign, Sub};
 
@@ -6,7 +6,7 @@ use base::units::{Bytes, Span};
 
 use super::{Cause, Op};
 
-/// What the commands of one operation and one cause came to.
+/// The sums over the commands of one operation and one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Commands finished.
@@ -17,7 +17,7 @@ pub struct Tally {
     pub slots: u64,
     /// Bytes that crossed the channel, spare bytes included.
     pub bytes: Bytes,
-    /// Time the array worked, once per command however many planes took part.
+    /// Time the array worked, counted once per command for all its planes.
     pub array: Span,
     /// Time the channel was held.
     pub bus: Span,
@@ -85,7 +85,7 @@ impl Account {
             .filter(|(_, _, tally)| *tally != Tally::default())
     }
 
-    /// What has come since `earlier`.
+    /// The difference to `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut difference = *self;

@@ -1,8 +1,8 @@
-//! What a flash command does and why it exists.
+//! The operation and the cause of a flash command.
 
 use std::fmt;
 
-/// What a flash command does.
+/// The operation of a flash command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Op {
@@ -22,7 +22,7 @@ impl Op {
     /// All operations in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [Self::Read, Self::Program, Self::Erase, Self::CopyBack];
 
-    /// The name used in reports and files.
+    /// The name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,11 +34,11 @@ impl Op {
     }
 }
 
-/// Why a flash command exists. Times, counts, energy and write amplification are sums over causes.
+/// Why a flash command exists. Reports sum times, counts, energy and write amplification by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
-    /// The host's own data.
+    /// Data of the host.
     Host,
     /// Garbage collection.
     Gc,
@@ -48,11 +48,11 @@ pub enum Cause {
     Wear,
     /// Mapping tables kept in flash.
     Map,
-    /// A flush the host asked for.
+    /// A flush that the host requested.
     Flush,
-    /// Filling up a program that had too little data.
+    /// Padding of a program that had too little data.
     Pad,
-    /// Rebuilding state after power returned, and saving data from a failing block.
+    /// Rebuilding the FTL's state after a power loss, and saving data from a failing block.
     Recovery,
 }
 
@@ -63,7 +63,7 @@ impl Cause {
     pub const ALL: [Self; Self::COUNT] =
         [Self::Host, Self::Gc, Self::Merge, Self::Wear, Self::Map, Self::Flush, Self::Pad, Self::Recovery];
 
-    /// The name used in reports and files.
+    /// The name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -79,7 +79,7 @@ impl Cause {
     }
 }
 
-/// A set of causes, e.g. of everything a request had to wait for.
+/// A set of causes, e.g. of all commands that a request waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct CauseSet(u8);
 
@@ -99,13 +99,13 @@ impl CauseSet {
         self.0 |= other.0;
     }
 
-    /// True if `cause` is in it.
+    /// True if the set contains `cause`.
     #[must_use]
     pub const fn contains(self, cause: Cause) -> bool {
         self.0 & (1 << cause as u8) != 0
     }
 
-    /// The causes in it, in order.
+    /// The causes of the set, in order.
     pub fn iter(self) -> impl Iterator<Item = Cause> {
         Cause::ALL.into_iter().filter(move |cause| self.contains(*cause))
     }

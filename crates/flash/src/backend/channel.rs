@@ -1,4 +1,4 @@
-//! A channel: one transfer at a time, for one command; and how long a command keeps it.
+//! A channel carries one transfer at a time, and may be kept by the command between its transfers.
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
@@ -8,7 +8,7 @@ use super::queue::CLASSES;
 use super::{Backend, BusOrder, Command, Event, Observer, Phase, Primitive, Resource, Stage, Transfer};
 
 impl Stage {
-    /// The queue of a command at this stage under an order that asks for nothing else.
+    /// The queue of a command at this stage. Only the stage decides; [`BusOrder::ReadFirst`] also asks for the class.
     #[inline]
     const fn under(self, order: BusOrder) -> usize {
         match (order, self) {
@@ -29,7 +29,7 @@ impl Stage {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// What moves the data of a command: the bus of its die, or the link of its unit.
+    /// The channel of a command: the bus of its die, or the link of its controller.
     #[inline]
     pub(super) fn channel_of(&self, handle: Handle<Command>) -> u32 {
         let command = &self.commands[handle];
@@ -52,7 +52,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         command.ready = now;
         let number = self.channel_of(handle);
         let channel = &self.channels[number as usize];
-        // Whoever keeps the channel has it already.
+        // A command that keeps the channel holds it already.
         if channel.current.is_none_or(|current| current == handle) {
             return self.transfer(now, number, handle, events);
         }
@@ -67,7 +67,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.channels[number as usize].queue.push(&mut self.commands, class, handle);
     }
 
-    /// The channel starts.
+    /// Begins a transfer.
     #[inline]
     pub(super) fn transfer<E: From<Event> + Copy>(
         &mut self,
@@ -112,7 +112,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events.push(until, Event::Bus { channel: number, generation }.into());
     }
 
-    /// A phase of a channel ends, and is charged to the command that has it.
+    /// Ends a phase of a channel, and charges it to its command.
     #[inline]
     pub(super) fn charge_channel(&mut self, now: Time, number: u32) -> Handle<Command> {
         let channel = &mut self.channels[number as usize];
@@ -124,7 +124,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle
     }
 
-    /// The next transfer begins on a channel that nobody needs any more.
+    /// Frees a channel and begins the next transfer.
     #[inline]
     pub(super) fn free_channel<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let channel = &mut self.channels[number as usize];
@@ -134,7 +134,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The channel of a command is kept while its array works (Seong et al., Fig. 7a), and charged when that ends.
+    /// Keeps the channel of a command while its array works (Seong et al., Fig. 7a). The time is charged when the
+    /// array is done.
     pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
         let command = &self.commands[handle];
         let number = self.channel_of(handle);

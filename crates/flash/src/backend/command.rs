@@ -1,4 +1,4 @@
-//! Command lists and what is in them.
+//! Command lists, commands and slots.
 
 use std::num::NonZeroU32;
 
@@ -9,7 +9,7 @@ use base::units::{DieId, Lpn, Psn, Span, Time};
 use super::queue::Links;
 use super::{Cause, CauseSet, Op};
 
-/// How urgent a list is, for arbitrations that ask.
+/// The urgency of a list, for arbitrations that use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A host waits for data.
@@ -18,7 +18,7 @@ pub enum Class {
     Other,
 }
 
-/// A list of commands with dependencies, built once and executed without the FTL.
+/// A list of commands with dependencies. The FTL builds it once; the backend executes it without the FTL.
 #[derive(Clone, Debug)]
 pub struct List {
     pub(super) class: Class,
@@ -29,11 +29,11 @@ pub struct List {
     pub(super) next: Option<Handle<List>>,
     pub(super) submitted: Time,
     pub(super) dispatched: bool,
-    /// Commands of other lists wait for some of its own, or the other way round.
+    /// Commands of other lists depend on its commands (`leads`), or the other way round (`follows`).
     pub(super) leads: bool,
     pub(super) follows: bool,
     tag: u32,
-    /// How much the FTL had heard of failed programs when it opened the list.
+    /// How many reports of failed programs the FTL had received when it opened the list.
     pub(super) known: u32,
     pub(super) wait: Span,
     pub(super) waited_for: CauseSet,
@@ -59,7 +59,7 @@ impl List {
         }
     }
 
-    /// The FTL's own number for it.
+    /// The FTL's own number for the list.
     #[must_use]
     pub const fn tag(&self) -> u32 {
         self.tag
@@ -71,13 +71,13 @@ impl List {
         self.first
     }
 
-    /// The longest that it and one of its commands together waited for a unit, a die and a channel.
+    /// The longest time that the list and one of its commands together waited for a controller, a die and a channel.
     #[must_use]
     pub const fn wait(&self) -> Span {
         self.wait
     }
 
-    /// The causes of what it waited behind.
+    /// The causes of the commands that the list waited for.
     #[must_use]
     pub const fn waited_for(&self) -> CauseSet {
         self.waited_for
@@ -94,7 +94,7 @@ impl Links for List {
     }
 }
 
-/// What a command wants from the channel.
+/// The next transfer of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Command and address cycles of an operation that has no data to send.
@@ -107,50 +107,50 @@ pub(super) enum Stage {
     Patch,
 }
 
-/// How far the processor is with a command, where it takes part (see [`super::Config::software`]).
+/// How far the processor has issued a command, if the controllers are software (see [`super::Config::software`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
-    /// Not asked.
+    /// Not requested.
     None,
-    /// Asked, because the die is free.
+    /// Requested, because the die is free.
     Asked,
-    /// Done: the die may begin it.
+    /// Issued: the die may begin the command.
     Done,
 }
 
 /// One flash command.
 #[derive(Clone, Debug)]
 pub struct Command {
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// Why.
+    /// The cause.
     pub cause: Cause,
-    /// Where.
+    /// The die.
     pub die: DieId,
-    /// Its superblock, and for programs the first slot.
+    /// The superblock, and for programs the first slot.
     pub target: Target,
-    /// True if a program or an erase did not end well, or if a program was not begun because one before it in its block
-    /// failed. Slots of a program that failed may hold data nevertheless: see [`crate::nand::Media::holds_data`].
+    /// True if a program or an erase failed, or if the backend did not begin a program because an earlier one of its
+    /// block failed. The slots of a failed program may still hold data: see [`crate::nand::Media::holds_data`].
     pub failed: bool,
-    /// It was not begun.
+    /// The backend did not begin it.
     pub(super) refused: bool,
     pub(super) stream: Stream,
-    /// For a program.
+    /// The mode of a program.
     pub(super) mode: Mode,
     pub(super) class: Class,
     pub(super) stage: Stage,
     pub(super) preparation: Preparation,
-    /// For a copy-back with data in: it has taken effect.
+    /// The command, a copy-back with data in, has taken effect.
     pub(super) begun: bool,
     pub(super) count: u32,
-    /// Sectors that cross the channel; zero if all its slots do, or, for a copy-back, none.
+    /// Sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
     pub(super) sectors: u32,
     pub(super) padding: u32,
-    /// Pages whose spare areas it looks at, where it is no read of slots.
+    /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
     pub(super) waits: u16,
     pub(super) done: bool,
-    /// The media have carried it out.
+    /// The command has been applied to the media.
     pub(super) effected: bool,
     pub(super) list: Handle<List>,
     pub(super) next: Option<Handle<Command>>,
@@ -214,18 +214,18 @@ impl Command {
         self.count
     }
 
-    /// True if it is a copy-back in its first phase, with data to come.
+    /// True for a copy-back in its first phase that still expects data.
     pub(super) const fn wants_data(&self) -> bool {
         self.begun && !matches!(self.stage, Stage::Patch)
     }
 
-    /// Sectors that cross the channel, if they were set: otherwise those of all its slots, or, for a copy-back, none.
+    /// Sectors that cross the channel, if set. Otherwise all slots cross it or, for a copy-back, none.
     #[must_use]
     pub const fn sectors(&self) -> Option<u32> {
         if self.sectors > 0 { Some(self.sectors) } else { None }
     }
 
-    /// The stream it programs for.
+    /// The stream of a program.
     #[must_use]
     pub const fn stream(&self) -> Stream {
         self.stream
@@ -249,24 +249,24 @@ pub struct SlotRef(pub(super) u32);
 /// A mapping unit on its way to or from flash.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
-    /// The unit. For a read with `expected` it is checked against the spare area; otherwise it comes
-    /// from there.
+    /// The mapping unit. A read with `expected` is checked against the spare area; any other read takes it from
+    /// there.
     pub lpn: Lpn,
     /// Its version, see [`crate::nand::Spare`].
     pub version: u32,
-    /// For a read or a copy: where from. A program has its place from its target.
+    /// The source of a read or a copy. A program has its place from its target.
     pub psn: Psn,
-    /// Whose data it is, in the FTL's own terms.
+    /// The owner of the data, in the FTL's own terms.
     pub owner: Option<NonZeroU32>,
-    /// Where the unit's first sector stands in the owner's data; negative if the data begins inside.
+    /// The position of the unit's first sector in the owner's data; negative if the data begins inside the unit.
     pub at: i32,
-    /// The sectors that the owner gives or wants, one bit each. For a copy-back those that come from the
-    /// payload and not from the source page, if it moves sectors.
+    /// The sectors that the owner writes or reads, one bit each. For a copy-back that moves sectors: those that come
+    /// from the payload and not from the source page.
     pub mask: u64,
-    /// True if `lpn` is known beforehand.
+    /// True if the FTL knows `lpn` beforehand.
     pub expected: bool,
-    /// True if the data cannot be read any more.
+    /// True if the data is unreadable.
     pub lost: bool,
-    /// The slot of a program that takes what is read; set by [`super::Backend::forward`].
+    /// The slot of the program that takes the data; set by [`super::Backend::forward`].
     pub forward: Option<SlotRef>,
 }

@@ -1,4 +1,4 @@
-//! What the backend is made of and how it decides.
+//! Configuration of the backend: controllers, timing and arbitration.
 
 use std::fmt;
 
@@ -10,38 +10,39 @@ use base::units::{Bytes, Rate, SECTOR, Span};
 
 use super::ModeTimes;
 
-/// The high-level units: controllers that execute one command list at a time.
+/// Controllers: each executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Controllers {
-    /// None: every command goes to its die as soon as its dependencies allow.
+    /// No controllers: every command goes to its die as soon as its dependencies allow.
     None,
     /// One for each die: a bank accepts one request at a time (Dirik & Jacob, Sec. 3).
     #[default]
     PerDie,
     /// One for each channel: a controller and the chips on its bus (Sung, TMCD).
     PerChannel,
-    /// So many, each may reach any die (Sung, PMCD).
+    /// This many controllers; each may reach any die (Sung, PMCD).
     Shared(u32),
-    /// A foreground unit for the lists of host reads, and so many background units for all others; each may
-    /// reach any die (Seong et al., "Hydra", Sec. 3.3.2 and 3.4).
+    /// A foreground controller for the lists of host reads, and this many background controllers for all others; each
+    /// may reach any die (Seong et al., "Hydra", Sec. 3.3.2 and 3.4).
     Background(u32),
 }
 
 impl Controllers {
-    /// One of every kind: what the conformance suite and the swarm are applied to.
+    /// One of every kind, for the conformance suite and the swarm.
     pub const EVERY: [Self; 5] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2), Self::Background(2)];
 }
 
-/// What moves the data of a command between a chip and its controller.
+/// The path of data between a chip and its controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Transfer {
-    /// The chip's bus, which its chips share whoever controls them.
+    /// The bus of the channel: all its chips share it, whichever controller commands them.
     #[default]
     Bus,
-    /// The link of the unit that executes the command: commands of different units never wait for each other, and
-    /// a shared unit takes only lists for chips that no other unit works with (Sung, Sec. 4.1, PMCD).
+    /// The link of the controller that executes the command. Commands of different controllers never wait for each
+    /// other, and a shared controller takes only lists for chips that no other controller works with (Sung, Sec. 4.1,
+    /// PMCD).
     Controller,
 }
 
@@ -60,53 +61,50 @@ impl BusOrder {
     pub const EVERY: [Self; 4] = [Self::Fifo, Self::CommandFirst, Self::DataFirst, Self::ReadFirst];
 }
 
-/// Which of the waiting lists or commands goes first.
+/// The order of waiting lists and commands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// First come, first served.
     #[default]
     Fifo,
-    /// Host reads before everything else, nothing is interrupted (Dirik & Jacob, "Queueing and Read
-    /// Priority").
+    /// Host reads before everything else; nothing is interrupted (Dirik & Jacob, "Queueing and Read Priority").
     ReadFirst,
 }
 
-/// Which of the waiting transfers goes first on a channel.
+/// The order of waiting transfers on a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
     /// First come, first served.
     #[default]
     Fifo,
-    /// New commands, with their data if they bring some, before data that waits in a chip: keeps the
-    /// chips working.
+    /// New commands, with the data they bring, before data that waits in a chip. This keeps the chips busy.
     CommandFirst,
-    /// Data that waits in a chip before new commands. Several simulators do this; chips then work in
-    /// convoys.
+    /// Data that waits in a chip before new commands. Several simulators do this; chips then work in convoys.
     DataFirst,
-    /// Commands and data of host reads before everything else. With host reads first at the dies too, a host
-    /// read goes in between the primitives of other dies, and on its own die between whole operations
-    /// (Seong et al., Sec. 3.4).
+    /// Commands and data of host reads before everything else. If host reads go first at the dies too, a host read
+    /// passes between the primitives of other dies, and on its own die between whole operations (Seong et al., Sec.
+    /// 3.4).
     ReadFirst,
 }
 
-/// The decisions about order.
+/// Arbitration: the order of waiting lists, commands and transfers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Arbitration {
-    /// At the units and the dies.
+    /// The order at the controllers and the dies.
     pub commands: Order,
-    /// On the channels.
+    /// The order on the channels.
     pub bus: BusOrder,
-    /// Whether a command keeps its channel from its first cycle until its array is done and its data is out,
-    /// as the coarse-grained interleaving of Seong et al., Fig. 7a, does. Nothing else crosses it meanwhile,
-    /// host reads included.
+    /// Whether a command keeps its channel from its first cycle until its array is done and its data is out, as in
+    /// the coarse-grained interleaving of Seong et al., Fig. 7a. Meanwhile nothing else crosses the channel, host
+    /// reads included.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
 }
 
-/// How long things take, resolved for one geometry.
+/// The times of commands and transfers, resolved for one geometry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
     /// Array read, by page type.
@@ -121,15 +119,15 @@ pub struct Timing {
     pub cache_program: Option<Span>,
     /// Rows programmed by one array operation.
     pub one_shot: u32,
-    /// Command and address cycles.
+    /// Time of the command and address cycles.
     pub command: Span,
     /// Bytes of a slot on the channel.
     pub slot_bytes: Bytes,
     /// Channel time of n slots, at index n.
     pub transfer: Vec<Span>,
-    /// Channel time of n sectors, for commands that move only a part of their slots, at index n.
+    /// Channel time of n sectors, at index n, for commands that move only a part of their slots.
     pub sectors: Vec<Span>,
-    /// The array in SLC mode; `None` if the part has none.
+    /// Array times in SLC mode; `None` if the part has no such mode.
     pub slc_mode: Option<ModeTimes>,
     slot_sectors: u32,
 }
@@ -157,8 +155,8 @@ impl fmt::Display for ConfigError {
 }
 
 impl Timing {
-    /// The times of `part` in a `geometry`, over channels of `rate`; cache mode as far as it is wanted and
-    /// the part has it.
+    /// The times of `part` in a `geometry`, over channels of `rate`. Cache mode is on if `cache_mode` is true and the
+    /// part supports it.
     ///
     /// # Errors
     /// If the block is not a whole number of word lines.
@@ -191,7 +189,7 @@ impl Timing {
         })
     }
 
-    /// Bytes that its tables take.
+    /// Bytes that the tables take.
     #[must_use]
     pub fn memory(&self) -> u64 {
         (self.transfer.len() + self.sectors.len()) as u64 * size_of::<Span>() as u64
@@ -212,24 +210,24 @@ impl Timing {
     }
 }
 
-/// Bytes of `n` sectors if a slot of `of` sectors has `slot`.
+/// Bytes of `n` sectors, if a slot of `of` sectors has `slot` bytes.
 fn part_of(slot: Bytes, n: u32, of: u32) -> Bytes {
     Bytes::new(slot.get() * u64::from(n) / u64::from(of))
 }
 
-/// Everything the backend is told.
+/// The configuration of a backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How long things take.
+    /// The times of commands and transfers.
     pub timing: Timing,
-    /// The high-level units.
+    /// The controllers.
     pub controllers: Controllers,
-    /// What moves data; by unit only where there are units.
+    /// The path of data; [`Transfer::Controller`] requires controllers.
     pub transfer: Transfer,
-    /// What goes first.
+    /// The arbitration.
     pub arbitration: Arbitration,
-    /// The time of the processor that each command of a background list takes, if units are software;
-    /// hardware units take none (Seong et al., Sec. 4.2.3).
+    /// The processor time for each command of a background list, if the controllers are software; hardware
+    /// controllers take none (Seong et al., Sec. 4.2.3).
     pub software: Option<Span>,
 }
 
@@ -237,7 +235,7 @@ pub struct Config {
 mod tests {
     use super::*;
 
-    /// A new variant does not compile here until it has a place, and fails until it has it in the registry.
+    /// A new variant does not compile here until it has a number, and the test fails until it is in `EVERY`.
     #[test]
     fn everything_is_registered() {
         let controllers = |controllers: &Controllers| match controllers {

@@ -1,4 +1,4 @@
-//! What a command does to the flash, whether or not time is simulated.
+//! The effect of a command on the media, with time on or off.
 
 use crate::nand::{Sector, Spare, Target};
 use base::engine::Handle;
@@ -6,7 +6,7 @@ use base::engine::Handle;
 use super::{Backend, Cause, Command, Observer, Op, Slot};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Carries a command out on the media.
+    /// Applies a command to the media.
     pub(super) fn take_effect(&mut self, handle: Handle<Command>) {
         self.commands[handle].effected = true;
         if self.is_refused(handle) {
@@ -55,8 +55,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 let (here, there) = (row(slot.psn), row(first_psn));
                 assert!(here == there, "one read command over {here:?} and {there:?}: more than a row");
             }
-            // Without payload one unit in sixteen is held against its spare area, all against their page. A copy takes the
-            // version along.
+            // Without payload, one mapping unit in sixteen is checked against its spare area, and every unit against
+            // the state of its page. A copy is always read, because it takes the version along.
             let only_read = slot.expected && slot.forward.is_none() && !copy_back;
             if !S::PRESENT && only_read && !slot.lpn.get().is_multiple_of(16) {
                 slot.lost = !self.media.is_readable_at(slot.psn);
@@ -76,7 +76,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Reads the source pages of a copy-back under the sectors that come in over the channel.
+    /// Reads the source pages of a copy-back and keeps the sectors that come in over the channel.
     fn merge(&mut self, handle: Handle<Command>) {
         self.commands[handle].begun = true;
         let command = &self.commands[handle];
@@ -125,7 +125,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Copy-back never leaves its plane.
+    /// Checks that a copy-back stays in its plane.
     fn judge_copy_back(&self, handle: Handle<Command>) {
         let geometry = self.media.geometry();
         let command = &self.commands[handle];
@@ -144,7 +144,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Hands what was read to the programs that wait for it.
+    /// Forwards the data of a read to the programs that wait for it.
     pub(super) fn pass_on(&mut self, handle: Handle<Command>) {
         let first = handle.index() * self.slots_per_command as usize;
         for place in first..first + self.commands[handle].count as usize {
@@ -155,7 +155,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 into.lpn = from.lpn;
                 into.version = from.version;
             }
-            // Sectors the host brings itself do not need the lost data.
+            // A sector that the host writes replaces the lost data.
             into.lost |= from.lost;
             let mask = into.mask;
             if S::PRESENT {
@@ -167,7 +167,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Counts a finished command; its times were charged as its phases ended. One that was not begun has done nothing.
+    /// Counts a finished command, but not a refused one. Its times were charged as its phases ended.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
         let slots = self.media.geometry().slots;
         let command = &self.commands[handle];

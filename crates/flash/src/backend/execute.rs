@@ -1,4 +1,4 @@
-//! The way of a list: unit, die, channel, array, and out again.
+//! The path of a list: controller, die, channel, array, and out again.
 
 use crate::nand::Sector;
 use base::engine::{EventHash, EventQueue, Handle};
@@ -10,10 +10,10 @@ use super::{
     Transfer,
 };
 
-/// The unit of host reads, where there is one.
+/// The controller of host reads, if there are foreground and background controllers.
 const FOREGROUND: u32 = 0;
 
-/// The processor in the event hash, which dies and channels count from zero on.
+/// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
 
 impl Class {
@@ -28,10 +28,10 @@ impl Class {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Hands a list in. It comes back by [`Backend::take_finished`].
+    /// Submits a list. [`Backend::take_finished`] returns it.
     ///
     /// # Panics
-    /// If it is empty.
+    /// If the list is empty.
     #[inline]
     pub fn submit<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
         let first = self.lists[list].first.expect("a list of at least one command");
@@ -71,12 +71,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The first of the units that take any list: behind the foreground unit, if there is one.
+    /// The first controller that takes any list: behind the foreground controller, if there is one.
     const fn first_shared(&self) -> usize {
         matches!(self.controllers_kind, Controllers::Background(_)) as usize
     }
 
-    /// Everything at once, in the order of the list as far as the dependencies allow.
+    /// Executes a list at once, in its order as far as the dependencies allow.
     fn run_at_once(&mut self, list: Handle<List>) {
         while self.lists[list].remaining > 0 {
             let before = self.lists[list].remaining;
@@ -100,7 +100,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.finished.push_back(list);
     }
 
-    /// A free unit takes a list.
+    /// Gives a list to a free controller.
     #[inline]
     pub(super) fn occupy<E: From<Event> + Copy>(
         &mut self,
@@ -128,12 +128,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.dispatch(now, list, events);
     }
 
-    /// Sends the commands that wait for nothing to their dies.
+    /// Sends the commands without open dependencies to their dies.
     #[inline]
     fn dispatch<E: From<Event> + Copy>(&mut self, now: Time, list: Handle<List>, events: &mut EventQueue<E>) {
         self.lists[list].dispatched = true;
         let first = self.lists[list].first;
-        // All are queued before the first starts, so that a die sees whether the next can follow in
+        // All commands are queued before the first starts, so that a die sees whether the next one can follow in
         // cache mode.
         let mut next = first;
         while let Some(handle) = next {
@@ -159,7 +159,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.notify(now, handle, Stop::Ready);
     }
 
-    /// Lets an idle die begin what waits for it.
+    /// Lets an idle die begin the first command that waits for it.
     #[inline]
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         if self.intervenes && !self.may_begin(now, die, events) {
@@ -173,8 +173,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.begin(now, handle, events);
     }
 
-    /// Where a forwarder or a software unit intervenes: helps a host read that finds the die occupied, and has the
-    /// processor issue what an idle die would begin. False if the die begins nothing now.
+    /// The slow path with a forwarder or software controllers. If the die is occupied, speeds up a host read that
+    /// waits for it. If the die is idle, has the processor issue the next command. False if the die begins nothing
+    /// now.
     #[cold]
     #[inline(never)]
     fn may_begin<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) -> bool {
@@ -209,13 +210,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The array starts, and the flash is changed.
+    /// Starts the array and applies the command to the media.
     #[inline]
     fn execute_array<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         self.execute_array_after(now, handle, Span::ZERO, events);
     }
 
-    /// The same after the time that a page takes from the cache register.
+    /// The same, after the copy time of a page from the cache register.
     #[inline]
     fn execute_array_after<E: From<Event> + Copy>(
         &mut self,
@@ -232,7 +233,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.start_array(now, handle, (copy, time), primitive, events);
     }
 
-    /// A program is not begun: its die is done with it at once.
+    /// Skips a refused program: its die is done with it at once.
     #[cold]
     fn pass_over<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let number = self.commands[handle].die.get();
@@ -242,7 +243,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events.push(now, Event::Array { die: number, generation }.into());
     }
 
-    /// A phase of an array begins: what it does for `time` is delayed by `copy`.
+    /// Begins a phase of an array: `time` of work, after a delay of `copy`.
     #[inline]
     fn start_array<E: From<Event> + Copy>(
         &mut self,
@@ -276,7 +277,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events.push(until, Event::Array { die: number, generation }.into());
     }
 
-    /// How long the array of a command works, and on what; of a copy-back with data in, the first phase.
+    /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
     fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
         let command = &self.commands[handle];
         let geometry = self.media.geometry();
@@ -297,7 +298,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                     if self.timing.read.len() == 1 { 0 } else { row_of(geometry.locate(self.slot(handle, 0).1.psn).1) };
                 let time = self.read_time(command.target.superblock, page);
                 let time = match self.timing.cache_read {
-                    // In cache mode the page goes on to the cache register before it can be sent.
+                    // In cache mode the page moves to the cache register before its transfer.
                     Some(copy) if self.streams(handle) => time + copy,
                     _ => time,
                 };
@@ -306,23 +307,22 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// True if a read is one of several that follow each other in cache mode.
+    /// True if a read follows or precedes another one in cache mode.
     fn streams(&self, handle: Handle<Command>) -> bool {
         let die = &self.dies[self.commands[handle].die.index()];
         let with = |other: Option<Handle<Command>>| other.is_some_and(|other| self.follows(handle, other));
         with(die.register) || with(die.queue.peek())
     }
 
-    /// True if two commands are of the kind that cache mode runs one behind the other: neighbours of one
-    /// list in one superblock. Their pages were written or are written in order. A software unit issues the second
-    /// when the first is done.
+    /// True if cache mode can run two commands back to back: neighbours of one list in one superblock, whose pages
+    /// were or are being written in order. A software controller issues the second when the first is done.
     fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
         let (a, b) = (&self.commands[first], &self.commands[second]);
         let neighbours = a.list == b.list && a.op == b.op && a.die == b.die;
         neighbours && a.target.superblock == b.target.superblock && self.is_prepared(second)
     }
 
-    /// In cache mode lets the command behind `before` begin while `before` is still in the die.
+    /// In cache mode, lets the command behind `before` begin while `before` is still in the die.
     fn pipeline<E: From<Event> + Copy>(&mut self, now: Time, before: Handle<Command>, events: &mut EventQueue<E>) {
         let die = self.commands[before].die.index();
         let Some(head) = self.dies[die].queue.peek() else { return };
@@ -333,7 +333,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.begin(now, head, events);
     }
 
-    /// Something the backend scheduled is due. The end of a phase that was broken off is nothing.
+    /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
     #[inline]
     pub fn handle<E: From<Event> + Copy>(
         &mut self,
@@ -367,7 +367,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// A phase of an array ends, and is charged to the command that has it.
+    /// Ends a phase of an array, and charges it to its command.
     #[inline]
     fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
         let die = &mut self.dies[number as usize];
@@ -407,7 +407,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// A page leaves the array for the register and asks for the channel; in cache mode the array goes on.
+    /// Moves a page from the array to the register, and requests the channel. In cache mode the array goes on.
     fn send<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -419,15 +419,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         die.held = false;
         die.array = None;
         die.register = Some(handle);
-        // The command of the next page goes before the data of this one: behind it, the array would stand still
-        // while the data is sent.
+        // The command of the next page goes before the data of this one. Behind it, the array would be idle during
+        // the transfer.
         if self.timing.cache_read.is_some() {
             self.pipeline(now, handle, events);
         }
         self.request_bus(now, handle, Stage::DataOut, events);
     }
 
-    /// A page goes from the register into the array; in cache mode the register takes the next.
+    /// Moves a page from the register into the array. In cache mode the register takes the next page.
     fn execute_array_loaded<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -435,7 +435,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events: &mut EventQueue<E>,
     ) {
         let Some(copy) = self.timing.cache_program else { return self.execute_array(now, handle, events) };
-        // The copy costs time only where it makes room for a page that follows.
+        // The copy takes time only if another page follows.
         let die = &self.dies[self.commands[handle].die.index()];
         let follower = die.queue.peek().is_some_and(|head| self.follows(handle, head));
         self.execute_array_after(now, handle, if follower { copy } else { Span::ZERO }, events);
@@ -459,7 +459,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             }
             Stage::Patch => {
                 die.register = None;
-                // The flash was changed with the first phase.
+                // The first phase changed the media.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
                 let time = (Span::ZERO, self.timing.program_time(row));
                 self.start_array(now, handle, time, Primitive::Program, events);
@@ -509,7 +509,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// A unit has done its list and takes the next.
+    /// Ends the list of a controller, which takes the next.
     fn vacate<E: From<Event> + Copy>(
         &mut self,
         now: Time,

@@ -1,8 +1,8 @@
-//! The prioritised forwarder: how soon a host read gets through to a die (Seong et al., Sec. 3.4).
+//! The prioritised forwarder: gives host reads the shortest way to a die (Seong et al., Sec. 3.4).
 //!
-//! With host reads first at the dies and on the channels, a host read waits for nothing but what cannot be
-//! interrupted: a primitive on its channel, and on its die the whole operation under way. An operation of which
-//! nothing has happened yet gives way; one that has begun is helped to its end.
+//! With host reads first at the dies and on the channels, a host read waits only for work that cannot be interrupted:
+//! a primitive on its channel, and the whole operation under way on its die. An operation that has not begun gives
+//! way. One that has begun goes first on its channel, so that it ends soon.
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
@@ -11,20 +11,20 @@ use base::units::Time;
 use super::queue::CLASSES;
 use super::{Arbitration, Backend, BusOrder, Class, Command, Event, Observer, Order, Stage};
 
-/// The queue of host reads, and that of everything else, under either order.
+/// The queues of host reads and of all other commands, under either order.
 const FIRST: usize = Class::HostRead.under(Order::ReadFirst);
 const LAST: usize = Class::Other.under(Order::ReadFirst);
 const _: () = assert!(FIRST < LAST && LAST < CLASSES);
 
 impl Arbitration {
-    /// True if host reads go first wherever something waits.
+    /// True if host reads go first at the dies and on the channels.
     pub(super) fn forwards(self) -> bool {
         self.commands == Order::ReadFirst && self.bus == BusOrder::ReadFirst
     }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// The queue of a command on its channel if host reads go first there.
+    /// The queue of a command on its channel, if host reads go first there.
     pub(super) fn urgency(&self, handle: Handle<Command>) -> usize {
         let command = &self.commands[handle];
         let awaited = self.forwards && self.host_read_waits(command.die.get());
@@ -36,7 +36,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         head.is_some_and(|head| self.commands[head].class == Class::HostRead)
     }
 
-    /// A die is occupied, and perhaps a host read waits for it.
+    /// Speeds up the occupants of a die if a host read waits for it.
     pub(super) fn forward_to<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
         let occupants = [state.array, state.register];
@@ -45,12 +45,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
         for handle in occupants.into_iter().flatten() {
             let untouched = matches!(self.commands[handle].stage, Stage::Command | Stage::DataIn);
-            // Behind another one that has begun, it gives way when that one is done.
+            // The command behind an occupant that has begun gives way when that one is done.
             if untouched && occupants.iter().all(Option::is_some) {
                 continue;
             }
             let channel = self.channel_of(handle) as usize;
-            // Only what waits for the channel can be done something about.
+            // Only a command that waits for the channel can be moved.
             if !self.channels[channel].queue.remove(&mut self.commands, LAST, handle) {
                 continue;
             }

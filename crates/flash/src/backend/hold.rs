@@ -1,8 +1,7 @@
-//! Shared units that hold the chips they work with: a chip that one controller uses is closed to the others (Sung,
-//! Sec. 4.1).
+//! Shared controllers hold the chips that they work with: no other controller may use such a chip (Sung, Sec. 4.1).
 //!
-//! So a unit that is free takes the first list that it can work on. Lists for one chip keep their order. A list whose
-//! commands wait for those of another list is not taken before that one: it would hold a unit, and perhaps the last.
+//! So a free controller takes the first list that it can work on. Lists for one chip keep their order. A list whose
+//! commands depend on another list is not taken before that list: it would occupy a controller, perhaps the last one.
 
 use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
@@ -11,7 +10,7 @@ use base::units::Time;
 use super::{Backend, Event, List, Observer};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// The dies of a list are held, or no longer.
+    /// Marks the dies of a list as held, or releases them.
     pub(super) fn hold(&mut self, list: Handle<List>, held: bool) {
         let mut next = self.lists[list].first;
         while let Some(command) = next {
@@ -21,7 +20,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Free units take what they can work on.
+    /// Gives every free controller the first list that it can work on.
     pub(super) fn assign<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
         while let Some(controller) = self.controllers.iter().position(|controller| controller.list.is_none()) {
             let Some(list) = self.take_shared() else { return };
@@ -33,7 +32,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     fn take_shared(&mut self) -> Option<Handle<List>> {
         let Self { shared, lists, commands, dies, .. } = self;
         let mut passed_leader = false;
-        // A die that somebody in the queue waits for is held by those before it as much as by a unit.
+        // An earlier list in the queue reserves its dies, as if a controller held them.
         let mut passed: u64 = 0;
         shared.take_first(lists, |lists, handle| {
             let list = &lists[handle];
@@ -43,7 +42,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             while let Some(command) = next {
                 next = commands[command].sibling;
                 let die = commands[command].die;
-                // Beyond 64 dies two may share a bit: then a list waits that need not, and none is taken too early.
+                // Beyond 64 dies, two dies may share a bit. Then a list may wait longer than necessary, but none is
+                // taken too early.
                 let bit = 1 << (die.get() % 64);
                 free &= dies[die.index()].held_by == 0 && passed & bit == 0;
                 mask |= bit;

@@ -1,22 +1,21 @@
 //! The working time of a die's array, a channel or the processor, phase by phase.
 //!
-//! A phase is charged when it ends, with the time that it has lasted, and a reading in between adds what has passed of
-//! it. So a phase may be broken off at any moment and continued later as another one. Every phase has a number, and
-//! the event of its end carries it: the event of a phase that was broken off finds another number, or no phase, and is
-//! dropped.
+//! A phase is charged when it ends, with the time that it has lasted. A reading in between adds the elapsed part. So
+//! a phase may be aborted at any moment and continued later as another one. Every phase has a number, which the event
+//! of its end carries. The event of an aborted phase finds another number, or no phase, and is dropped.
 
 use base::units::{Span, Time};
 
-/// The number of a phase. It fits beside a die's number in an event; by the time it comes round again, after 65,536
-/// phases of one resource, no event of its first bearer is left.
+/// The number of a phase. It fits beside a die's number in an event. It repeats after 65,536 phases of one resource;
+/// by then no event of the earlier phase is left.
 pub(super) type Generation = u16;
 
-/// How long a resource has worked.
+/// The working time of a resource.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Meter {
     /// Time of the phases that have ended.
     ended: Span,
-    /// When the latest phase began, and when it is to end.
+    /// The begin and the scheduled end of the latest phase.
     since: Time,
     until: Time,
     generation: Generation,
@@ -25,7 +24,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// A phase begins. Its event gets the number that this returns.
+    /// Begins a phase. Returns the number for its event.
     #[inline]
     pub(super) fn begin(&mut self, since: Time, until: Time) -> Generation {
         debug_assert!(!self.open, "two phases at once of one resource");
@@ -34,7 +33,7 @@ impl Meter {
         self.generation
     }
 
-    /// The phase under way ends, at its time or before. Returns how long it has lasted, to be charged.
+    /// Ends the phase under way, on schedule or early. Returns how long it has lasted, to be charged.
     #[inline]
     pub(super) fn end(&mut self, now: Time) -> Span {
         let worked = self.worked(now);
@@ -50,7 +49,7 @@ impl Meter {
         self.open && self.generation == generation
     }
 
-    /// What has passed of the phase under way.
+    /// The elapsed part of the phase under way.
     #[inline]
     pub(super) fn worked(&self, now: Time) -> Span {
         if self.open { now.min(self.until).saturating_since(self.since) } else { Span::ZERO }
@@ -61,7 +60,7 @@ impl Meter {
         self.open && self.until > now
     }
 
-    /// When the latest phase was to end, or has ended.
+    /// The end of the latest phase, scheduled or actual.
     pub(super) const fn until(&self) -> Time {
         self.until
     }
@@ -71,12 +70,12 @@ impl Meter {
         self.ended + self.worked(now)
     }
 
-    /// Charges time that has passed without being a phase here.
+    /// Charges time outside of a phase.
     pub(super) fn add(&mut self, time: Span) {
         self.ended += time;
     }
 
-    /// Forgets what was charged.
+    /// Resets the charged time.
     pub(super) const fn reset(&mut self) {
         self.ended = Span::ZERO;
     }

@@ -6,7 +6,7 @@ use base::units::{Span, SuperblockId};
 
 use super::{Backend, Command, Observer};
 
-/// How long the array works in a mode.
+/// Array times in one mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModeTimes {
     /// Page read.
@@ -16,16 +16,17 @@ pub struct ModeTimes {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Lets a program open its block in SLC mode, or go on in one that is: its page takes as long as the mode says.
+    /// Lets a program open its block in SLC mode, or continue one that is in SLC mode. Its page takes the time of
+    /// that mode.
     ///
     /// # Panics
-    /// If the flash has no such mode.
+    /// If the flash has no SLC mode.
     pub fn in_slc_mode(&mut self, program: Handle<Command>) {
         assert!(self.timing.slc_mode.is_some(), "a program in SLC mode, which the flash does not have");
         self.commands[program].mode = Mode::Slc;
     }
 
-    /// Array time of reading a page of a superblock, by the mode that it is in.
+    /// Array time of reading a page of a superblock, by the superblock's mode.
     #[inline]
     pub(super) fn read_time(&self, superblock: SuperblockId, page: u32) -> Span {
         match self.timing.slc_mode {

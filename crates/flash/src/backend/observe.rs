@@ -1,4 +1,4 @@
-//! Who watches the backend. Nobody by default, at no cost.
+//! Observers of the backend. The default observer, `()`, costs nothing.
 
 use std::num::NonZeroU32;
 
@@ -8,7 +8,7 @@ use base::units::Time;
 use super::{Cause, Command, Op, Slot};
 use base::engine::Handle;
 
-/// What was busy.
+/// A resource that works in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Resource {
     /// The array of a die.
@@ -17,7 +17,7 @@ pub enum Resource {
     Channel(u32),
 }
 
-/// What a command is made of (Seong et al., Sec. 3.3.2, call it a primitive).
+/// A part of a command (a "primitive" in Seong et al., Sec. 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Primitive {
     /// Command and address cycles of an operation without data to send.
@@ -26,7 +26,7 @@ pub enum Primitive {
     DataIn,
     /// Data out.
     DataOut,
-    /// Nothing crosses the channel, but it is kept.
+    /// The command keeps the channel, and nothing crosses it.
     Hold,
     /// An array reads.
     Read,
@@ -38,54 +38,54 @@ pub enum Primitive {
     CopyBack,
 }
 
-/// A stretch of time in which a resource works for one command.
+/// An interval in which a resource works for one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// What works.
+    /// The resource.
     pub resource: Resource,
-    /// The die for whose command it works.
+    /// The die of the command.
     pub die: u32,
-    /// What it does.
+    /// The part of the command.
     pub primitive: Primitive,
-    /// What the command does.
+    /// The operation of the command.
     pub op: Op,
-    /// Why.
+    /// The cause of the command.
     pub cause: Cause,
-    /// The number of the command; another may have it later.
+    /// The number of the command; a later command may have the same number.
     pub command: u32,
-    /// Since when the command has asked for it.
+    /// When the command requested the resource.
     pub ready: Time,
-    /// From when.
+    /// The begin.
     pub from: Time,
-    /// Until when.
+    /// The end.
     pub until: Time,
 }
 
 /// A point in the life of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stop {
-    /// Its list was handed in.
+    /// The FTL submitted its list.
     Submitted,
-    /// Its unit has it, and everything that it depends on is done: it waits for its die.
+    /// Its controller has its list, and all its dependencies are done: it waits for its die.
     Ready,
     /// It is done.
     Finished,
 }
 
-/// A command that has come to such a point.
+/// A command at a stop.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
-    /// When.
+    /// The time.
     pub at: Time,
-    /// Where it is.
+    /// The stop.
     pub stop: Stop,
-    /// The number of the command; another may have it later.
+    /// The number of the command; a later command may have the same number.
     pub number: u32,
     /// The number of its list.
     pub list: u32,
     /// The command.
     pub command: &'a Command,
-    /// What it carries.
+    /// The slots of the command.
     pub slots: &'a [Slot],
 }
 
@@ -95,62 +95,62 @@ impl<'a> Moment<'a> {
     }
 }
 
-/// What becomes of a host request.
+/// A step in the life of a host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStep {
-    /// The device takes it out of its queue.
+    /// The device takes it from its queue.
     Begun {
         /// The host's number for it.
         tag: u64,
-        /// When it came into the queue.
+        /// When it arrived in the queue.
         arrival: Time,
-        /// What is asked.
+        /// The operation and the extent.
         io: Io,
     },
-    /// No request before it is in its way any more: its command and what it writes begin to cross the host link.
+    /// No earlier request blocks it any more: its command and the data that it writes begin to cross the host link.
     Clear,
-    /// They have.
+    /// The command and the data have crossed the link.
     Here,
-    /// The device has done its part: what was read is still to cross the link.
+    /// The device has done its part; data that was read still has to cross the link.
     Served,
     /// It is complete.
     Ended,
 }
 
-/// Something that goes up and down.
+/// A quantity that goes up and down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// Requests in submission queues.
     Waiting,
-    /// Requests that the device works on.
+    /// Requests that the device is working on.
     Active,
-    /// Units in the write buffer.
+    /// Mapping units in the write buffer.
     Buffered,
     /// Free blocks of the FTL.
     FreeBlocks,
 }
 
-/// Hears of every phase as it begins, and of more if it likes.
+/// Observes every phase as it begins; by default nothing else.
 pub trait Observer {
-    /// False if nobody listens, so that what is only to be told need not be known.
+    /// False if the observer ignores everything, so that the backend need not gather the details.
     const LISTENS: bool = true;
 
     /// A phase begins.
     fn phase(&mut self, phase: Phase);
 
-    /// A command has come to a new point of its life.
+    /// A command has reached a stop.
     fn command(&mut self, _moment: Moment<'_>) {}
 
-    /// A unit takes a list (its number, and the cause of its first command), or has done it.
+    /// A controller takes a list (its number, and the cause of its first command), or finishes it.
     fn controller(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
 
-    /// A list that is carried out in turn did this and nothing else: everything else that is to be done had to wait.
+    /// A command of a serial list took this time. Everything else had to wait meanwhile.
     fn serial(&mut self, _from: Time, _until: Time, _cause: Cause) {}
 
-    /// Something becomes of the request whose data has this owner.
+    /// The request with this owner has reached a step.
     fn request(&mut self, _at: Time, _owner: NonZeroU32, _step: RequestStep) {}
 
-    /// Something has gone up or down.
+    /// A level has changed.
     fn level(&mut self, _at: Time, _level: Level, _value: u64) {}
 }
 
@@ -161,7 +161,7 @@ impl Observer for () {
     fn phase(&mut self, _: Phase) {}
 }
 
-/// Keeps everything: for tests and for small runs that are drawn.
+/// Keeps every phase: for tests and for small runs that are drawn.
 impl Observer for Vec<Phase> {
     fn phase(&mut self, phase: Phase) {
         self.push(phase);

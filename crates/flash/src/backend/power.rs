@@ -1,4 +1,4 @@
-//! The power goes.
+//! Power loss.
 
 use crate::nand::Sector;
 use base::engine::Handle;
@@ -7,8 +7,9 @@ use base::units::{Bytes, Time};
 use super::{Backend, List, Observer, Op};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Brings lists to their end from capacitors, before [`Backend::cut_power`]: what they have begun is done, and the
-    /// rest follows in the order of its dependencies. That a program fails in that very moment is left out.
+    /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the
+    /// others follow in the order of their dependencies. Faults are off meanwhile: a program that fails at that very
+    /// moment is not modelled.
     pub fn save(&mut self, lists: &[Handle<List>]) {
         self.media.faults_mut().suspend(true);
         let mut more = true;
@@ -35,15 +36,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.media.faults_mut().suspend(false);
     }
 
-    /// Cuts the power: programs and erases under way are torn, and so are copy-backs in any of their phases;
-    /// everything that waited is gone, the media stays. What was counted stays counted, and every phase under way is
-    /// charged with what has passed of it: its event, should it still come, is dropped.
+    /// Cuts the power. Programs and erases under way are torn, and so are copy-backs in any of their phases. All
+    /// waiting commands are lost; the media stay. The counters stay, and every phase under way is charged with its
+    /// elapsed time; the event of its end is dropped.
     pub fn cut_power(&mut self, now: Time) {
         self.account = self.account(now);
         self.cut_turn(now);
         for number in 0..self.dies.len() {
             let die = &mut self.dies[number];
-            // An array that has not begun (its time is not running) has touched nothing.
+            // An array whose time is not running has changed nothing.
             let working = die.array.filter(|handle| {
                 let between_phases = self.commands[*handle].wants_data();
                 !die.held && die.meter.works(now) || between_phases

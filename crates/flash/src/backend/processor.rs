@@ -1,7 +1,7 @@
-//! One processor: what software units and the FTL's own work share (Seong et al., Sec. 4.2.3, Fig. 17).
+//! The one processor that software controllers and the FTL share (Seong et al., Sec. 4.2.3, Fig. 17).
 //!
-//! It works on one thing after another, in the order in which they came. A command of a background list asks for it
-//! when its die could begin it: until then a software unit waits for the operation before.
+//! It executes its jobs in the order of their arrival. A command of a background list requests it when its die could
+//! begin the command: until then a software controller waits for the operation before.
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,17 @@ use super::command::Preparation;
 use super::meter::{Generation, Meter};
 use super::{Backend, Class, Command, Event, Observer};
 
-/// What the processor works on.
+/// A job of the processor.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Command(Handle<Command>),
     Ftl { token: u32, span: Span },
 }
 
-/// The processor and what waits for it.
+/// The processor and its queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Processor {
-    /// Time for a command of a background list; `None` if units are hardware.
+    /// Time for a command of a background list; `None` if the controllers are hardware.
     pub(super) cost: Option<Span>,
     current: Option<Job>,
     queue: VecDeque<Job>,
@@ -36,7 +36,7 @@ impl Processor {
         Self { cost, ..Self::default() }
     }
 
-    /// True if it has nothing to do and no finished FTL job waits to be taken.
+    /// True if it has no job, and no finished FTL job waits to be taken.
     pub(super) fn is_idle(&self) -> bool {
         self.current.is_none() && self.cpu_done.is_empty()
     }
@@ -78,8 +78,8 @@ impl Processor {
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Occupies the processor for `span`, behind what it has to do already; then [`Backend::take_cpu_done`] gives
-    /// `token` back. With time off that is at once.
+    /// Occupies the processor for `span`, behind its earlier jobs; then [`Backend::take_cpu_done`] returns `token`.
+    /// With time off that is at once.
     pub fn use_cpu<E: From<Event> + Copy>(&mut self, now: Time, span: Span, token: u32, events: &mut EventQueue<E>) {
         if self.timed {
             self.processor.take_on(now, Job::Ftl { token, span }, events);
@@ -88,7 +88,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The next thought that is done, in the order in which they were.
+    /// The token of the next finished FTL job, in the order of finishing.
     pub fn take_cpu_done(&mut self) -> Option<u32> {
         self.processor.cpu_done.pop_front()
     }
@@ -99,14 +99,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.processor.meter.busy(now)
     }
 
-    /// True if a die may begin a command: a software unit has issued it, or none has to.
+    /// True if a die may begin a command: a software controller has issued it, or the command needs none.
     #[inline]
     pub(super) fn is_prepared(&self, handle: Handle<Command>) -> bool {
         let command = &self.commands[handle];
         self.processor.cost.is_none() || command.class == Class::HostRead || command.preparation == Preparation::Done
     }
 
-    /// A die is free: true if it may begin what waits for it; otherwise the processor is asked to issue it, once.
+    /// Called for a free die: true if it may begin the first command that waits for it. Otherwise asks the processor
+    /// to issue that command, once.
     pub(super) fn prepare<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) -> bool {
         let Some(handle) = self.dies[die as usize].queue.peek() else { return false };
         if self.is_prepared(handle) {
@@ -120,7 +121,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         false
     }
 
-    /// The processor has finished what it worked on.
+    /// Ends the processor's job and begins the next.
     pub(super) fn processed<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
         self.processor.meter.end(now);
         let job = self.processor.current.take().expect("a processor that finishes was busy");

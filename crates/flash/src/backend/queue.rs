@@ -1,11 +1,11 @@
-//! Queues that live inside the things that wait: no allocation, first in first out in each class.
+//! Intrusive queues: the waiting items hold the links, so that no queue allocates. Each class is first in, first out.
 
 use base::engine::{Handle, Slab};
 
-/// Classes of service: those of a lower number go first.
+/// Classes of service; a lower number goes first.
 pub(super) const CLASSES: usize = 2;
 
-/// Something that waits in at most one queue.
+/// An item that waits in at most one queue.
 pub(super) trait Links: Sized {
     fn next(&self) -> Option<Handle<Self>>;
     fn set_next(&mut self, next: Option<Handle<Self>>);
@@ -49,7 +49,7 @@ impl<T: Links> Queue<T> {
         self.ends[class] = Some((item, end.map_or(item, |(_, tail)| tail)));
     }
 
-    /// Takes an item out from wherever it is in its class. False if it is not there.
+    /// Removes an item from anywhere in its class. False if it is not there.
     pub(super) fn remove(&mut self, slab: &mut Slab<T>, class: usize, item: Handle<T>) -> bool {
         let Some((head, tail)) = self.ends[class] else { return false };
         let after = slab[item].next();
@@ -82,7 +82,7 @@ impl<T: Links> Queue<T> {
         Some(head)
     }
 
-    /// Takes the first that is wanted, which is asked of each in turn until one is.
+    /// Takes the first item for which `wanted` returns true. `wanted` sees the items in order, up to that one.
     pub(super) fn take_first(
         &mut self,
         slab: &mut Slab<T>,

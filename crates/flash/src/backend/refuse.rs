@@ -1,10 +1,10 @@
-//! What becomes of the programs behind one that failed.
+//! Programs behind a failed program of the same block.
 //!
-//! A block takes no program behind one that failed, and the media see to that. But the FTL hears of a failure only when
-//! the list has finished, and by then more programs of the block may have been handed in, or be put together. A
-//! controller looks at the status of each program, so it does not begin those: they fail as well, untouched. The FTL
-//! finds that their slots hold no data and programs them elsewhere. What the FTL asks for after it has heard of the
-//! failure is another matter: that goes to the media, and they refuse it.
+//! A block takes no program behind one that failed; the media enforce this. But the FTL learns of a failure only when
+//! the list has finished. By then it may have submitted or prepared more programs of the block. A real controller
+//! checks the status of each program, so the backend does not begin those: they fail as well, and change nothing. The
+//! FTL finds that their slots hold no data and programs them elsewhere. Programs that the FTL requests after it has
+//! learned of the failure go to the media, which refuse them.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use base::units::SuperblockId;
 
 use super::{Backend, Command, List, Observer, Op};
 
-/// The failed programs that the FTL has heard of, or is to hear of.
+/// Failed programs that were reported to the FTL, or will be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
-    /// Lists with failed programs that the FTL has been given back.
+    /// Lists with failed programs that the FTL has taken back.
     reported: u32,
-    /// The superblocks in which a program failed, each with the number of the list that told the FTL of it.
+    /// The superblocks in which a program failed, each with the number of the list that reported it to the FTL.
     blocks: BTreeMap<SuperblockId, Option<u32>>,
 }
 
 impl Failures {
-    /// How much the FTL has heard; a list keeps it from when it was opened.
+    /// The number of reports so far. A list keeps the number at its opening.
     #[inline]
     pub(super) const fn reported(&self) -> u32 {
         self.reported
@@ -35,31 +35,32 @@ impl Failures {
         self.blocks.insert(superblock, None);
     }
 
-    /// Everything is forgotten that the FTL might have heard.
+    /// Forgets all failures.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
     }
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// True if a program is not begun, because one failed in its block since its list was opened.
+    /// True if the backend must not begin a program, because an earlier one of its block has failed since its list
+    /// was opened.
     pub(super) fn is_refused(&self, handle: Handle<Command>) -> bool {
         let command = &self.commands[handle];
         if !matches!(command.op, Op::Program | Op::CopyBack) || !self.media.refuses(command.target, command.count) {
             return false;
         }
-        // Of one from before the power was lost the FTL knows as much as the media say.
+        // The FTL learns of failures before a power loss from the media.
         let reported = self.failures.blocks.get(&command.target.superblock).copied();
         reported.is_some_and(|reported| reported.is_none_or(|reported| self.lists[command.list].known < reported))
     }
 
-    /// A program has failed: its list will tell the FTL.
+    /// Notes a failed program; its list will report it to the FTL.
     #[cold]
     pub(super) fn note_failure(&mut self, handle: Handle<Command>) {
         self.failures.note(self.commands[handle].target.superblock);
     }
 
-    /// The FTL is given a list back, and hears with it of what failed.
+    /// Reports the failures of a list as the FTL takes it back.
     #[inline]
     pub(super) fn report_failures(&mut self, list: Handle<List>) {
         if !self.failures.blocks.is_empty() {

@@ -1,9 +1,9 @@
-//! One command after another: a whole list is one event.
+//! Serial lists: one command after another, and one event for the whole list.
 //!
-//! Where nothing works beside anything else (Chang, Sec. 5.1: no parallelism between chips) the moment of every command
-//! follows from those before it, so a list needs no event but its end. It takes effect then; if the power goes before,
-//! the commands whose time has passed are done, and the one under way is torn. The list's time is fixed when it begins, so a
-//! program that is not begun (see `refuse`) takes its time as well.
+//! Where nothing works in parallel (Chang, Sec. 5.1: no parallelism between chips), the time of every command follows
+//! from the commands before it. So a list needs only one event, its end, and takes effect then. If the power fails
+//! earlier, the commands that are over are done, and the one under way is torn. The list's time is fixed when it
+//! begins, so a program that the backend does not begin (see `refuse`) takes its time as well.
 
 use crate::nand::Sector;
 use base::engine::{EventHash, Handle};
@@ -11,53 +11,53 @@ use base::units::{Span, SuperblockId, Time};
 
 use super::{Backend, Cause, Command, List, Moment, Observer, Op, Phase, Primitive, Resource, Stage, Stop};
 
-/// A list that is carried out.
+/// The serial list under way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Serial {
     list: Handle<List>,
     since: Time,
 }
 
-/// What a command takes, one behind the other.
+/// The times of a command, in their order.
 struct Times {
-    /// The channel before the array works.
+    /// Channel time before the array works.
     before: Span,
     array: Span,
-    /// The channel afterwards.
+    /// Channel time afterwards.
     after: Span,
 }
 
-/// What is told of a command in turn.
+/// A notice to observers about a command of a serial list.
 enum Notice {
     Stop(Time, Stop),
     Phase(Phase),
-    /// From when to when it was its turn.
+    /// The begin and the end of the command.
     Serial(Time, Time),
 }
 
 impl<S: Sector, O: Observer> Backend<S, O> {
-    /// Adds a look at the spare areas of so many pages of a superblock. Each takes as long as the whole page does
-    /// (Chang, Sec. 4.1, footnote 2); what they say is asked of the media.
+    /// Adds a scan of the spare areas of `pages` pages of a superblock. Each takes as long as the whole page (Chang,
+    /// Sec. 4.1, footnote 2); the FTL asks the media for the content.
     ///
     /// # Panics
-    /// If it is none.
+    /// If `pages` is zero.
     pub fn add_scan(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId, pages: u32) {
         assert!(pages > 0, "a scan of nothing");
         let command = self.add_read(list, cause, superblock);
         self.commands[command].scanned = pages;
     }
 
-    /// Lets `program` take what `read` read, as [`Backend::forward`] does, in lists that are carried out in turn: there
-    /// the order of the commands is all the order that is needed, and any number of programs may take from one read.
+    /// Forwards data from a read to a program, as [`Backend::forward`] does, in serial lists. There the order of the
+    /// commands is the only order needed, and any number of programs may take data from one read.
     pub fn forward_serial(&mut self, from: super::SlotRef, to: super::SlotRef) {
         self.slots[from.0 as usize].forward = Some(to);
     }
 
-    /// Begins a list whose commands are carried out in their order, and tells when it ends: then
-    /// [`Backend::end_serial`] is due. With time off it has ended, and there is nothing to wait for.
+    /// Begins a serial list and returns the time of its end, when [`Backend::end_serial`] is due. With time off the
+    /// list has ended already: returns `None`.
     ///
     /// # Panics
-    /// If it is empty, or another one is under way.
+    /// If the list is empty, or another one is under way.
     pub fn begin_serial(&mut self, now: Time, list: Handle<List>) -> Option<Time> {
         assert!(self.serial.is_none(), "two lists at once where one comes after the other");
         let mut next = Some(self.lists[list].first.expect("a list of at least one command"));
@@ -79,10 +79,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         Some(end)
     }
 
-    /// The list that was begun has come to its end, and is finished.
+    /// Ends the serial list; it is then finished.
     ///
     /// # Panics
-    /// If none was.
+    /// If no serial list is under way.
     pub fn end_serial(&mut self, now: Time, hash: &mut EventHash) {
         if O::LISTENS {
             self.narrate(|this, handle, notice| match notice {
@@ -104,8 +104,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         self.finished.push_back(list);
     }
 
-    /// Tells somebody who watches another array, too, of the list that has come to its end, before
-    /// [`Backend::end_serial`]. The dies and channels of this one are counted from `first` on.
+    /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
+    /// array are numbered from `first` on.
     pub fn notify_serial(&mut self, observer: &mut impl Observer, first: (u32, u32)) {
         self.narrate(|this, handle, notice| match notice {
             Notice::Stop(at, stop) => {
@@ -125,7 +125,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         });
     }
 
-    /// The list under way in the order of its commands, as it would be told if each of them were an event.
+    /// Goes through the list under way in the order of its commands, with the notices that observers would get if
+    /// each command were an event.
     fn narrate(&mut self, mut notify: impl FnMut(&mut Self, Handle<Command>, Notice)) {
         let Serial { list, since } = self.serial.expect("a list under way");
         let first = self.lists[list].first;
@@ -167,10 +168,10 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// The power goes while a list is under way. Nobody is told: what it was for is lost as well.
+    /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
     pub(super) fn cut_turn(&mut self, now: Time) {
         let Some(Serial { list, since }) = self.serial.take() else { return };
-        // Nobody is there to hear that a command failed in this very moment.
+        // Faults are off: without power, no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;
         let mut next = self.lists[list].first;
@@ -183,7 +184,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 from += before + array + after;
                 continue;
             }
-            // What the array has taken is there; only what leaves the chip is lost.
+            // An erase or a program is torn only if the array has begun. A read changes nothing.
             let begun = now.saturating_since(from);
             let in_array = begun.saturating_sub(before).min(array);
             let afterwards = begun.saturating_sub(before).saturating_sub(array);
@@ -246,7 +247,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         }
     }
 
-    /// Charges the time of a command: when its list ends, or what has passed of it when the power goes.
+    /// Charges the time of a command: all of it when its list ends, or the elapsed part when the power fails.
     fn spend(&mut self, handle: Handle<Command>, times: Times) {
         let command = &self.commands[handle];
         let bus = times.before + times.after;

@@ -109,7 +109,7 @@ impl<S: Sector> Bench<S> {
         self.backend.submit(self.now, list, &mut self.events);
     }
 
-    /// Runs everything and returns (tag, end) of every list.
+    /// Runs all lists and returns (tag, end) of each.
     fn run(&mut self) -> Vec<(u32, Span)> {
         let begin = self.now;
         let mut ends = Vec::new();
@@ -124,7 +124,7 @@ impl<S: Sector> Bench<S> {
         }
     }
 
-    /// Lets everything before a moment happen; it is that moment then.
+    /// Handles all events before a moment, and sets the clock to it.
     fn until(&mut self, at: Time) {
         while let Some((at, event)) = self.events.pop_due(Time::from_ps(at.as_ps() - 1)) {
             self.now = at;
@@ -180,12 +180,12 @@ fn multi_page_times_of_dirik_section_d() {
 
 #[test]
 fn a_command_does_not_keep_cache_mode_from_overlapping() {
-    // Each later page's command goes before the data of the page ahead, so that the array works while data is sent.
+    // Each later page's command goes before the data of the page ahead, so that the array works during the transfer.
     // At 100 MB/s the array decides: command and tR + copy for each of four pages, and the last page's data.
     let mut bench = Shape { command: Span::from_us(1), rate: Rate::new(100_000_000), ..Shape::default() }.build();
     bench.time(Op::Program, 4);
     close(bench.time(Op::Read, 4), 4.0 * (1.0 + 25.0 + 3.0) + 20.48);
-    // At 25 MB/s the bus does: the first page's command and time, then commands and data without a gap.
+    // At 25 MB/s the bus decides: the first page's command and time, then commands and data without a gap.
     let mut bench = Shape { command: Span::from_us(1), ..Shape::default() }.build();
     bench.time(Op::Program, 4);
     close(bench.time(Op::Read, 4), 1.0 + 28.0 + 3.0 + 4.0 * 81.92);
@@ -222,7 +222,7 @@ fn banks_overlap_and_the_bus_does_not() {
     let ends = bench.run();
     close(ends[0].1.as_us_f64(), 281.92);
     close(ends[1].1.as_us_f64(), 281.92 + 81.92);
-    // On two channels they do not meet at all.
+    // On two channels neither waits.
     let mut bench = Shape { channels: 2, ..Shape::default() }.build();
     for bank in 0..2 {
         let list = bench.list(Op::Program, bank * 16, 0, 1);
@@ -289,7 +289,7 @@ fn the_papers_queueing_example() {
         }
         .build();
         bench.time(Op::Program, 1);
-        // Something short is under way, then a write and a read arrive together.
+        // A short operation is under way, then a write and a read arrive together.
         let busy = bench.list(Op::Read, 0, 0, 1);
         bench.submit(busy);
         let write = bench.list(Op::Program, 1, 0, 1);
@@ -396,7 +396,7 @@ fn a_read_of_the_wrong_page_aborts() {
     bench.time(Op::Program, 2);
     let list = bench.backend.open_list(Class::HostRead, 0);
     let read = bench.backend.add_read(list, Cause::Host, SuperblockId::new(0));
-    // Without payload every sixteenth unit is checked; 0 is one of them.
+    // Without payload, every sixteenth mapping unit is checked; 0 is one of them.
     bench.backend.push_slot(read, slot(0, 1));
     bench.submit(list);
 }

@@ -1,4 +1,4 @@
-//! Injectable faults: what fails, how often, or exactly when.
+//! Injectable faults, by rate or at a planned operation.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use base::engine::Rng;
 use base::units::Ratio;
 
-/// How often flash fails. All faults are off by default.
+/// Fault rates of flash. All faults are off by default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FaultSpec {
@@ -20,16 +20,16 @@ pub struct FaultSpec {
     pub uncorrectable_reads: Ratio,
     /// Share of blocks marked bad by the factory.
     pub initial_bad_blocks: Ratio,
-    /// True if an erase fails once its block has reached the part's endurance.
+    /// Whether an erase fails once its block has reached the part's endurance.
     pub wear_out: bool,
 }
 
-/// Decides which operation fails. Draws nothing while everything is off.
+/// Decides which operation fails. Draws no random number while all faults are off.
 #[derive(Clone, Debug)]
 pub struct Faults {
     spec: FaultSpec,
     rng: Rng,
-    /// Which blocks are bad from the start; apart, so that a loaded array need not draw them again.
+    /// Draws the factory's bad blocks; a separate stream, so that a loaded array need not draw them again.
     factory: Rng,
     counts: [u64; 3],
     planned: [BTreeSet<u64>; 3],
@@ -61,19 +61,19 @@ impl Faults {
         }
     }
 
-    /// Nothing fails until it is told otherwise, and nothing is counted.
+    /// Suspends or resumes all faults. While suspended, operations are not counted.
     pub(crate) const fn suspend(&mut self, suspended: bool) {
         self.suspended = suspended;
     }
 
-    /// Begins anew, as after [`Faults::new`], but keeps what is planned.
+    /// Starts again, as after [`Faults::new`], but keeps the planned faults.
     pub fn restart(&mut self, seed: u64) {
         self.rng = Rng::stream(seed, "nand.faults");
         self.counts = [0; 3];
     }
 
-    /// Makes the `nth` page program fail. Operations are counted from zero, and from the start of the run if any failure has a
-    /// rate; otherwise from the moment at which the first failure was planned.
+    /// Makes the `nth` page program fail. Operations are counted from zero: from the start of the run if any failure
+    /// has a rate, otherwise from the moment at which the first failure was planned.
     pub fn fail_program(&mut self, nth: u64) {
         self.plan(Kind::Program, nth);
     }
@@ -83,7 +83,8 @@ impl Faults {
         self.plan(Kind::Erase, nth);
     }
 
-    /// Makes the `nth` page read, counted like [programs](Self::fail_program), uncorrectable, and all later reads of that page.
+    /// Makes the `nth` page read, counted like [programs](Self::fail_program), and all later reads of that page
+    /// uncorrectable.
     pub fn fail_read(&mut self, nth: u64) {
         self.plan(Kind::Read, nth);
     }
@@ -125,7 +126,7 @@ impl Faults {
         self.spec.initial_bad_blocks.get() > 0.0 && self.factory.chance(self.spec.initial_bad_blocks.get())
     }
 
-    /// How far a program that lost its power had come: one page in four made it.
+    /// Draws whether a page of a program survives a power loss: one page in four does.
     pub(crate) fn survives_cut(&mut self) -> bool {
         self.rng.chance(0.25)
     }

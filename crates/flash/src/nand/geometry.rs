@@ -1,7 +1,7 @@
-//! Where a slot is: channel, chip, die, plane, block, page, slot.
+//! The place of a slot: channel, chip, die, plane, block, page, slot.
 //!
-//! The numbers are dense and their digits are ordered so that what is programmed together is adjacent.
-//! From the most significant digit:
+//! The numbers are dense, and their digits are ordered so that slots that are programmed together are adjacent. From
+//! the most significant digit:
 //!
 //! ```text
 //! DieId        = channel, chip, die
@@ -11,18 +11,18 @@
 //! Psn          = Ppn, slot
 //! ```
 //!
-//! `stripe` is the number of planes that one command works on. It is 1 where multi-plane commands are
-//! off; then a superblock is a block. Ganged chips (Dirik & Jacob, Sec. 3.2, Fig. 5b) act as one chip
-//! with that many times the planes, always worked on together.
+//! `stripe` is the number of planes that one command works on. Without multi-plane commands it is 1, and a superblock
+//! is a block. Ganged chips (Dirik & Jacob, Sec. 3.2, Fig. 5b) act as one chip with that many times the planes, and
+//! one command works on all of them.
 
 use std::fmt;
 
 use base::units::{BlockId, ChannelId, DieId, Divisor, Ppn, Psn, SuperblockId};
 
-/// The shape of a flash array, checked and with its divisions prepared.
+/// The shape of a flash array, checked, and with its divisions prepared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Separately arbitrated buses.
+    /// Channels: separately arbitrated buses.
     pub channels: u32,
     /// Chips (or gangs of chips) on a channel.
     pub chips: u32,
@@ -152,7 +152,7 @@ impl Geometry {
         self.channels * self.chips * self.dies
     }
 
-    /// Groups of planes in a die that are worked on separately.
+    /// Plane groups of a die: a command works on one group.
     #[must_use]
     pub const fn groups(&self) -> u32 {
         self.planes / self.stripe
@@ -190,7 +190,7 @@ impl Geometry {
         self.superblock_count() * self.superblock_slots()
     }
 
-    /// The mapping unit that a sector of the host is in. Sectors beyond 2^58 are in none.
+    /// The mapping unit of a host sector. Exact up to sector 2^58.
     #[must_use]
     #[inline]
     pub const fn unit_of(&self, sector: u64) -> u64 {
@@ -234,7 +234,7 @@ impl Geometry {
         BlockId::new(superblock.get() * self.stripe + plane)
     }
 
-    /// The superblock a block belongs to.
+    /// The superblock of a block.
     #[must_use]
     pub const fn superblock_of(&self, block: BlockId) -> SuperblockId {
         SuperblockId::new(block.get() / self.stripe)

@@ -1,4 +1,4 @@
-//! The state of a flash array and the rules of its use.
+//! The state of a flash array, and the rules of NAND.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use payload::Preconditioned;
 pub use snapshot::SnapshotError;
 use spares::Spares;
 
-/// Which stream of writes a superblock was opened for; written into its first spare area.
+/// The stream of writes that a superblock was opened for, as its first spare area records it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Stream {
     /// New data.
     #[default]
     Host,
-    /// Copies of data that is somewhere else as well, until that block is erased.
+    /// Copies of data whose original stays until its block is erased.
     Copies,
 }
 
-/// When a superblock was opened, in the order of all openings, and for what.
+/// When a superblock was opened, in the order of all openings, and for which stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockBirth {
     /// Position among all openings since the drive was new.
@@ -39,7 +39,7 @@ pub struct BlockBirth {
     pub stream: Stream,
 }
 
-/// Where a program goes: slots of one superblock, in order, from a page boundary on.
+/// The target of a program: slots of one superblock, in order, from a page boundary on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The superblock.
@@ -50,15 +50,15 @@ pub struct Target {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Block {
-    /// When it was opened and for what: apart, because together they take eight bytes more.
+    /// When it was opened. Not a [`BlockBirth`], which would take eight bytes more.
     opened: u64,
     stream: Stream,
     mode: Mode,
-    /// The next page that may be programmed; the number of pages if none may before an erase.
+    /// The next page that may be programmed; the number of pages if the block must be erased first.
     next_page: u32,
     erases: u32,
     bad: bool,
-    /// A program failed in it since it was erased: it takes no more.
+    /// A program has failed in the block since its last erase: it takes no more.
     failing: bool,
 }
 
@@ -68,7 +68,7 @@ impl Block {
     }
 }
 
-/// A flash array: what is programmed, worn, broken, and, if `S` is anything, what it holds.
+/// A flash array: the state of its blocks and spare areas and, if `S` has content, its payload.
 #[derive(Clone, Debug)]
 pub struct Media<S> {
     geometry: Geometry,
@@ -76,22 +76,22 @@ pub struct Media<S> {
     one_shot: u32,
     blocks: Vec<Block>,
     spares: Spares,
-    /// What the sectors of each block hold. None if that is in every slot what preconditioning writes there: a drive that
-    /// is only preconditioned takes no memory for it.
+    /// The content of each block's sectors. `None` if every slot holds the content that preconditioning writes: a
+    /// drive that is only preconditioned takes no memory for it.
     payload: Vec<Option<Box<[S]>>>,
-    /// What translation pages hold.
+    /// The content of translation pages.
     images: Images,
-    /// Slots whose data no error correction brings back; empty unless faults are injected.
+    /// Slots with uncorrectable data; empty unless faults are injected.
     unreadable: BTreeSet<u32>,
     faults: Faults,
     births: u64,
-    /// Blocks that are bad: kept, because it is asked for at every point of a time series.
+    /// The number of bad blocks. A counter, because every point of a time series reads it.
     bad: u64,
-    /// Blocks in which a program failed since they were erased: mostly none, and then no block need be asked.
+    /// The number of blocks in which a program has failed since their last erase: mostly zero.
     failing: u32,
 }
 
-/// What reading a slot gave.
+/// The result of reading a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotRead {
     pub(crate) lpn: Lpn,
@@ -100,7 +100,7 @@ pub(crate) struct SlotRead {
 }
 
 impl<S: Sector> Media<S> {
-    /// A new array: everything erased, some blocks bad from the factory if the faults say so.
+    /// A new array: all blocks erased, some bad from the factory if the faults say so.
     #[must_use]
     pub fn new(geometry: Geometry, endurance: u32, one_shot: u32, mut faults: Faults) -> Self {
         let blocks = (0..geometry.block_count())
@@ -123,7 +123,7 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// Bytes that a new array of this shape takes, and those of its payload once all of it is programmed.
+    /// Bytes of a new array of this shape, and of its payload once all of it is programmed.
     #[must_use]
     pub fn memory(geometry: &Geometry) -> [u64; 2] {
         let blocks = u64::from(geometry.block_count());
@@ -133,19 +133,19 @@ impl<S: Sector> Media<S> {
         [state, if S::PRESENT { payload } else { 0 }]
     }
 
-    /// Bytes of what so many translation pages of so many entries hold.
+    /// Bytes of the content of `pages` translation pages of `entries` entries.
     #[must_use]
     pub fn memory_of_images(pages: u32, entries: u32) -> u64 {
         Images::memory(pages, entries)
     }
 
-    /// The array's shape.
+    /// The geometry of the array.
     #[must_use]
     pub const fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// The faults to come, to plan more.
+    /// The fault source, to plan faults.
     pub const fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }
@@ -162,14 +162,14 @@ impl<S: Sector> Media<S> {
         self.blocks.iter().map(|block| block.erases)
     }
 
-    /// True if any block of the superblock is bad: its blocks are linked for good, so one bad block
-    /// costs them all (Dirik & Jacob, Sec. 3.2).
+    /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all
+    /// (Dirik & Jacob, Sec. 3.2).
     #[must_use]
     pub fn is_bad(&self, superblock: SuperblockId) -> bool {
         self.planes(superblock).iter().any(|block| block.bad)
     }
 
-    /// Blocks that are bad themselves.
+    /// The number of bad blocks.
     #[must_use]
     pub const fn bad_blocks(&self) -> u64 {
         self.bad
@@ -184,27 +184,27 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// True if nothing has been programmed since the last complete erase.
+    /// True if no page has been programmed since the last complete erase.
     #[must_use]
     pub fn is_erased(&self, superblock: SuperblockId) -> bool {
         self.planes(superblock).iter().all(|block| block.next_page == 0)
     }
 
-    /// When and for what a superblock was opened; meaningless if it is erased.
+    /// When and for which stream a superblock was opened; meaningless if it is erased.
     #[must_use]
     pub fn birth(&self, superblock: SuperblockId) -> BlockBirth {
         self.planes(superblock).iter().map(Block::birth).max().unwrap_or_default()
     }
 
-    /// How much the cells of a superblock hold, since its first program; of an erased one nothing is known.
+    /// The mode of a superblock since its first program; an erased superblock has none yet.
     #[must_use]
     #[inline]
     pub fn mode(&self, superblock: SuperblockId) -> Mode {
         self.blocks[self.geometry.block(superblock, 0).index()].mode
     }
 
-    /// What the spare area of a slot says. This is how recovery and wear-out tools look at flash; it
-    /// takes no simulated time by itself.
+    /// The spare area of a slot. Recovery and wear-out tools look at flash this way; the call itself takes no
+    /// simulated time.
     #[must_use]
     #[inline]
     pub fn spare(&self, psn: Psn) -> Spare {
@@ -218,21 +218,21 @@ impl<S: Sector> Media<S> {
         !self.unreadable.is_empty() && self.unreadable.contains(&psn.get())
     }
 
-    /// Lays down what a version of a translation page holds, before it is programmed. It counts only if the version
-    /// is found in a spare area. Of the others the `durable` one is kept.
+    /// Stores the content of a version of a translation page, before it is programmed. It counts only if recovery
+    /// finds the version in a spare area. Of the other versions only the `durable` one is kept.
     ///
-    /// Unlike the payload, it is there whatever a sector holds: a map is no host data, and a device that is only
-    /// timed must know where its data is.
+    /// Unlike the payload, it exists for every type of sector: a map is no host data, and a device that only
+    /// simulates time must still know where its data is.
     pub fn stage_image(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
         self.images.stage(page, durable, version, entries);
     }
 
-    /// A version of a translation page is durable: others are not asked for any more.
+    /// Notes that a version of a translation page is durable, and drops the others.
     pub fn keep_image(&mut self, page: u32, version: u32) {
         self.images.keep(page, version);
     }
 
-    /// What a version of a translation page holds.
+    /// The content of a version of a translation page.
     #[must_use]
     pub fn image(&self, page: u32, version: u32) -> Option<&[u32]> {
         self.images.get(page, version)
@@ -247,11 +247,11 @@ impl<S: Sector> Media<S> {
         &mut self.blocks[self.geometry.block(superblock, plane).index()]
     }
 
-    /// Checks that a slot lies in a page that has been programmed: less than [`Media::read`] checks, but
-    /// without a look at the slot's spare area, which is far away in memory.
+    /// Checks that a slot lies in a programmed page. This is less than [`Media::read`] checks, but it avoids the
+    /// slot's spare area, which is far away in memory.
     ///
     /// # Panics
-    /// If it does not.
+    /// If the page is not programmed.
     #[inline]
     pub(crate) fn is_readable_at(&self, psn: Psn) -> bool {
         let (superblock, offset) = self.geometry.locate(psn);
@@ -261,10 +261,10 @@ impl<S: Sector> Media<S> {
         !self.is_unreadable(psn)
     }
 
-    /// Reads one slot; its payload goes to `into` (empty if there is none).
+    /// Reads one slot; its payload goes to `into` (empty without payload).
     ///
     /// # Panics
-    /// If nothing was ever programmed there: an FTL only reads what it wrote.
+    /// If the slot holds no data: an FTL reads only slots that it wrote.
     #[inline]
     pub(crate) fn read(&mut self, psn: Psn, into: &mut [S]) -> SlotRead {
         let Spare::Data { lpn, version } = self.spare(psn) else {
@@ -280,7 +280,7 @@ impl<S: Sector> Media<S> {
         SlotRead { lpn, version, readable: !self.is_unreadable(psn) }
     }
 
-    /// Draws whether the page read that is about to happen fails for good, and makes it so.
+    /// Draws whether the coming page read is uncorrectable, and marks the page.
     #[inline]
     pub(crate) fn read_page(&mut self, psn: Psn) {
         if self.faults.read_fails() {
@@ -289,14 +289,14 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// Programs pages from `target` on. `spare_of(i)` says what the i-th of `count` slots holds, and
-    /// whether the data is known to be lost; the rest of the last page is padding. Returns true if
-    /// every page took it; the slots of a page that did not are torn.
+    /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
+    /// whether its data is known to be lost; the rest of the last page is padding. Returns true if no page failed;
+    /// the slots of a failed page are torn.
     ///
     /// # Panics
-    /// On a page that is not erased, out of order in its block, in a bad block or one in which an earlier program failed,
-    /// not at a page boundary, in another mode than the block was opened in or behind its last page in that mode, or on
-    /// pages that no single command programs.
+    /// On a page that is not erased, out of order in its block, in a bad block or behind a failed program of its
+    /// block, not at a page boundary, in another mode than the block was opened in or behind its last page in that
+    /// mode, or on pages that no single command programs.
     pub(crate) fn program(
         &mut self,
         target: Target,
@@ -411,8 +411,8 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// The power went while this program was under way: each of its pages made it or is torn. Whether it would have
-    /// failed nobody knows.
+    /// Tears a program at a power loss: each of its pages is complete or torn. Whether the program would have failed
+    /// stays unknown.
     pub(crate) fn tear_program(&mut self, target: Target, count: u32) {
         for first in (0..count).step_by(self.geometry.slots as usize) {
             let (_, plane) = self.geometry.page_and_plane(target.offset + first);
@@ -427,7 +427,7 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// The power went while this erase was under way: nothing can be read or programmed before the next.
+    /// Tears an erase at a power loss: no page can be read or programmed before the next erase.
     pub(crate) fn tear_erase(&mut self, superblock: SuperblockId) {
         self.fill_spares(superblock, Spare::Torn);
         for plane in 0..self.geometry.stripe {

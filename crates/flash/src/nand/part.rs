@@ -1,4 +1,4 @@
-//! NAND parts as data: one file per part, every number with its source.
+//! NAND parts as data: one file per part, with a source for every number.
 
 mod preset;
 mod validate;
@@ -10,13 +10,13 @@ use base::units::{Bytes, Current, Energy, Rate, Ratio, Span, Voltage};
 
 pub use validate::PartError;
 
-/// A NAND flash part: what one chip is made of, how long it works, what it can do and what it takes.
+/// A NAND flash part: geometry, timing, features and currents of one chip.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// The name by which device files call it.
+    /// The name of the part in device files.
     pub name: String,
-    /// Where each number comes from, one statement per line; inferred and assumed numbers are marked as such.
+    /// The source of each number, one statement per line; inferred and assumed numbers are marked as such.
     pub source: String,
     /// Bits per cell.
     pub cell: Cell,
@@ -24,13 +24,13 @@ pub struct Part {
     pub endurance: u32,
     /// Largest share of the blocks that may be bad when the chip leaves the factory.
     pub initial_bad_blocks: Ratio,
-    /// Price of a GiB of it, by that of a GiB of MLC flash; that of its kind of cell if missing, see
+    /// Price of a GiB of the part, relative to a GiB of MLC flash; if missing, that of its kind of cell, see
     /// [`Cell::cost_per_gib`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_per_gib: Option<f64>,
-    /// How the chip is divided.
+    /// Dies, planes, blocks and pages of a chip.
     pub geometry: Geometry,
-    /// How long the array works.
+    /// Array times.
     pub timing: Timing,
     /// The chip's side of the channel.
     pub bus: Bus,
@@ -40,7 +40,7 @@ pub struct Part {
     pub electrical: Electrical,
 }
 
-/// How many bits one cell holds.
+/// The number of bits in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Cell {
@@ -54,7 +54,7 @@ pub enum Cell {
     Qlc,
 }
 
-/// How a chip is divided into dies, planes, blocks and pages.
+/// Dies, planes, blocks and pages of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
@@ -72,24 +72,22 @@ pub struct Geometry {
     pub dies_per_chip: u32,
 }
 
-/// How long the array of one die works.
+/// Array times of one die.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// Array read (tR), from the cells to the data register: one time per page type, lower page
-    /// first, or a single time for all. The type of a page is its index in the block modulo the
-    /// number of times given.
+    /// Array read (tR), from the cells to the data register: one time per page type, lower page first, or a single
+    /// time for all. The type of a page is its index in the block modulo the number of times given.
     pub read: Vec<Span>,
-    /// Array program (tPROG): one time per page type, or a single time for all. With `one_shot`
-    /// above 1 it is a single time, that of the whole operation.
+    /// Array program (tPROG): one time per page type, or a single time for all. With `one_shot` above 1 it is a
+    /// single time, that of the whole operation.
     pub program: Vec<Span>,
     /// Block erase (tBERS).
     pub erase: Span,
-    /// Copy from the data register to the cache register, once per page on the array's side when
-    /// reading in cache mode.
+    /// Copy from the data register to the cache register: in cache mode, the array spends it once per page read.
     pub cache_read_copy: Span,
-    /// Copy from the cache register to the data register, once per page on the array's side when
-    /// programming in cache mode.
+    /// Copy from the cache register to the data register: in cache mode, the array spends it once per page
+    /// programmed.
     pub cache_program_copy: Span,
     /// Consecutive pages of a block programmed by one array operation: 1, or the pages of a word line.
     pub one_shot: u32,
@@ -149,11 +147,11 @@ impl Cell {
         }
     }
 
-    /// Price of a GiB, by that of a GiB of MLC flash.
+    /// Price of a GiB, relative to a GiB of MLC flash.
     ///
-    /// SLC: inferred from Chang (IEEE Trans. Computers 59(10), 2010, Sec. 5.6), where 256 MiB of it beside 21 GiB of MLC
-    /// flash make the flash 4 % dearer; the text calls MLC about a third of the price. TLC and QLC: assumed, what a cell
-    /// costs divided among its bits.
+    /// SLC: inferred from Chang (IEEE Trans. Computers 59(10), 2010, Sec. 5.6), where 256 MiB of SLC flash beside 21
+    /// GiB of MLC flash make the flash 4 % dearer; the text calls MLC about a third of the price. TLC and QLC:
+    /// assumed, the price of a cell divided by its bits.
     #[must_use]
     pub const fn cost_per_gib(self) -> f64 {
         match self {
@@ -198,7 +196,7 @@ impl Part {
         self.cell.bits()
     }
 
-    /// Price of so much of it, in GiB of MLC flash: only quotients of prices mean anything.
+    /// Price of `size` bytes of the part, in GiB of MLC flash: only ratios of prices have a meaning.
     #[must_use]
     pub fn cost(&self, size: Bytes) -> f64 {
         let per_gib = self.cost_per_gib.unwrap_or_else(|| self.cell.cost_per_gib());

@@ -1,4 +1,4 @@
-//! What a sector holds: nothing, a stamp or bytes. The FTL moves it and never looks inside.
+//! The content of a sector: nothing, a stamp or bytes. The FTL moves it and never looks inside.
 
 use std::fmt::Debug;
 
@@ -6,46 +6,46 @@ use base::units::Lba;
 
 /// The content of one 512-byte sector.
 pub trait Sector: Copy + Default + Eq + Debug + 'static {
-    /// False if there is nothing to move: then no memory and no time is spent on it.
+    /// False if a sector has no content: then the simulator spends no memory and no time on it.
     const PRESENT: bool = size_of::<Self>() > 0;
 
-    /// Bytes of it in a snapshot.
+    /// Bytes of a sector in a snapshot.
     const BYTES: u32 = size_of::<Self>() as u32;
 
-    /// Appends its bytes.
+    /// Appends the bytes of the sector.
     fn encode(&self, to: &mut Vec<u8>);
 
-    /// What [`Sector::encode`] appended; exactly [`Sector::BYTES`] bytes.
+    /// Decodes the bytes that [`Sector::encode`] appended; exactly [`Sector::BYTES`] bytes.
     fn decode(bytes: &[u8]) -> Self;
 
-    /// What preconditioning writes to a sector: a function of its address and of the version that the spare area of
-    /// its mapping unit says, so that the media need not keep it.
+    /// The content that preconditioning writes to a sector: a function of its address and of the version in the spare
+    /// area of its mapping unit, so that the media need not keep it.
     #[must_use]
     fn preconditioned(_sector: Lba, _version: u32) -> Self {
         Self::default()
     }
 }
 
-/// Timing only.
+/// No content: timing only.
 impl Sector for () {
     fn encode(&self, _: &mut Vec<u8>) {}
 
     fn decode(_: &[u8]) -> Self {}
 }
 
-/// Which write a sector's content came from; zero for never written. The integrity oracle's payload. Those of a host have
-/// the highest bit clear, those of preconditioning have it set.
+/// The write that a sector's content came from; zero if the sector was never written. The integrity oracle uses it as
+/// payload. The highest bit is clear in stamps of a host and set in stamps of preconditioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
 
 /// Bits of a preconditioned sector's stamp that hold its address: 2^32 mapping units of up to 64 sectors.
 const ADDRESS_BITS: u32 = 38;
-/// Bits between the address and the highest bit: the low ones of the version.
+/// Bits between the address and the highest bit: the low bits of the version.
 const VERSION_BITS: u32 = 63 - ADDRESS_BITS;
 
 impl Stamp {
-    /// The sector that preconditioning wrote this stamp to, and the low bits of the write's version; `None` if it is no
-    /// such stamp.
+    /// The sector that preconditioning wrote this stamp to, and the low bits of the write's version; `None` for a
+    /// host's stamp.
     #[must_use]
     pub const fn as_preconditioned(self) -> Option<(Lba, u32)> {
         if self.0 >> 63 == 0 {

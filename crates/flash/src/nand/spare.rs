@@ -1,26 +1,26 @@
-//! The spare area of one slot: what recovery reads after a power cut, and nothing else.
+//! The spare area of one slot: the only thing that recovery reads after a power cut.
 
 use base::units::Lpn;
 
-/// What the spare area says about a slot.
+/// The content of a slot's spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spare {
     /// Erased, or programmed as padding.
     Empty,
-    /// The program that was to fill it did not end well: neither data nor spare can be read.
+    /// The program of the slot failed: neither data nor spare area can be read.
     Torn,
-    /// Holds a mapping unit.
+    /// The slot holds a mapping unit.
     Data {
-        /// The unit.
+        /// The mapping unit.
         lpn: Lpn,
-        /// Which write of the unit: of two copies of a unit, the one with the higher version is newer.
-        /// A copy keeps the version of its original.
+        /// The number of the write. Of two copies of a unit, the one with the higher version is newer. A copy keeps
+        /// the version of its original.
         version: u32,
     },
 }
 
 impl Spare {
-    /// Eight bytes: zero for empty, so that a new drive is memory the system has not touched yet.
+    /// Packs into eight bytes. Empty is zero, so that a new drive is memory that the system has not touched yet.
     pub(crate) const fn pack(self) -> u64 {
         match self {
             Self::Empty => 0,

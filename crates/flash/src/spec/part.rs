@@ -1,4 +1,5 @@
-//! The part of an array with the description's changes, and which key is at fault if the array cannot be built.
+//! Resolves the part of an array with the description's changes, and names the key at fault if the array cannot be
+//! built.
 
 use base::fault::{Fault, Faults};
 use base::units::Bytes;
@@ -7,7 +8,7 @@ use super::FlashSpec;
 use crate::nand::{GeometryError, Part, PartError};
 
 impl FlashSpec {
-    /// The key of a dimension if it is there, or else that of the part it comes from.
+    /// The key of a dimension if it is set, or else the key of the part.
     pub fn dimension(&self, path: &'static str, value: Option<u32>) -> &'static str {
         match (value, path) {
             (Some(_), path) => path,
@@ -17,16 +18,16 @@ impl FlashSpec {
         }
     }
 
-    /// The key that says how many blocks a plane has.
+    /// The key that sets the blocks of a plane.
     pub fn blocks_key(&self) -> &'static str {
         self.dimension("flash.blocks", self.blocks)
     }
 
-    /// The fault of an array with so many pages or mapping units (`what`), of which at most `most` can be numbered: at
-    /// the key that is furthest from what drives have.
+    /// The fault of an array with `count` pages or mapping units (`what`), of which at most `most` can be numbered.
+    /// It names the key whose value is furthest from that of ordinary drives.
     pub fn too_large(&self, part: &Part, count: u128, most: u128, what: &str) -> Fault {
         let (flash, shape) = (self, &part.geometry);
-        // Each with what is ordinary.
+        // Each key with its value and an ordinary value.
         let all = [
             (self.blocks_key(), shape.blocks_per_plane, 4096),
             (self.dimension("flash.pages", flash.pages), shape.pages_per_block, 512),
@@ -53,7 +54,7 @@ impl FlashSpec {
         Fault::new(path, message, remedy)
     }
 
-    /// The fault of an impossible shape; `unit` is the key that makes mapping units large.
+    /// The fault of an impossible shape; `unit` is the key that sets the size of mapping units.
     pub fn impossible(&self, error: &GeometryError, part: &Part, unit: &str) -> Fault {
         match error {
             GeometryError::TooLarge(slots) => self.too_large(part, *slots, u128::from(u32::MAX - 1), "mapping units"),
@@ -70,7 +71,7 @@ impl FlashSpec {
         let flash = self;
         part.geometry.pages_per_block = flash.pages.unwrap_or(part.geometry.pages_per_block);
         part.geometry.planes_per_die = flash.planes.unwrap_or(part.geometry.planes_per_die);
-        // A die of which one plane is used has no other to command along with it.
+        // A die with one used plane has no other plane to command along with it.
         part.features.multi_plane &= flash.planes != Some(1);
         part.geometry.dies_per_chip = flash.dies.unwrap_or(part.geometry.dies_per_chip);
         part.geometry.blocks_per_plane = match flash.size {
@@ -106,10 +107,10 @@ impl FlashSpec {
         }
         let shape = &part.geometry;
         let planes = [self.channels, self.chips, self.gang, shape.dies_per_chip, shape.planes_per_die];
-        // One more block in each plane makes the array larger by so much.
+        // The bytes that one more block in each plane adds.
         let row = planes.into_iter().map(u64::from).fold(shape.block().get(), u64::saturating_mul);
         if row == 0 {
-            // That nothing is there is said at the key that says so.
+            // Another check reports the key that is zero.
             return None;
         }
         let row_size = Bytes::new(row);
@@ -133,7 +134,7 @@ impl FlashSpec {
     }
 }
 
-/// The part of an array, the table at `path`: by its name, or written out.
+/// The part of the array described by the table at `path`: by its name, or written out.
 pub(super) fn named_part(
     path: &str,
     name: Option<&str>,

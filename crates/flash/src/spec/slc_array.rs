@@ -1,4 +1,4 @@
-//! A second kind of flash in the description of a device.
+//! The SLC array in the description of a device.
 
 use base::fault::Faults;
 use base::units::{Bytes, Rate, SECTOR};
@@ -9,8 +9,8 @@ use super::part::named_part;
 use crate::backend::{Arbitration, Config, Controllers, Timing, Transfer};
 use crate::nand::{Geometry, Part, PartError};
 
-/// A small flash of another kind in front of the large one (Chang, Sec. 3.1). Its dies work one after another, and it
-/// fails as often as the large one does.
+/// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
+/// fault rates of the main array.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SlcSpec {
@@ -21,7 +21,7 @@ pub struct SlcSpec {
     /// The NAND part, written out; instead of `part`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_part: Option<Part>,
-    /// Its size, from which the blocks follow; instead of `blocks`.
+    /// Its size, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     /// Its blocks.
@@ -35,19 +35,19 @@ pub struct SlcSpec {
     pub lane_rate: Option<Rate>,
 }
 
-/// A second array that can be built.
+/// A resolved SLC array.
 #[derive(Clone, Debug)]
 pub struct ResolvedSlcArray {
     /// The NAND part with the description's changes.
     pub part: Part,
-    /// Its shape: a slot is a sector.
+    /// Its geometry: a slot is a sector.
     pub geometry: Geometry,
-    /// Its times.
+    /// The configuration of its backend.
     pub backend: Config,
 }
 
 impl ResolvedSlcArray {
-    /// Its data bytes, all blocks counted.
+    /// Data bytes, all blocks counted.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
         SECTOR * u64::from(self.geometry.slot_count())
@@ -55,7 +55,7 @@ impl ResolvedSlcArray {
 }
 
 impl SlcSpec {
-    /// The array that can be built.
+    /// Resolves the description; `None` if it has faults.
     pub fn resolve(&self, faults: &mut Faults) -> Option<ResolvedSlcArray> {
         let slc = self;
         let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;

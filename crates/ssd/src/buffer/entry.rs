@@ -1,4 +1,4 @@
-//! A unit in the buffer: what becomes of it, from the write that brings it until flash has it.
+//! The state of a unit in the buffer, from the write that brings it until flash has it.
 //!
 //! ```text
 //!            send           arrive
@@ -10,7 +10,7 @@
 //!       arrive          discard, rewrite
 //! ```
 //!
-//! A dirty unit that is discarded is gone at once. What is on its way to flash never is: its program cannot be called back.
+//! A discarded dirty unit is gone at once. A unit on its way to flash is not: its program cannot be called back.
 
 use base::units::Lpn;
 
@@ -20,26 +20,27 @@ pub(crate) struct Entry {
     pub(crate) lpn: Lpn,
     /// The NVM set that it goes to.
     pub(crate) set: u32,
-    /// How often it has gone from one set to another: what its old queue still says of it is stale.
+    /// The number of its moves between sets, by which its old queue knows that its reference is stale.
     pub(super) moves: u32,
-    /// The version with which it is on its way.
+    /// The version of the content on its way.
     version: u32,
     /// Sectors that the buffer holds.
     pub(crate) mask: u64,
-    /// What the log wrote it with last, see [`super::flush`].
+    /// The batch that logged it last, see [`super::flush`].
     batch: u64,
-    /// The epoch of what is dirty or on its way: flushes from it on wait for that, unless a log has it.
+    /// The epoch of the content that is dirty or on its way: flushes from it on wait for that content, unless a log
+    /// has it.
     epoch: u64,
     logged: bool,
     state: State,
 }
 
-/// Where the content is on its way to flash.
+/// How far the content is on its way to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// It waits to be written back.
     Dirty,
-    /// It is on its way, just as it is here.
+    /// It is on its way, and has not changed since.
     Sent,
     /// It was written again while it was on its way.
     Rewritten(Newer),
@@ -49,7 +50,7 @@ enum State {
     Gone,
 }
 
-/// The newer data of an entry that was written again: with the older sectors it goes to flash once more.
+/// The newer data of a rewritten entry: with the older sectors, it goes to flash once more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Newer {
     /// The NVM set that it goes to.
@@ -58,45 +59,45 @@ struct Newer {
     logged: bool,
 }
 
-/// What taking a unit came to.
+/// The result of taking a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// It has a place of its own.
+    /// The unit got a new place, or a new turn.
     New,
-    /// Older data of it in the buffer need not be written any more.
+    /// The unit absorbed older data, which need not be written any more.
     Absorbed,
-    /// There is no place.
+    /// The buffer has no room.
     Full,
 }
 
-/// What came of writing an entry again.
+/// The result of rewriting an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rewritten {
     pub(super) taken: Taken,
-    /// Flushes of the present epoch wait for it, which they did not before.
+    /// Flushes of the present epoch wait for it from now on.
     pub(super) counts: bool,
     /// The entry was discarded: around the new sectors it reads as zeros.
     pub(super) zeroed: bool,
 }
 
-/// What becomes of an entry that has arrived on flash.
+/// The result of an entry's arrival on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrived {
     /// It leaves the buffer.
     Clean,
-    /// It leaves the buffer, and what flash has of it is to be forgotten.
+    /// It leaves the buffer, and the FTL must discard it.
     Discarded,
     /// It was written again, and waits to be written back.
     Dirty,
 }
 
 impl Entry {
-    /// One that is dirty, and that flushes from `epoch` on wait for.
+    /// A dirty entry, which flushes from `epoch` on wait for.
     pub(super) const fn new(lpn: Lpn, set: u32, epoch: u64) -> Self {
         Self { lpn, set, moves: 0, version: 0, mask: 0, batch: 0, epoch, logged: false, state: State::Dirty }
     }
 
-    /// One that is dirty, of which a log has the sectors in `mask`.
+    /// A dirty entry, of which a log has the sectors in `mask`.
     pub(super) const fn restored(lpn: Lpn, mask: u64, epoch: u64) -> Self {
         Self { mask, logged: true, ..Self::new(lpn, 0, epoch) }
     }
@@ -115,17 +116,17 @@ impl Entry {
         matches!(self.state, State::Discarded)
     }
 
-    /// True if what the queue of a set says of it holds.
+    /// True if the reference in a set's queue is not stale.
     pub(super) const fn is_queued(&self, set: u32, epoch: u64, moves: u32) -> bool {
         self.set == set && self.epoch == epoch && self.moves == moves && self.is_dirty()
     }
 
-    /// The flushes that wait for what is dirty or on its way, if any do.
+    /// The epoch whose flushes wait for the content that is dirty or on its way, if any.
     pub(super) fn awaited(&self) -> Option<u64> {
         (!self.logged).then_some(self.epoch)
     }
 
-    /// It is written again at epoch `now`, and goes to `set`.
+    /// Rewrites the entry at epoch `now`; it goes to `set`.
     pub(super) fn rewrite(&mut self, set: u32, now: u64) -> Rewritten {
         let newer = Newer { set, epoch: now, logged: false };
         let (taken, counts, zeroed) = match &mut self.state {
@@ -147,18 +148,18 @@ impl Entry {
         Rewritten { taken, counts, zeroed }
     }
 
-    /// It sets out for flash.
+    /// Sends the entry to flash.
     pub(super) fn send(&mut self) {
         assert!(self.is_dirty(), "{} is sent to flash but is not dirty", self.lpn);
         self.state = State::Sent;
     }
 
-    /// It is on its way with this version.
+    /// Sets the version on its way.
     pub(super) const fn set_version(&mut self, version: u32) {
         self.version = version;
     }
 
-    /// The version of its content here, if that is just what is on its way.
+    /// The version of its content in the buffer, if exactly that is on its way.
     pub(super) const fn version_under_way(&self) -> Option<u32> {
         match self.state {
             State::Sent | State::Discarded => Some(self.version),
@@ -166,7 +167,7 @@ impl Entry {
         }
     }
 
-    /// It is discarded while it is on its way. Returns the flushes that need not wait for its newer data any more.
+    /// Discards the entry on its way. Returns the epoch whose flushes need not wait for its newer data any more.
     pub(super) fn discard(&mut self) -> Option<u64> {
         match std::mem::replace(&mut self.state, State::Discarded) {
             State::Sent | State::Discarded => None,
@@ -175,7 +176,7 @@ impl Entry {
         }
     }
 
-    /// What was on its way is on flash.
+    /// Notes that the content on its way is on flash.
     pub(super) fn arrive(&mut self) -> Arrived {
         match self.state {
             State::Sent => Arrived::Clean,
@@ -203,8 +204,8 @@ impl Entry {
         self.awaited().into_iter().chain(newer).any(|from| from <= epoch)
     }
 
-    /// A log writes it as it is now, as part of a batch. Returns the flushes that wait for the log instead: for what was
-    /// dirty or on its way, and for its newer data.
+    /// Logs the present content as part of a batch. Returns the epochs whose flushes wait for the log instead: for
+    /// the content that was dirty or on its way, and for its newer data.
     pub(super) fn log(&mut self, batch: u64) -> [Option<u64>; 2] {
         self.batch = batch;
         let first = self.awaited();
@@ -215,12 +216,12 @@ impl Entry {
         [first, second]
     }
 
-    /// True if a log wrote it with this batch.
+    /// True if a log wrote it in this batch.
     pub(super) fn is_in(&self, batch: u64) -> bool {
         self.batch == batch && self.state != State::Gone
     }
 
-    /// True if a log has all that is here.
+    /// True if a log has all its content.
     pub(super) const fn is_logged(&self) -> bool {
         match self.state {
             State::Rewritten(newer) => newer.logged,
@@ -229,7 +230,8 @@ impl Entry {
         }
     }
 
-    /// Its newest data is not in a log any more: flushes from `epoch` on wait for it. Returns those that did before.
+    /// Counts its newest data as not logged: flushes from `epoch` on wait for it. Returns the epoch that counted it
+    /// before.
     pub(super) fn recount(&mut self, epoch: u64) -> Option<u64> {
         let (of, logged) = match &mut self.state {
             State::Rewritten(newer) => (&mut newer.epoch, &mut newer.logged),
@@ -242,7 +244,7 @@ impl Entry {
 }
 
 impl Newer {
-    /// The flushes that wait for it, if any do.
+    /// The epoch whose flushes wait for it, if any.
     fn awaited(self) -> Option<u64> {
         (!self.logged).then_some(self.epoch)
     }

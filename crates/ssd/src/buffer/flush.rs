@@ -1,8 +1,7 @@
-//! What a flush waits for: everything that was dirty when it came, until that is in its place on flash, or in a log.
+//! Flushes wait for all units that were dirty when they came, until these are in their place on flash, or in a log.
 //!
-//! What the log has of a unit is durable, and the unit stays dirty. So it is not counted among those that the flush waits
-//! for, from the moment its content is taken on; the flush then waits for the log, which is counted in their stead.
-//! Should the log fail, they are counted again.
+//! Logged content is durable, although its unit stays dirty. So from the moment the log takes it, the flush no longer
+//! counts the unit; it waits for the log, which counts instead. If the log fails, its units count again.
 
 use std::num::NonZeroU32;
 
@@ -14,7 +13,7 @@ use super::{Batch, Buffer, Entry};
 use ftl::Sabotage;
 
 impl<S: Sector> Buffer<S> {
-    /// Something that flushes of an epoch wait for has become durable.
+    /// Notes that a unit or a batch of an epoch has become durable.
     pub(super) fn written(&mut self, epoch: u64) {
         *self.count(epoch) -= 1;
         while self.outstanding.len() > 1 && self.outstanding[0] == 0 {
@@ -22,7 +21,7 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
-    /// A flush comes: the epoch it has to wait for.
+    /// Begins a flush. Returns the epoch that it waits for.
     pub(crate) fn begin_flush(&mut self) -> u64 {
         self.outstanding.push_back(0);
         self.epoch += 1;
@@ -32,28 +31,28 @@ impl<S: Sector> Buffer<S> {
         self.epoch.saturating_sub(1 + u64::from(self.planted.is(Sabotage::FlushOneBehind)))
     }
 
-    /// True if everything of an epoch and those before it is in flash.
+    /// True if all units of an epoch and earlier ones are durable.
     pub(crate) fn is_durable(&self, epoch: u64) -> bool {
         self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }
 
-    /// Units whose content is neither in flash nor in the log, as far as a flush waits for it.
+    /// Units that a flush waits for, because their content is neither on flash nor in the log.
     pub(crate) fn unlogged(&self, epoch: u64) -> impl Iterator<Item = Handle<Entry>> + '_ {
         let all = (1..=self.entries.places() as u32).filter_map(NonZeroU32::new).map(Handle::from_number);
         all.filter(move |handle| self.entries[*handle].is_awaited(epoch))
     }
 
-    /// The version of what is in the buffer of a unit, if it is just as a merge has taken it.
+    /// The version of a unit's content in the buffer, if it is exactly the content that a merge has taken.
     pub(crate) fn version_under_way(&self, handle: Handle<Entry>) -> Option<u32> {
         self.entries[handle].version_under_way()
     }
 
-    /// A unit is on its way with this version.
+    /// Sets the version of a unit on its way.
     pub(crate) fn set_version(&mut self, handle: Handle<Entry>, version: u32) {
         self.entries[handle].set_version(version);
     }
 
-    /// The log begins to write something, which may be for several flushes.
+    /// Begins a batch of the log, which may serve several flushes.
     pub(crate) fn begin_log(&mut self) {
         debug_assert!(self.batch.is_none(), "one thing after another");
         self.batches += 1;
@@ -62,13 +61,13 @@ impl<S: Sector> Buffer<S> {
         *self.count(epoch) += 1;
     }
 
-    /// The log writes this unit as it is now.
+    /// Adds a unit to the batch, with its present content.
     pub(crate) fn log(&mut self, handle: Handle<Entry>) {
         let replaced = self.entries[handle].log(self.batches);
         replaced.into_iter().flatten().for_each(|epoch| self.written(epoch));
     }
 
-    /// The log is on flash, or not `well`: then it must be written again.
+    /// Ends the batch: it is on flash or, if not `well`, must be written again.
     pub(crate) fn logged(&mut self, well: bool) {
         let Some(Batch { number, epoch }) = self.batch.take() else { return };
         if !well {
@@ -82,7 +81,7 @@ impl<S: Sector> Buffer<S> {
         self.written(epoch);
     }
 
-    /// A flush of this epoch waits for a unit again.
+    /// Lets the flushes of this epoch wait for a unit again.
     fn count_again(&mut self, handle: Handle<Entry>, epoch: u64) {
         let entry = &mut self.entries[handle];
         let (lpn, waits, before) = (entry.lpn, entry.is_dirty(), entry.recount(epoch));
@@ -95,7 +94,7 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
-    /// Only what is in its place on flash counts as durable for the flush that comes now.
+    /// For the coming flush, only units in their place on flash count as durable.
     pub(crate) fn distrust_log(&mut self) {
         for place in 1..=self.entries.places() as u32 {
             let handle = Handle::from_number(NonZeroU32::new(place).expect("above zero"));
@@ -105,7 +104,7 @@ impl<S: Sector> Buffer<S> {
         }
     }
 
-    /// At power-on: what the log has of a unit. It is durable, and has to be merged.
+    /// Restores a logged unit at power-on. It is durable, and must still be merged.
     pub(crate) fn restore(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) {
         let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
@@ -136,7 +135,7 @@ mod tests {
         buffer.unlogged(epoch).map(|handle| buffer.entry(handle).lpn.get()).collect()
     }
 
-    /// Logs everything that a flush waits for.
+    /// Logs all units that a flush waits for.
     fn log(buffer: &mut Buffer<Stamp>, epoch: u64) {
         let all: Vec<_> = buffer.unlogged(epoch).collect();
         buffer.begin_log();

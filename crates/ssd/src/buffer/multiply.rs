@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-/// Multiplies; the keys are small numbers that nobody chooses to do harm.
+/// Hashes by multiplication; the keys are small numbers, which no attacker chooses.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Multiply(u64);
 

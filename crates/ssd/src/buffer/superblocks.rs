@@ -1,8 +1,8 @@
-//! What leaves the buffer when all that belongs to one superblock leaves together (Seong et al., Sec. 3.2).
+//! The superblock policy: all units of one superblock leave the buffer together (Seong et al., Sec. 3.2).
 //!
-//! Dirty units are listed by superblock, and the superblocks by how long they have been there. Writing back begins when
-//! the buffer holds more than its watermark or units of more superblocks than it should, and goes on until only the
-//! superblock is left that the host wrote last (Sec. 4.1). The paper gives no order; here the oldest goes first.
+//! Dirty units are listed by superblock, and the superblocks by age. Writing back begins when the buffer is above its
+//! watermark or holds units of too many superblocks. It goes on until only the superblock that the host wrote last is
+//! left (Sec. 4.1). The paper gives no order; here the oldest goes first.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -12,7 +12,7 @@ use base::engine::Handle;
 use super::Entry;
 use super::multiply::Multiply;
 
-/// The dirty units of one superblock, and how many of its units are on their way to flash.
+/// The dirty units of one superblock, and the number of its units on their way to flash.
 #[derive(Clone, Debug, Default)]
 struct Group {
     dirty: Vec<Handle<Entry>>,
@@ -21,12 +21,12 @@ struct Group {
     epoch: u64,
 }
 
-/// All superblocks that the buffer has something of.
+/// All superblocks with units in the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
     /// Units in a superblock.
     units: u32,
-    /// Above so many superblocks it writes back.
+    /// The buffer writes back above this many superblocks.
     most: u32,
     groups: HashMap<u32, Group, BuildHasherDefault<Multiply>>,
     /// Superblocks with dirty units, the oldest first.
@@ -34,7 +34,7 @@ pub(super) struct Superblocks {
     /// The superblock that was written last.
     latest: Option<u32>,
     draining: bool,
-    /// Lists that are not in use, so that a superblock that comes and goes takes no new memory.
+    /// Unused lists, so that a superblock that comes and goes takes no new memory.
     spare: Vec<Vec<Handle<Entry>>>,
 }
 
@@ -55,12 +55,12 @@ impl Superblocks {
         unit / self.units
     }
 
-    /// The host writes a unit.
+    /// Notes that the host writes a unit.
     pub(super) fn touch(&mut self, unit: u32) {
         self.latest = Some(self.of(unit));
     }
 
-    /// A unit is dirty.
+    /// Adds a dirty unit.
     pub(super) fn add(&mut self, unit: u32, entry: Handle<Entry>, epoch: u64) {
         let superblock = self.of(unit);
         let spare = &mut self.spare;
@@ -76,13 +76,13 @@ impl Superblocks {
         group.dirty.push(entry);
     }
 
-    /// A flush of this epoch waits for a dirty unit.
+    /// Lets the flushes of this epoch wait for a dirty unit.
     pub(super) fn urge(&mut self, unit: u32, epoch: u64) {
         let group = self.groups.get_mut(&self.of(unit)).expect("a dirty unit has a superblock");
         group.epoch = group.epoch.min(epoch);
     }
 
-    /// A dirty unit is gone.
+    /// Removes a dirty unit.
     pub(super) fn remove(&mut self, unit: u32, entry: Handle<Entry>) {
         let superblock = self.of(unit);
         let group = self.groups.get_mut(&superblock).expect("a dirty unit has a superblock");
@@ -94,14 +94,14 @@ impl Superblocks {
         }
     }
 
-    /// A unit is on its way to flash no longer.
+    /// Notes that a unit is no longer on its way to flash.
     pub(super) fn flushed(&mut self, unit: u32) {
         let superblock = self.of(unit);
         self.groups.get_mut(&superblock).expect("a unit under way has a superblock").flushing -= 1;
         self.forget(superblock);
     }
 
-    /// Drops a superblock that nothing is left of.
+    /// Drops an empty superblock.
     fn forget(&mut self, superblock: u32) {
         let group = &self.groups[&superblock];
         if group.dirty.is_empty() && group.flushing == 0 {
@@ -110,9 +110,9 @@ impl Superblocks {
         }
     }
 
-    /// The superblock that is to be written back now: if the buffer is `full` beyond its watermark or has too many
-    /// superblocks, or because of a flush that waits for an `epoch`, or because a write `waits` for room and nothing
-    /// is under way that makes some. A superblock of which units are on their way is left until they have arrived.
+    /// The superblock to write back now. Reasons: the buffer is `full` beyond its watermark or has too many
+    /// superblocks, a flush waits for an `epoch`, or a write `waits` for room that nothing under way makes. A
+    /// superblock with units on their way waits until they have arrived.
     pub(super) fn due(&mut self, full: bool, epoch: Option<u64>, waits: bool) -> Option<u32> {
         let mut ready = self.order.iter().copied().filter(|superblock| self.groups[superblock].flushing == 0);
         if let Some(epoch) = epoch

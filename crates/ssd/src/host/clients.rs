@@ -1,4 +1,4 @@
-//! Those whose data the FTL moves: requests under way and entries of the write buffer.
+//! The owners of data that the FTL moves: requests under way and entries of the write buffer.
 
 use std::num::NonZeroU32;
 
@@ -26,13 +26,13 @@ pub(crate) struct Active<S> {
     pub(crate) start: Time,
     pub(crate) extent: Extent,
     pub(crate) status: Status,
-    /// Units that flash still works on.
+    /// Mapping units that flash still works on.
     pub(crate) pending: u32,
     /// Earlier requests that overlap and are not finished.
     pub(crate) blockers: u32,
-    /// Later requests wait for it.
+    /// True if later requests wait for it.
     pub(crate) blocks: bool,
-    /// The next unit that the buffer has not taken.
+    /// The next mapping unit that the buffer has not taken.
     pub(crate) next_unit: u32,
     /// Position among all requests under way.
     pub(crate) position: u32,
@@ -42,37 +42,37 @@ pub(crate) struct Active<S> {
     pub(crate) data: Vec<S>,
 }
 
-/// Requests and buffer.
+/// The requests and the buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct Clients<S> {
     pub(crate) requests: Slab<Active<S>>,
     pub(crate) buffer: Option<Buffer<S>>,
-    /// Requests that flash has nothing more to do for.
+    /// Requests that flash has finished.
     served: Vec<Handle<Active<S>>>,
-    /// Units read that were nowhere.
+    /// Mapping units read that were never written, or discarded.
     pub(crate) unmapped: u64,
-    /// Units that were discarded while they were on their way to flash.
+    /// Mapping units that were discarded on their way to flash.
     dropped: Vec<Lpn>,
-    /// Something has changed for those that wait for the buffer.
+    /// A flush may be done, or a write may come into the buffer.
     drained: bool,
-    /// The buffer could not write something back: the device is full of bad blocks.
+    /// The buffer could not write a unit back: too many blocks of the device are bad.
     stuck: bool,
     /// Sectors of a mapping unit.
     sectors: u32,
-    /// Units of preconditioning that are written, and those that are refused.
+    /// Mapping units of preconditioning, written and refused.
     pub(crate) before: Before,
 }
 
-/// What the host side goes on with, now that the FTL has said what it had to say.
+/// The next work of the host side, after the FTL's callbacks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Due<S> {
-    /// Flash has nothing more to do for a request.
+    /// Flash has finished a request.
     Served(Handle<Active<S>>),
     /// Flushes may be done, and writes may come into the buffer.
     Buffer,
 }
 
-/// What became of the units that preconditioning has handed over. They are nobody's.
+/// The fate of the mapping units that preconditioning writes. They have no owner.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before {
     pub(crate) written: u64,
@@ -88,7 +88,7 @@ enum OwnerKind<S> {
 }
 
 impl<S: Sector> Clients<S> {
-    /// Those of a device with this buffer, and with mapping units of so many sectors.
+    /// The clients of a device with this buffer, and with mapping units of `sectors` sectors.
     pub(crate) fn new(buffer: Option<Buffer<S>>, sectors: u32) -> Self {
         Self {
             requests: Slab::default(),
@@ -103,7 +103,7 @@ impl<S: Sector> Clients<S> {
         }
     }
 
-    /// The power is gone, and with it all requests. There is a new buffer.
+    /// Drops all requests at a power loss, and takes a new buffer.
     pub(crate) fn lose_power(&mut self, buffer: Option<Buffer<S>>) {
         self.requests.clear();
         self.served.clear();
@@ -112,7 +112,7 @@ impl<S: Sector> Clients<S> {
         self.buffer = buffer;
     }
 
-    /// What is to go on next: requests first, then the buffer, once for all that has left it meanwhile.
+    /// The next work: requests first, then the buffer, once for all units that have left it meanwhile.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Option<Due<S>> {
         if let Some(handle) = self.served.pop() {
@@ -121,17 +121,17 @@ impl<S: Sector> Clients<S> {
         std::mem::take(&mut self.drained).then_some(Due::Buffer)
     }
 
-    /// Something has changed for those that wait for the buffer.
+    /// A flush may be done, or a write may come into the buffer.
     pub(crate) const fn note_buffer_change(&mut self) {
         self.drained = true;
     }
 
-    /// True if the buffer holds what flash has no room for any more.
+    /// True if the buffer holds units that flash has no room for.
     pub(crate) const fn is_stuck(&self) -> bool {
         self.stuck
     }
 
-    /// A unit that was discarded while it was on its way to flash, and that flash has to forget now.
+    /// A unit that was discarded on its way to flash, and that the FTL must discard now.
     pub(crate) fn next_dropped(&mut self) -> Option<Lpn> {
         self.dropped.pop()
     }
@@ -223,7 +223,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
     }
 
     fn pack(&self, unit: &PageWrite, into: &mut [S], first: usize) {
-        // Only what the buffer has is ever packed.
+        // Only units of the buffer are packed.
         if let (true, Some(OwnerKind::Entry(handle))) = (S::PRESENT, Self::owner_kind(unit.owner)) {
             let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
             let sectors = (0..data.len()).filter(|i| unit.mask >> i & 1 != 0);
@@ -236,7 +236,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
         match Self::owner_kind(owner) {
             Some(OwnerKind::Request(handle)) => self.requests[handle].set,
             Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").entry(handle).set,
-            // What nobody asked for goes anywhere.
+            // Data without an owner may go to any die.
             None => 0,
         }
     }
@@ -261,7 +261,7 @@ impl<S: Sector> WriteSink<S> for Clients<S> {
                 self.requests[handle].status = Status::ReadOnly;
                 self.unit_done(handle, Service::NONE);
             }
-            // The unit stays in the buffer, where it can still be read.
+            // The unit stays in the buffer, where reads still find it.
             Some(OwnerKind::Entry(_)) => {
                 self.stuck = true;
                 self.note_buffer_change();

@@ -1,46 +1,45 @@
-//! The face of a device: a state machine that is handed the time.
+//! The interface of a device: a state machine driven by the caller's clock.
 
 use base::units::{Sectors, Time};
 
 use crate::{Completion, Counters, Request};
 
-/// A disk. The simulator drives it with virtual time, a server with the wall clock.
+/// A drive. The simulator drives it with virtual time, a server with the wall clock.
 pub trait Drive<S> {
-    /// Sectors the host can address.
+    /// Sectors that the host can address.
     fn capacity(&self) -> Sectors;
 
-    /// A discard is rounded inward to whole multiples of this: what it covers only a part of stays as it is.
-    /// At least one sector.
+    /// The granularity of discards, at least one sector. A discard is rounded inward to multiples of it: sectors of a
+    /// partly covered multiple keep their content.
     fn discard_granularity(&self) -> Sectors;
 
-    /// Submission queues that requests can be handed in through.
+    /// The number of submission queues.
     fn queues(&self) -> usize {
         1
     }
 
-    /// Hands in a request that arrives at `now`. It waits in its submission queue while the device already
-    /// works on as many requests as its queue depth allows.
+    /// Submits a request that arrives at `now`. It waits in its submission queue while the device works on as many
+    /// requests as its queue depth allows.
     ///
     /// # Panics
-    /// If `now` is before the time already advanced to, or the drive has no such queue.
+    /// If `now` is before the present time of the drive, or the drive has no such queue.
     fn submit(&mut self, now: Time, request: Request<S>);
 
-    /// When something happens next; `None` if nothing is under way.
+    /// The time of the next event; `None` if nothing is under way.
     fn next_event(&self) -> Option<Time>;
 
-    /// Lets everything happen up to `to`, or up to the first instant at which a request completes,
-    /// whichever is earlier, and returns that instant. Requests that completed then are appended to
-    /// `completions`.
+    /// Handles all events up to `to`, or up to the first instant at which a request completes, whichever is earlier.
+    /// Returns that instant, and appends the requests that completed then to `completions`.
     ///
     /// # Panics
-    /// If `to` is before the time already advanced to.
+    /// If `to` is before the present time of the drive.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time;
 
-    /// Events handled so far, as [`Counters::events`] has them: cheap enough to be asked for at every request.
+    /// Events handled so far, as in [`Counters::events`]: cheap enough to call at every request.
     fn events(&self) -> u64 {
         self.counters().events
     }
 
-    /// Everything counted so far, busy times cut off at the time advanced to.
+    /// All counters, with busy times up to the present time of the drive.
     fn counters(&self) -> Counters;
 }

@@ -1,10 +1,10 @@
-//! The host link: first come, first served, in each direction or in both together.
+//! The host link: first come, first served, in each direction (full duplex) or in both together (half duplex).
 
 use base::units::{Bytes, Span, Time};
 
 use crate::spec::{Duplex, LinkSpec};
 
-/// Which way data goes.
+/// The direction of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// From the host.
@@ -13,7 +13,7 @@ pub(crate) enum Direction {
     Out,
 }
 
-/// A link and when it is free.
+/// A link, and the times when it is free.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     spec: LinkSpec,
@@ -26,7 +26,7 @@ impl Link {
         Self { spec, free: [Time::ZERO; 2], busy: Span::ZERO }
     }
 
-    /// Sends a command with its data as soon as the link is free; when it has arrived, or `None` if that
+    /// Sends a command with its data as soon as the link is free. Returns the arrival time, or `None` if the transfer
     /// takes no time.
     #[inline]
     pub(crate) fn carry(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Option<Time> {
@@ -44,12 +44,12 @@ impl Link {
         Some(self.free[way])
     }
 
-    /// Time it worked until `now`: what is promised beyond is one stretch without a gap.
+    /// Time the link worked until `now`. Transfers promised beyond `now` follow each other without a gap.
     pub(crate) fn busy(&self, now: Time) -> Span {
         self.free.iter().fold(self.busy, |busy, free| busy.saturating_sub(free.saturating_since(now)))
     }
 
-    /// Forgets what was on the way, or what was counted.
+    /// Drops the transfers beyond `now`, and keeps the busy time.
     pub(crate) fn reset(&mut self, now: Time) {
         self.busy = self.busy(now);
         self.free = [now; 2];

@@ -1,8 +1,8 @@
-//! Which requests overlap: those are served in the order of their submission.
+//! Detects overlapping requests, which the device serves in the order of their submission.
 //!
-//! Extents are compared in whole mapping units, because two writes to different sectors of one unit both
-//! rewrite it. A filter of counters answers "certainly nothing overlaps" in constant time; only if it
-//! cannot, the requests under way are compared one by one.
+//! Extents are compared in whole mapping units, because two writes to different sectors of one unit both rewrite it.
+//! A filter of counters finds in constant time that no request overlaps. Only if it cannot rule this out, the
+//! requests under way are compared one by one.
 
 use base::io::IoKind;
 
@@ -26,7 +26,7 @@ impl Extent {
         self.first < other.end && other.first < self.end && (self.changes || other.changes)
     }
 
-    /// Buckets of the filter that the extent touches, `None` if it is too wide for it.
+    /// Buckets of the filter that the extent touches; `None` if the extent is too wide.
     #[inline]
     fn buckets(&self) -> Option<impl Iterator<Item = usize> + use<>> {
         let (first, end) = (self.first / REGION, self.end.div_ceil(REGION));
@@ -37,16 +37,16 @@ impl Extent {
 
 /// Mapping units that share a bucket.
 const REGION: u32 = 16;
-/// Regions from which on an extent is kept apart.
+/// Extents of more regions than this are counted apart.
 const WIDE: u32 = 512;
 const BUCKETS: usize = 1 << BUCKET_BITS;
-/// Far more buckets than requests are under way, so that the filter rarely cannot tell.
+/// Far more buckets than requests under way, so that the filter is rarely inconclusive.
 const BUCKET_BITS: u32 = 15;
 
-/// Counts requests under way by where they go.
+/// Counts requests under way by bucket.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
-    /// For each bucket: requests that only read, requests that change.
+    /// For each bucket: requests that only read, and requests that change data.
     counts: Vec<[u16; 2]>,
     wide: [u32; 2],
 }
@@ -56,7 +56,7 @@ impl Filter {
         Self { counts: vec![[0; 2]; BUCKETS], wide: [0; 2] }
     }
 
-    /// False if certainly nothing under way conflicts with the extent.
+    /// False if no request under way conflicts with the extent.
     #[inline]
     pub(crate) fn may_conflict(&self, extent: &Extent) -> bool {
         let [readers, writers] = self.wide;

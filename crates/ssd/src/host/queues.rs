@@ -1,8 +1,8 @@
-//! The submission queues: commands wait in order, and arbitration says from which queue the next one is taken.
+//! The submission queues. Commands of a queue wait in order; arbitration chooses the queue of the next command.
 //!
-//! Queues that have something to offer stand in a ring and take turns, so that a command costs the same however
-//! many queues there are and however many commands wait. Under weighted arbitration a queue that has had its share
-//! of the round stands aside until no queue of the round has anything left to offer.
+//! Queues with a command to offer stand in a ring and take turns, so that a command costs the same however many
+//! queues there are and however many commands wait. Under weighted arbitration, a queue that has used its share of
+//! the round waits until no other queue of the round has a command to offer.
 
 use std::collections::VecDeque;
 
@@ -16,13 +16,13 @@ use crate::{QueueId, Request, Tag};
 struct Queue<S> {
     waiting: VecDeque<(Time, Request<S>)>,
     weight: u32,
-    /// Commands of it that the device may work on at once, and on how many it does.
+    /// The most commands of the queue under way at once, and the present number.
     depth: u32,
     under_way: u32,
-    /// Commands that may still be taken in the round that the queue last took part in.
+    /// Commands that the queue may still offer in the last round that it took part in.
     credit: u32,
     round: u64,
-    /// True if it stands in the ring or aside.
+    /// True if the queue is in `turns` or `next_round`.
     listed: bool,
 }
 
@@ -38,18 +38,18 @@ pub(crate) struct Queues<S> {
     queues: Vec<Queue<S>>,
     weighted: bool,
     burst: u32,
-    /// Commands that the queue whose turn it is has had taken.
+    /// Commands taken from the present queue in its turn.
     taken: u32,
     round: u64,
-    /// Queues that offer a command and have a share of the round left; it is the first one's turn.
+    /// Queues that offer a command and have a share of the round left; the first has the turn.
     turns: VecDeque<u16>,
-    /// Queues that offer a command and have had their share.
+    /// Queues that offer a command and have used their share.
     next_round: VecDeque<u16>,
     waiting: usize,
 }
 
 impl<S> Queues<S> {
-    /// Bytes that they take while nothing waits, with the dies of each set.
+    /// Bytes of the queues while nothing waits, with the dies of each set.
     pub(crate) fn memory(resolved: &ResolvedQueues) -> u64 {
         let queue = size_of::<Queue<S>>() + size_of::<crate::spec::ResolvedQueue>() + 2 * size_of::<u16>();
         let dies: usize = resolved.sets.iter().map(Vec::len).sum();
@@ -79,22 +79,22 @@ impl<S> Queues<S> {
         }
     }
 
-    /// How many there are.
+    /// The number of queues.
     pub(crate) fn count(&self) -> usize {
         self.queues.len()
     }
 
-    /// Commands that wait.
+    /// The number of waiting commands.
     pub(crate) const fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// The tags of the commands that wait.
+    /// The tags of the waiting commands.
     pub(crate) fn tags(&self) -> impl Iterator<Item = Tag> {
         self.queues.iter().flat_map(|queue| queue.waiting.iter().map(|(_, request)| request.tag))
     }
 
-    /// Forgets everything.
+    /// Empties all queues.
     pub(crate) fn clear(&mut self) {
         for queue in &mut self.queues {
             queue.waiting.clear();
@@ -106,7 +106,7 @@ impl<S> Queues<S> {
         (self.taken, self.round, self.waiting) = (0, 0, 0);
     }
 
-    /// A command comes.
+    /// Adds a command.
     #[inline]
     pub(crate) fn push(&mut self, arrival: Time, request: Request<S>) {
         let id = request.queue;
@@ -117,11 +117,11 @@ impl<S> Queues<S> {
         }
     }
 
-    /// Takes the next command: the device works on it until it is [`finished`](Self::finished).
+    /// Takes the next command. It is under way until it is [`finished`](Self::finished).
     #[inline]
     pub(crate) fn take(&mut self) -> Option<(Time, Request<S>)> {
         if let [queue] = &mut self.queues[..] {
-            // It is always the turn of the only one.
+            // A single queue always has the turn.
             if queue.under_way >= queue.depth {
                 return None;
             }
@@ -131,7 +131,7 @@ impl<S> Queues<S> {
             return Some(next);
         }
         if self.turns.is_empty() {
-            // Nobody has anything left in this round: the next begins.
+            // No queue has a share of this round left: the next round begins.
             std::mem::swap(&mut self.turns, &mut self.next_round);
             self.round += 1;
         }
@@ -151,7 +151,7 @@ impl<S> Queues<S> {
         let offers = queue.offers();
         if !offers || spent || self.taken >= self.burst {
             self.taken = 0;
-            // Alone in the ring it is its turn again, and the ring need not be touched.
+            // A queue that is alone in the ring has the next turn too, and the ring stays as it is.
             if !offers || spent || self.turns.len() > 1 {
                 self.turns.pop_front();
                 match (offers, spent) {
@@ -164,7 +164,7 @@ impl<S> Queues<S> {
         Some(next)
     }
 
-    /// A command of a queue has completed.
+    /// Notes that a command of a queue has completed.
     #[inline]
     pub(crate) fn finished(&mut self, id: QueueId) {
         self.queues[id.index()].under_way -= 1;
@@ -173,7 +173,7 @@ impl<S> Queues<S> {
         }
     }
 
-    /// Lets a queue take part if it has something to offer.
+    /// Puts a queue into the ring if it has a command to offer.
     #[inline]
     fn list(&mut self, id: QueueId) {
         let queue = &mut self.queues[id.index()];
@@ -208,7 +208,7 @@ mod tests {
         }
     }
 
-    /// The queues that so many commands are taken from.
+    /// The queues of the next commands, in order.
     fn taken(queues: &mut Queues<()>, commands: usize) -> Vec<u16> {
         (0..commands).map_while(|_| queues.take()).map(|(_, request)| request.queue.get()).collect()
     }
@@ -250,7 +250,7 @@ mod tests {
         }
         assert_eq!(taken(&mut by_one, 9), [0, 1, 0, 0, 1, 0, 0, 0, 1]);
         assert_eq!(taken(&mut by_four, 9), [0, 0, 0, 1, 0, 0, 0, 1, 1]);
-        // Having nothing to offer for a moment gives no second share of the round.
+        // A queue that is empty for a moment gets no second share of the round.
         let mut all = queues(Weighted, 1, &[(1, None), (2, None)]);
         push(&mut all, 0, 0..1);
         push(&mut all, 1, 1..3);
@@ -276,7 +276,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever comes and goes: a queue is first in, first out, keeps its depth, and nothing is left behind.
+        /// For any sequence of steps: a queue is first in, first out, keeps its depth, and no command is left behind.
         #[test]
         fn every_command_is_taken_once_and_in_order(
             arbitration in prop::sample::select(QueueArbitration::EVERY.to_vec()),

@@ -1,13 +1,13 @@
-//! What a host hands in and gets back.
+//! Requests of a host, and their completions.
 
 use base::io::Io;
 use base::units::{Span, Time};
 use flash::backend::CauseSet;
 
-/// The host's own number for a request; the device only hands it back.
+/// The host's own number for a request; the device returns it unchanged.
 pub type Tag = u64;
 
-/// A submission queue, counted from zero: commands of one queue are taken in order, those of several in turn.
+/// A submission queue, counted from zero. The device takes commands of one queue in order, and the queues take turns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(u16);
 
@@ -18,7 +18,7 @@ impl QueueId {
         Self(number)
     }
 
-    /// Its number.
+    /// The queue's number.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
@@ -37,14 +37,14 @@ impl std::fmt::Display for QueueId {
     }
 }
 
-/// A request on its way to the device. `S` is the content of one sector, see `flash::nand::Sector`.
+/// A request to the device. `S` is the content of one sector, see `flash::nand::Sector`.
 #[derive(Clone, Debug)]
 pub struct Request<S> {
     /// The host's number for it.
     pub tag: Tag,
-    /// The queue it is submitted to.
+    /// The submission queue.
     pub queue: QueueId,
-    /// What is asked.
+    /// The operation and the extent.
     pub io: Io,
     /// One entry per sector for a write, empty otherwise. A device without payload takes `()`s.
     pub data: Vec<S>,
@@ -53,7 +53,7 @@ pub struct Request<S> {
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// As asked.
+    /// The request succeeded.
     Done,
     /// At least one sector could not be read from flash.
     Uncorrectable,
@@ -68,42 +68,42 @@ pub enum Status {
 pub struct Completion<S> {
     /// The host's number for it.
     pub tag: Tag,
-    /// The queue it was submitted to.
+    /// The submission queue.
     pub queue: QueueId,
-    /// What was asked.
+    /// The operation and the extent.
     pub io: Io,
-    /// How it ended.
+    /// The status.
     pub status: Status,
-    /// When it was submitted.
+    /// The time of submission.
     pub arrival: Time,
-    /// When it left its submission queue: `start - arrival` is the queue wait.
+    /// When the device took it from its submission queue: `start - arrival` is the queue wait.
     pub start: Time,
     /// When its last byte or its acknowledgement had crossed the host link.
     pub end: Time,
     /// Flash commands issued on its behalf before it was acknowledged.
     pub commands: u32,
-    /// The longest that any of its flash commands waited for a unit or a die.
+    /// The longest time that one of its flash commands waited for a controller or a die.
     pub flash_wait: Span,
-    /// The causes of the commands it waited behind.
+    /// The causes of the commands that it waited for.
     pub waited_for: CauseSet,
     /// One entry per sector for a read, empty otherwise.
     pub data: Vec<S>,
 }
 
 impl<S> Completion<S> {
-    /// The response time: queue wait and service.
+    /// The response time: queue wait plus service.
     #[must_use]
     pub fn latency(&self) -> Span {
         self.end - self.arrival
     }
 
-    /// Time spent in the host queue before the device took it.
+    /// Time in the submission queue.
     #[must_use]
     pub fn queue_wait(&self) -> Span {
         self.start - self.arrival
     }
 
-    /// Time from leaving the host queue to the end.
+    /// Time from leaving the submission queue to the end.
     #[must_use]
     pub fn service(&self) -> Span {
         self.end - self.start

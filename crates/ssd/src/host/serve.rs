@@ -16,7 +16,7 @@ use crate::spec::FlushPolicy;
 use ftl::{Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
 impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
-    /// Does everything that can be done at this moment.
+    /// Does all work that is possible at this moment.
     #[inline]
     pub(crate) fn run_ready(&mut self) {
         loop {
@@ -43,7 +43,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Nobody wants anything of the device: the FTL may do something of its own. True if it does.
+    /// Lets the FTL work on its own while no request is under way. True if it does.
     #[inline]
     fn on_idle(&mut self) -> bool {
         if !self.active.is_empty() || !self.ready {
@@ -53,7 +53,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.ftl.on_idle(&mut flash, &mut self.clients)
     }
 
-    /// Takes the next request from the queue whose turn it is if the device works on few enough.
+    /// Takes the next request, if the device works on fewer requests than its queue depth.
     #[inline]
     fn admit(&mut self) -> bool {
         if !self.ready {
@@ -71,13 +71,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         true
     }
 
-    /// Tells whoever watches what becomes of a request.
+    /// Notifies the observer of a request's step.
     #[inline]
     fn notify(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
         self.backend.observer_mut().request(self.now, handle.number(), step);
     }
 
-    /// Tells whoever watches how full everything is.
+    /// Notifies the observer of all levels.
     #[inline]
     pub(crate) fn notify_levels(&mut self) {
         if O::LISTENS {
@@ -161,7 +161,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Nothing before it is in its way.
+    /// Continues a request that no earlier request blocks.
     #[inline]
     fn fetch_data(&mut self, handle: Handle<Active<S>>) {
         let io = self.clients.requests[handle].io;
@@ -177,7 +177,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// The command, and a write's data, is here.
+    /// The command and the data of a write have arrived.
     pub(crate) fn data_in(&mut self, handle: Handle<Active<S>>) {
         self.notify(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
@@ -188,7 +188,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// The sectors of a unit that a request covers, and where the unit begins in the request's data.
+    /// The sectors of a mapping unit that a request covers, and the position of the unit's first sector in the
+    /// request's data.
     #[inline]
     fn cover(&self, handle: Handle<Active<S>>, unit: u32) -> (i32, u64) {
         let io = &self.clients.requests[handle].io;
@@ -200,7 +201,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         ((base as i64 - io.start.get() as i64) as i32, mask)
     }
 
-    /// Where the piece of a chopped request ends that begins with unit `from`; `end` is where the request does.
+    /// The end of the piece that begins with unit `from`, in a request that ends at `end`.
     #[inline]
     fn piece(&self, from: u32, end: u32) -> u32 {
         self.resolved.host.chop.map_or(end, |chop| (from / chop + 1).saturating_mul(chop).min(end))
@@ -236,7 +237,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             from = piece + u32::from(self.resolved.planted.is(Sabotage::PieceSkips));
         }
-        // No list finishes while it is handed in, so nothing has been counted off yet.
+        // No list finishes while it is submitted, so no unit has been subtracted yet.
         let first = self.resolved.planted.is(Sabotage::FirstPartServes);
         self.clients.requests[handle].pending = if first { pending.min(1) } else { pending };
         if pending == 0 {
@@ -244,7 +245,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Takes what the buffer has of a unit; returns what it has not.
+    /// Copies the sectors that the buffer has of a unit; returns the missing ones.
     fn read_buffer(&mut self, handle: Handle<Active<S>>, unit: u32, at: i32, mask: u64) -> u64 {
         if self.resolved.planted.is(Sabotage::BufferMissed) {
             return mask;
@@ -304,7 +305,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
                 }
                 let request = &self.clients.requests[handle];
                 if request.next_unit < request.extent.end {
-                    // Each piece is a write of its own: what is due leaves before the next one comes in.
+                    // Each piece is a separate write: units that are due leave before the next piece comes in.
                     while self.log_flush() || self.write_back(false) {}
                     continue;
                 }
@@ -317,7 +318,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Writes what a flush waits for to the log, if flushes are done so and it is time. False if not.
+    /// Logs the units that a flush waits for, if flushes go to the log and the log is ready. False if it logs
+    /// nothing.
     fn log_flush(&mut self) -> bool {
         let Some((epoch, handle)) = self.flushes.back().copied().filter(|_| self.logs_flushes()) else { return false };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
@@ -347,13 +349,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         true
     }
 
-    /// True if what flushes wait for goes to a log, and not to its place: to its place it goes before the power does.
+    /// True if the units that flushes wait for go to the log. Before an orderly power-off they go to their place.
     fn logs_flushes(&self) -> bool {
         let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
         logs && !self.powering_off && !self.ftl.log_is_full()
     }
 
-    /// The buffer holds what flash has no room for any more: nothing new is taken or promised.
+    /// Refuses all writes and flushes, because the buffer holds units that flash has no room for.
     fn refuse_writes(&mut self) {
         let flushes = std::mem::take(&mut self.flushes).into_iter().map(|(_, handle)| handle);
         for handle in flushes.chain(std::mem::take(&mut self.buffer_queue)) {
@@ -362,7 +364,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Takes the units of a write into the buffer, those of its next piece. False if it is full.
+    /// Takes the units of a write's next piece into the buffer. False if it is full.
     fn take(&mut self, handle: Handle<Active<S>>) -> bool {
         let request = &self.clients.requests[handle];
         let end = self.piece(request.next_unit, request.extent.end);
@@ -381,14 +383,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         true
     }
 
-    /// Writes back one program's worth of the buffer, if it is time for so much, or if a write waits for room. False if
-    /// not.
+    /// Writes back one program's worth of the buffer, if it is due or if a write waits for room. False if not.
     fn write_back(&mut self, waits: bool) -> bool {
         if !self.ftl.takes_writes() {
             return false;
         }
         if self.ftl.discards_in_order() {
-            // What was discarded on its way goes before what has been written since.
+            // Discards of units that were on their way to flash precede newer writes.
             self.discard_dropped();
         }
         let program = self.backend.slots_per_command();
@@ -435,7 +436,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Something left the buffer: flushes may be done, writes may come in.
+    /// Units have left the buffer: flushes may be done, and writes may come in.
     fn buffer_drained(&mut self) {
         self.discard_dropped();
         while let Some((epoch, handle)) = self.flushes.front().copied() {
@@ -448,7 +449,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.fill_buffer();
     }
 
-    /// Without a buffer every acknowledged write is in flash already.
+    /// Without a buffer, flash holds every acknowledged write already.
     fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.clients.buffer else { return self.served(handle) };
         let ignores = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore);
@@ -464,7 +465,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         self.clients.note_buffer_change();
     }
 
-    /// Forgets the units that lie wholly inside the extent; parts of units at its ends stay as they are.
+    /// Discards the units inside the extent. Units that it covers only in part keep their content.
     fn discard(&mut self, handle: Handle<Active<S>>) {
         let extent = self.clients.requests[handle].extent;
         let mut pending = 0;
@@ -486,7 +487,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// The device has done its part.
+    /// Ends the device's part of a request: the data of a read crosses the link, all else is complete.
     #[inline]
     fn served(&mut self, handle: Handle<Active<S>>) {
         self.notify(handle, RequestStep::Served);
@@ -536,13 +537,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         }
     }
 
-    /// Requests that waited for one with this extent go on if nothing else is in their way, in the order in
-    /// which they came.
+    /// Continues the requests that waited only for this one, in the order of their arrival.
     fn unblock(&mut self, extent: &Extent) {
-        // Others may be unblocked on the way: each call has the end of the vector to itself.
+        // A request may unblock others at once: each call uses the end of the vector.
         let first = self.unblocked.len();
         if first == 0 {
-            // All of them at once, at most: it grows only when there are more than ever before.
+            // At most all active requests are unblocked together: the vector grows only with the number of active
+            // requests.
             self.unblocked.reserve(self.active.capacity());
         }
         for handle in &self.active {

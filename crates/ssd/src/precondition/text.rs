@@ -1,4 +1,4 @@
-//! A step of preconditioning as text: on the command line and in studies.
+//! The text of a preconditioning step, on the command line and in studies.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::Precondition;
 
-/// A text that is no step of preconditioning.
+/// A text that names no preconditioning step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsePreconditionError(String);
 
@@ -98,7 +98,7 @@ mod tests {
         for text in ["fill", "preload:26KiB:2GiB", "random:x0.5", "random:x2", "random:x1000", "steady"] {
             assert_eq!(text.parse::<Precondition>().expect(text).to_string(), text);
         }
-        // 1,234,567 sectors are no round number of anything.
+        // 1,234,567 sectors are no multiple of a round size.
         for text in ["preload:512B:632098304B", "preload:4608B:3MiB", "random:x0.1234567890123"] {
             let step: Precondition = text.parse().expect(text);
             assert_eq!(step.to_string().parse(), Ok(step));

@@ -1,4 +1,4 @@
-//! The write buffer in a device file, and what it comes to.
+//! The write buffer of a device file, and the resolved write buffer.
 
 use base::units::{Bytes, Ratio, SECTOR};
 use flash::nand::Geometry;
@@ -12,32 +12,33 @@ use base::fault::Faults;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BufferSpec {
-    /// Its size.
+    /// The size of the buffer.
     pub size: Bytes,
-    /// Share of the buffer above which it writes back.
+    /// The high watermark: above this share of its size the buffer writes back.
     #[serde(default = "half")]
     pub high: Ratio,
-    /// Share of the buffer at which it stops writing back. The superblock policy goes on until only the superblock
-    /// is left that was written last.
+    /// The low watermark: at this share of its size the buffer stops writing back. The superblock policy ignores it,
+    /// and writes back until only the superblock that was written last is left.
     #[serde(default = "quarter")]
     pub low: Ratio,
-    /// What leaves it together.
+    /// The mapping units that the buffer writes back together.
     #[serde(default)]
     pub policy: BufferPolicy,
-    /// For the superblock policy: units of so many bytes leave together; the superblock of Hydra's FTL if missing.
+    /// For the superblock policy: the size of a superblock, whose units leave together; that of Hydra's FTL if
+    /// missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub superblock: Option<Bytes>,
-    /// For the superblock policy: it writes back when it holds something of more superblocks than these; 8, as Seong
-    /// et al. have it (Sec. 4.1), if missing.
+    /// For the superblock policy: the buffer writes back if it holds units of more superblocks than this; 8 if
+    /// missing, as in Seong et al., Sec. 4.1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_superblocks: Option<u32>,
-    /// What a flush of the host does.
+    /// The effect of a flush of the host.
     #[serde(default)]
     pub flush: FlushPolicy,
 }
 
 impl BufferSpec {
-    /// A buffer of this size that says nothing else.
+    /// A buffer of this size with defaults.
     #[must_use]
     pub const fn new(size: Bytes) -> Self {
         Self {
@@ -52,63 +53,64 @@ impl BufferSpec {
     }
 }
 
-/// What leaves the write buffer together.
+/// The mapping units that the write buffer writes back together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferPolicy {
-    /// A program's worth of the mapping units that have been dirty for longest. Its size is counted in mapping units.
+    /// A program's worth of the mapping units that have been dirty for longest. The size of the buffer counts mapping
+    /// units.
     #[default]
     Units,
-    /// All that the buffer has of the superblock that has been there for longest (Seong et al., "Hydra", Sec. 3.2).
-    /// Its size is counted in the sectors that it really holds.
+    /// All units of the superblock that has been in the buffer for longest (Seong et al., "Hydra", Sec. 3.2). The
+    /// size of the buffer counts the sectors that it really holds.
     Superblock,
 }
 
-/// What a flush of the host does.
+/// The effect of a flush of the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlushPolicy {
-    /// Everything that is in the buffer is written back first.
+    /// The buffer first writes back all its units.
     #[default]
     WriteBack,
-    /// Everything that is in the buffer is written to a reserved area of flash, one sector behind the other, and stays in
-    /// the buffer; it is merged when it would have been merged without the flush (Seong et al., Sec. 4.2.2, Fig. 16).
-    /// Only with Hydra's FTL and the superblock policy.
+    /// The buffer writes all its sectors to a reserved area of flash, one behind the other, and keeps them. Merges
+    /// happen when they would have happened without the flush (Seong et al., Sec. 4.2.2, Fig. 16). Only with Hydra's
+    /// FTL and the superblock policy.
     Log,
-    /// Nothing: what was acknowledged may be lost with the power (Seong et al., Sec. 4.2.2, Fig. 14b).
+    /// No effect: acknowledged writes may be lost with the power (Seong et al., Sec. 4.2.2, Fig. 14b).
     Ignore,
 }
 
 impl BufferPolicy {
-    /// All of them: what the conformance suite and the swarm are applied to.
+    /// All policies, for the conformance suite and the swarm.
     pub const EVERY: [Self; 2] = [Self::Units, Self::Superblock];
 }
 
 /// The write buffer, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedBuffer {
-    /// Its size.
+    /// The size of the buffer.
     pub units: u32,
-    /// Above so many dirty units it writes back.
+    /// The buffer writes back above this many dirty units.
     pub high: u32,
-    /// Down to so many.
+    /// It stops at this many dirty units.
     pub low: u32,
-    /// If whole superblocks are written back.
+    /// The superblock policy, if whole superblocks are written back.
     pub superblocks: Option<ResolvedSuperblocks>,
-    /// What a flush does.
+    /// The effect of a flush.
     pub flush: FlushPolicy,
 }
 
-/// How whole superblocks are written back.
+/// The resolved superblock policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedSuperblocks {
     /// Mapping units in a superblock.
     pub units: u32,
-    /// Above so many superblocks the buffer writes back.
+    /// The buffer writes back above this many superblocks.
     pub most: u32,
-    /// Sectors that it can hold.
+    /// Sectors that the buffer can hold.
     pub sectors: u64,
-    /// Above so many sectors it writes back.
+    /// The buffer writes back above this many sectors.
     pub high: u64,
 }
 
@@ -151,7 +153,7 @@ impl Spec {
         })
     }
 
-    /// Keys of another policy.
+    /// Refuses the keys of the superblock policy.
     fn no_superblocks(&self, faults: &mut Faults) -> Option<ResolvedSuperblocks> {
         let buffer = self.buffer.as_ref()?;
         let remedy = "leave it out, or say buffer.policy = \"superblock\"";

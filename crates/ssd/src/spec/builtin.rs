@@ -1,7 +1,7 @@
 //! The devices that come with Flashloom.
 
-/// One file per device. A new device is a new file and a line here; one in a folder is called after both: `fmmu/16x8.toml`
-/// is `fmmu-16x8`.
+/// One file per device. A new device is a new file and a line here. The name of a device in a folder contains both:
+/// `fmmu/16x8.toml` is `fmmu-16x8`.
 const BUILTIN: &[(&str, &str)] = &[
     ("chang-c1", include_str!("../../devices/chang/c1.toml")),
     ("chang-c1-noslc", include_str!("../../devices/chang/c1-noslc.toml")),

@@ -1,24 +1,24 @@
-//! What the flash of a drive costs. RAM, controller and everything else of a drive are not counted.
+//! The cost of a drive's flash. RAM, controllers and everything else of a drive are not counted.
 
 use super::Resolved;
 
-/// Prices in GiB of MLC flash (see [`flash::nand::Part::cost`]): only quotients of them mean anything.
+/// Prices in GiB of MLC flash (see [`flash::nand::Part::cost`]): only their ratios have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// The flash array, all blocks counted.
+    /// The main array, all blocks counted.
     pub flash: f64,
-    /// The small flash in front of it; zero without one.
+    /// The SLC array; zero without one.
     pub slc_array: f64,
 }
 
 impl Cost {
-    /// All flash.
+    /// The cost of all flash.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.flash + self.slc_array
     }
 
-    /// All flash by the array alone (Chang, Sec. 5.1 calls it EC).
+    /// The cost of all flash, relative to that of the main array (EC in Chang, Sec. 5.1).
     #[must_use]
     pub fn by_array(&self) -> f64 {
         self.total() / self.flash
@@ -26,7 +26,7 @@ impl Cost {
 }
 
 impl Resolved {
-    /// What the flash of the drive costs.
+    /// The cost of the drive's flash.
     #[must_use]
     pub fn cost(&self) -> Cost {
         Cost {

@@ -1,5 +1,5 @@
-//! What decides where on flash a drive keeps what: the keys in which a drive must agree with one whose flash it takes over.
-//! The others (queues, link, buffer, collection, times, faults) may differ.
+//! The format of a drive: the keys that decide where it keeps data on flash. A drive must agree in them with the
+//! drive whose flash it takes over. The others (queues, link, buffer, collection, times, faults) may differ.
 
 use flash::nand::Geometry;
 
@@ -8,7 +8,7 @@ use ftl::Config;
 use super::Resolved;
 
 impl Resolved {
-    /// The keys that decide what is where on flash, and their values.
+    /// The keys of the format, and their values.
     #[must_use]
     pub fn format(&self) -> Vec<(&'static str, String)> {
         let g = &self.geometry;

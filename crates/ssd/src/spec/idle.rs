@@ -1,6 +1,6 @@
-//! Keys that would have no effect on this device: they are refused, so that nobody takes a setting for what ran.
+//! Refuses keys that would have no effect on this device, so that no user believes that such a key was active.
 //!
-//! What is said by leaving a key out can always be said: a resolved description has all keys.
+//! The default value of a key is never refused, because a resolved description has all keys.
 
 use base::fault::Faults;
 use flash::backend::{BusOrder, Controllers, Transfer};
@@ -10,7 +10,7 @@ use ftl::{Idle, Site};
 use super::{BufferPolicy, BufferSpec, QueueArbitration, Spec};
 
 impl Spec {
-    /// Refuses what would have no effect on a device of this part.
+    /// Refuses keys that would have no effect on a device of this part.
     pub(super) fn check_idle(&self, site: &Site<'_>, faults: &mut Faults) {
         let family = self.ftl.kind.family().idle(site);
         let ftl = self.ftl.idle();
@@ -22,7 +22,7 @@ impl Spec {
             .chain(ftl)
             .chain(self.idle_host())
         {
-            // A value that is wrong has been refused for that.
+            // A wrong value has been refused already.
             if idle.is_set && faults.0.iter().all(|fault| fault.path != idle.path) {
                 faults.add(idle.path, format!("has no effect here: {}", idle.why), idle.remedy);
             }
@@ -39,18 +39,18 @@ impl Spec {
             Idle::new(
                 "flash.transfer",
                 by_controller && *controllers == Controllers::PerChannel,
-                "the link of a channel's only unit is its bus",
+                "the link of a channel's only controller is its bus",
             ),
             Idle::new(
                 "flash.arbitration.bus",
                 by_controller && arbitration.bus != BusOrder::default(),
-                "no command waits for a bus where units move the data",
+                "no command waits for a bus where controllers move the data",
             )
             .remedy("leave it out, or flash.transfer"),
         ]
     }
 
-    /// Behind what the family has to say of planes.
+    /// Runs after the family's own checks of planes.
     fn idle_planes(&self, site: &Site<'_>) -> Vec<Idle> {
         let one = self.flash.multi_plane.is_some() && site.part.geometry.planes_per_die == 1;
         vec![Idle::new("flash.multi-plane", one, "a die has one plane")]
@@ -114,7 +114,7 @@ mod tests {
             (
                 "controllers = \"per-channel\"\ntransfer = \"controller\"",
                 "",
-                "flash.transfer: has no effect here: the link of a channel's only unit is its bus",
+                "flash.transfer: has no effect here: the link of a channel's only controller is its bus",
             ),
             (
                 "controllers = { shared = 2 }\ntransfer = \"controller\"\narbitration = { bus = \"data-first\" }",

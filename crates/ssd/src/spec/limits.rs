@@ -1,4 +1,4 @@
-//! How large the numbers of a description may be, where something other than memory bounds them.
+//! Limits of a description's numbers, where something other than memory bounds them.
 
 use base::fault::Faults;
 use base::units::SECTOR;
@@ -6,17 +6,17 @@ use flash::nand::Geometry;
 
 use super::Spec;
 
-/// Requests the device works on at once: the filter of overlapping ones counts them in 16 bits.
+/// Requests that the device works on at once: the filter of overlapping requests counts them in 16 bits.
 const QUEUE_DEPTH_MAX: u32 = 1 << 15;
 
-/// Sectors of one program, of all its planes and pages: there is a transfer time for each number of them.
+/// Sectors of one program, with all its planes and pages: the backend has a transfer time for each number of sectors.
 const PROGRAM_SECTORS_MAX: u64 = 1 << 16;
 
 /// Bits of a channel.
 const WIDTH_MAX: u32 = 8192;
 
 impl Spec {
-    /// Numbers that are too large or too small whatever the others are.
+    /// Checks limits that do not depend on other numbers.
     pub(super) fn check_limits(&self, faults: &mut Faults) {
         if let Some((message, remedy)) = base::fault::wrong_name(&self.name) {
             faults.add("name", message, remedy);
@@ -29,7 +29,7 @@ impl Spec {
         }
     }
 
-    /// Numbers that are too large for the array.
+    /// Checks limits that depend on the array.
     pub(super) fn check_against(&self, geometry: &Geometry, one_shot: u32, faults: &mut Faults) {
         let sectors = u64::from(geometry.row_slots()) * u64::from(one_shot) * u64::from(geometry.sectors);
         if sectors > PROGRAM_SECTORS_MAX {
@@ -101,7 +101,7 @@ mod tests {
             let found = with(SMALL, rest);
             assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{rest}: {found:?}");
         }
-        // What is at the ends of the ranges is sound.
+        // The ends of the ranges are valid.
         for rest in [
             "ftl = { gc = { victim = { policy = 'd-choices', d = 4096 } } }",
             "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 4294967295 } } }",

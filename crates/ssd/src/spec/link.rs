@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub enum Duplex {
     /// One direction at a time (ATA, SATA).
     Half,
-    /// Both (PCI Express).
+    /// Both directions at once (PCI Express).
     Full,
 }
 
@@ -124,7 +124,7 @@ impl Serialize for LinkSpec {
         if Self::preset(&self.name).as_ref() == Some(self) {
             return serializer.serialize_str(&self.name);
         }
-        // Beside a name only what it does not say.
+        // Beside a name, only the keys that differ from it.
         let preset = Self::preset(&self.name);
         let own = preset.as_ref().is_none_or(|preset| preset.duplex != self.duplex);
         let custom = Custom {

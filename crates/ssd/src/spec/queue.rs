@@ -1,4 +1,4 @@
-//! Submission queues: how many, what is taken from each, and where in flash their writes may go.
+//! Submission queues of a device file: their number, arbitration, and the dies of their writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,24 +11,24 @@ use super::Spec;
 use crate::QueueId;
 use base::fault::Faults;
 
-/// NVM Express has queue identifiers of 16 bits, and 0 is the admin queue's.
+/// NVM Express has queue identifiers of 16 bits, and 0 is that of the admin queue.
 const MOST_QUEUES: usize = 65_535;
 
-/// Whose turn it is when commands wait in several submission queues (NVM Express Base Specification 2.0, section
-/// 3.4.4, "Command Arbitration").
+/// The order of commands that wait in several submission queues (NVM Express Base Specification 2.0, section 3.4.4,
+/// "Command Arbitration").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum QueueArbitration {
     /// All queues take turns.
     #[default]
     RoundRobin,
-    /// In each round a queue may have as many commands taken as its weight says. NVM Express gives weights to three
+    /// In each round, a queue may have as many commands taken as its weight. NVM Express gives weights to three
     /// classes of queues; here each queue is a class of its own, and there is no urgent class.
     Weighted,
 }
 
 impl QueueArbitration {
-    /// All of them: what the swarm draws from.
+    /// All arbitrations, for the swarm.
     pub const EVERY: [Self; 2] = [Self::RoundRobin, Self::Weighted];
 }
 
@@ -36,30 +36,29 @@ impl QueueArbitration {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct QueueSpec {
-    /// Commands taken in each round of weighted arbitration; one if missing.
+    /// The weight: commands taken in each round of weighted arbitration; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// Commands of this queue that the device works on at once; only `queue-depth` limits them if missing.
+    /// Commands of this queue that the device works on at once; if missing, only `queue-depth` limits them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// The channels on which its writes are placed; all if neither these nor `dies` are given. Whatever the queue
-    /// writes must find room there: beyond that its writes are refused as on a drive that has become read-only.
+    /// The channels that its writes go to; all if neither these nor `dies` are given. The data of the queue must fit
+    /// there: the device refuses further writes, as if it had become read-only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channels: Option<Vec<u32>>,
-    /// The dies on which its writes are placed, counted channel by channel and there chip by chip; instead of
-    /// `channels`.
+    /// The dies that its writes go to, counted channel by channel and there chip by chip; instead of `channels`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dies: Option<Vec<u32>>,
 }
 
-/// A submission queue of a device that can be built.
+/// A resolved submission queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResolvedQueue {
     /// Commands taken in each round of weighted arbitration.
     pub weight: u32,
     /// Commands of this queue that the device works on at once.
     pub depth: Option<u32>,
-    /// Which of the device's NVM sets its writes are placed in.
+    /// The NVM set that its writes go to.
     pub set: u32,
 }
 
@@ -68,19 +67,20 @@ pub struct ResolvedQueue {
 pub struct ResolvedQueues {
     /// The queues; at least one.
     pub queues: Vec<ResolvedQueue>,
-    /// Whose turn it is.
+    /// The arbitration between the queues.
     pub arbitration: QueueArbitration,
-    /// Commands taken from a queue at a time.
+    /// Commands taken from a queue per turn.
     pub burst: u32,
-    /// The NVM sets: dies that somebody's writes are confined to, in ascending order. The first is the whole array.
+    /// The NVM sets: dies that the writes of some queue are confined to, in ascending order. The first is the whole
+    /// array.
     pub sets: Vec<Vec<DieId>>,
 }
 
 impl ResolvedQueues {
-    /// The queue of this name.
+    /// The queue of this number.
     ///
     /// # Panics
-    /// If the device has none such.
+    /// If the device has no such queue.
     #[must_use]
     pub fn queue(&self, queue: QueueId) -> &ResolvedQueue {
         &self.queues[queue.index()]
@@ -119,7 +119,7 @@ impl Spec {
         }
     }
 
-    /// The queues of a device that shows the host so many mapping units.
+    /// The queues of a device with `units` mapping units for the host.
     pub(super) fn resolved_queues(&self, geometry: &Geometry, units: u32, faults: &mut Faults) -> ResolvedQueues {
         let all: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let mut sets = vec![all];
@@ -146,7 +146,7 @@ impl Spec {
         ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets }
     }
 
-    /// What no queue reaches nobody can write.
+    /// Refuses sets that together are too small: no queue could write the rest of the addresses.
     fn check_reach(
         &self,
         geometry: &Geometry,

@@ -1,7 +1,7 @@
-//! The RAM of a drive: what a real one of this description would need for its tables and its write buffer.
+//! The RAM of a drive: the RAM that a real drive of this description needs for its tables and its write buffer.
 //!
-//! Not what the simulator takes. An entry of a map is four bytes, whoever has it; code, queues and data that only
-//! pass through are not counted.
+//! This is not the memory of the simulator. Every entry of a map counts four bytes; code, queues and data in transit
+//! do not count.
 
 use base::units::{Bytes, SECTOR};
 
@@ -10,7 +10,7 @@ use ftl::Config;
 use super::Resolved;
 
 impl Resolved {
-    /// RAM for the maps of the FTL, caches of them included.
+    /// RAM for the maps of the FTL and their caches.
     #[must_use]
     pub fn table_ram(&self) -> Bytes {
         Bytes::new(self.family.table_ram())

@@ -1,4 +1,4 @@
-//! A description, checked as a whole: every fault is found, each with its key and the remedy.
+//! Checks a description as a whole: finds every fault, each with its key and the remedy.
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, Rate, SECTOR, Sectors};
@@ -9,41 +9,41 @@ use ftl::{AnyConfig, Array, Config as _, FtlSpec, Planted, Setup, Site};
 
 use super::{FlushPolicy, LinkSpec, ResolvedBuffer, ResolvedQueues, Spec};
 
-/// A device that can be built.
+/// A resolved device: a description without faults, ready to build.
 #[derive(Clone, Debug)]
 pub struct Resolved {
-    /// What it was described as, with the part written out.
+    /// The description, with the part written out.
     pub spec: Spec,
     /// The NAND part with the description's changes.
     pub part: Part,
-    /// The shape of the flash array.
+    /// The geometry of the main array.
     pub geometry: Geometry,
-    /// The small flash in front of it, if there is one.
+    /// The SLC array in front of it, if there is one.
     pub slc_array: Option<ResolvedSlcArray>,
-    /// Times, units and order.
+    /// Times, controllers and arbitration.
     pub backend: Config,
     /// The FTL.
     pub ftl: FtlSpec,
-    /// The host's side.
+    /// The host side.
     pub host: ResolvedHost,
     /// The write buffer.
     pub buffer: Option<ResolvedBuffer>,
-    /// Mapping units the host can address.
+    /// Mapping units that the host can address.
     pub units: u32,
-    /// Chips that act as one.
+    /// Chips in a gang.
     pub gang: u32,
-    /// What the FTL is built from.
+    /// The configuration of the FTL.
     pub family: AnyConfig,
-    /// The bug that a test has planted; none in everything else.
+    /// The bug that a test has planted; none otherwise.
     pub(crate) planted: Planted,
 }
 
-/// The host's side of a device.
+/// The host side of a device.
 #[derive(Clone, Debug)]
 pub struct ResolvedHost {
     /// The link.
     pub link: LinkSpec,
-    /// Requests the device works on at once.
+    /// Requests that the device works on at once.
     pub queue_depth: u32,
     /// Mapping units in a piece of a chopped request.
     pub chop: Option<u32>,
@@ -52,14 +52,14 @@ pub struct ResolvedHost {
 }
 
 impl Resolved {
-    /// Sectors the host can address.
+    /// Sectors that the host can address.
     #[must_use]
     pub fn capacity(&self) -> Sectors {
         Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
     }
 
-    /// Mapping units that an NVM set holds at most without garbage collection running out of room; none if the family
-    /// confines nobody to dies.
+    /// The most mapping units that an NVM set can hold before garbage collection runs out of room; `None` if the
+    /// family confines no writes to dies.
     ///
     /// # Panics
     /// If there is no such set.
@@ -68,7 +68,7 @@ impl Resolved {
         self.family.room(&self.host.queues.sets[set as usize])
     }
 
-    /// The same device with a bug in it.
+    /// The same device with a planted bug.
     #[cfg(feature = "sabotage")]
     #[must_use]
     pub const fn sabotaged(mut self, bug: ftl::Sabotage) -> Self {
@@ -84,7 +84,7 @@ impl Resolved {
 }
 
 impl Spec {
-    /// Checks the description and works out what it comes to.
+    /// Checks and resolves the description.
     ///
     /// # Errors
     /// All faults, each with its key and the remedy.
@@ -158,7 +158,7 @@ impl Spec {
         })
     }
 
-    /// What the FTL's family is told of the description.
+    /// The part of the description that the FTL's family sees.
     fn site<'a>(&'a self, part: &'a Part) -> Site<'a> {
         let flush_log = self.buffer.as_ref().filter(|buffer| buffer.flush == FlushPolicy::Log);
         Site {
@@ -184,7 +184,7 @@ impl Spec {
         spec
     }
 
-    /// True if a queue's writes are confined to some dies.
+    /// True if the writes of a queue are confined to some dies.
     pub(super) fn confines(&self) -> bool {
         self.host.queue.iter().any(|queue| queue.channels.is_some() || queue.dies.is_some())
     }
@@ -235,7 +235,7 @@ impl Spec {
     }
 }
 
-/// A second array as an FTL knows it.
+/// The SLC array as an FTL sees it.
 fn array_of(slc_array: &ResolvedSlcArray) -> Array {
     Array {
         geometry: slc_array.geometry.clone(),
@@ -282,14 +282,17 @@ mod tests {
         for (flash, wanted) in [
             (
                 "controllers = { background = 0 }",
-                "flash.controllers: no background unit: nothing would ever be written; use at least",
+                "flash.controllers: no background controller: no write would ever run; use at least",
             ),
             (
                 "controllers = { shared = 0 }",
-                "flash.controllers: no shared unit: nothing would ever be done; use at least one",
+                "flash.controllers: no shared controller: no command would ever run; use at least one",
             ),
-            ("controllers = { background = 4294967295 }", "flash.controllers: 4294967295 units; use at most 65536"),
-            ("controllers = { shared = 65537 }", "flash.controllers: 65537 units; use at most 65536"),
+            (
+                "controllers = { background = 4294967295 }",
+                "flash.controllers: 4294967295 controllers; use at most 65536",
+            ),
+            ("controllers = { shared = 65537 }", "flash.controllers: 65537 controllers; use at most 65536"),
             (
                 "software-controllers = \"0us\"",
                 "flash.software-controllers: the processor takes no time for a command; leave it out",

@@ -1,4 +1,4 @@
-//! Time is charged as phases end, and the event of a phase that was broken off is nothing.
+//! Time is charged as phases end, and the event of an aborted phase is dropped.
 
 use super::hydra::{FORWARDED, Hydra};
 use super::*;
@@ -9,7 +9,7 @@ fn an_event_takes_eight_bytes_with_its_generation() {
     assert_eq!((size_of::<Event>(), size_of::<Option<Event>>()), (8, 8));
 }
 
-/// Readings in the middle between two events, and what was charged until then.
+/// Readings in the middle between two events, and the time charged until then.
 fn follow<S: Sector>(bench: &mut Bench<S>, mut look: impl FnMut(&Backend<S, Vec<Phase>>, Time)) {
     while let Some((at, event)) = bench.events.pop() {
         look(&bench.backend, Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2));

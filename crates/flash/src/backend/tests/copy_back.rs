@@ -1,4 +1,4 @@
-//! Copy-back with partial data in: three phases, what ends up where, and what a power cut leaves of it.
+//! Copy-back with partial data in: three phases, the content of the copy, and its state after a power cut.
 
 use super::hydra::{FORWARDED, Hydra, block_of};
 use super::*;
@@ -19,7 +19,7 @@ fn merge(bench: &mut Bench<Stamp>, mask: u64, slot: Slot) -> Handle<List> {
     list
 }
 
-/// A bench whose row 0 of die 0 is full of stamps of its own.
+/// A bench whose row 0 of die 0 is full of distinct stamps.
 fn full(hydra: Hydra, seed: u64) -> Bench<Stamp> {
     let mut bench = hydra.seeded::<Stamp>(seed);
     bench.backend.set_timed(false);
@@ -39,7 +39,7 @@ fn full(hydra: Hydra, seed: u64) -> Bench<Stamp> {
     bench
 }
 
-/// What a read of the copy gives, and its spare area.
+/// The content that a read of the copy returns, and its spare area.
 fn copied(bench: &mut Bench<Stamp>) -> (Vec<Stamp>, Spare) {
     let psn = bench.psn(0, 1, 0);
     let list = bench.backend.open_list(Class::HostRead, 6);
@@ -79,7 +79,7 @@ fn others_use_the_channel_in_its_first_and_last_phase() {
     (0..2).for_each(|die| bench.program(list, die + 1, 1, 0));
     bench.submit(list);
     let ends = bench.run();
-    // The data of die 1 (52.8 us) and die 2, then that of the copy-back, which asked for the bus after 20 us.
+    // The data of die 1 (52.8 us) and die 2, then that of the copy-back, which requested the bus after 20 us.
     close(ends[0].1.as_us_f64(), 2.0 * 52.8 + 200.0);
     close(ends[1].1.as_us_f64(), 2.0 * 52.8 + 12.0 * 3.3 + 200.0);
 }
@@ -98,7 +98,7 @@ fn new_sectors_lie_over_those_of_the_source() {
         assert_eq!(data, expected);
         assert_eq!(spare, Spare::Data { lpn: Lpn::new(77), version: 9 });
     }
-    // What the FTL does not name is what it was.
+    // Slots that the FTL does not name keep the name of their source.
     let mut bench = full(Hydra::default(), 1);
     let list = merge(&mut bench, 0b10, Slot::default());
     bench.submit(list);

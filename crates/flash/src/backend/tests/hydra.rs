@@ -1,4 +1,4 @@
-//! Hydra's array against the arithmetic of its paper: superchips, units, and how soon a host read gets through.
+//! Hydra's array against the arithmetic of its paper: superchips, controllers, and the latency of a host read.
 //!
 //! B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB; its C chips on each bus are C
 //! such dies. A superpage is a row of each of them. Seong et al., IEEE Trans. Computers 59(7), 2010.
@@ -44,7 +44,7 @@ impl Default for Hydra {
 }
 
 impl Hydra {
-    /// Four blocks in a die, the first of each full of what its slots are numbered.
+    /// Four blocks in a die, the first of each full: its slots hold their own numbers.
     pub(super) fn build<S: Sector>(&self) -> Bench<S> {
         self.seeded(1)
     }
@@ -142,7 +142,7 @@ impl<S: Sector> Bench<S> {
     }
 }
 
-/// MB/s of so many bytes in so many microseconds.
+/// MB/s of `bytes` in a number of microseconds.
 fn rate(bytes: u64, us: f64) -> f64 {
     bytes as f64 / us
 }
@@ -207,7 +207,8 @@ fn more_chips_hide_a_longer_read() {
     close(fast(4), 20.0 + f64::from(4 * ROWS) * 13.2);
 }
 
-/// Microseconds until each of `units` background units has programmed a superblock, each on a superchip of its own.
+/// Microseconds until each of `units` background controllers has programmed a superblock, each on a superchip of its
+/// own.
 fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
     let mut bench = hydra.build::<()>();
     for superchip in 0..superchips {
@@ -240,8 +241,8 @@ fn a_background_unit_programs_65_mbps() {
 
 #[test]
 fn more_background_units_program_more_until_the_bus_is_full() {
-    // D4: 65, 130, 155, 155 MB/s. Up to two units every chip programs without a pause; from three on the bus does not
-    // rest until the last page is programmed.
+    // D4: 65, 130, 155, 155 MB/s. With up to two controllers every chip programs without a pause; from three on the
+    // bus does not rest until the last page is programmed.
     let page = 52.8;
     for (count, mbps) in [(1, 65.0), (2, 130.0), (3, 155.0), (4, 155.0)] {
         let us = programs(Hydra { controllers: Controllers::Background(count), ..Hydra::default() }, count, false);
@@ -255,14 +256,14 @@ fn more_background_units_program_more_until_the_bus_is_full() {
         let sustained = rate(8192 * u64::from(2 * count * ROWS), us - edge);
         assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} units: {sustained} MB/s");
     }
-    // Four superchips and one unit: one after another.
+    // Four superchips and one controller: one after another.
     let one = programs(Hydra { controllers: Controllers::Background(1), ..Hydra::default() }, 4, false);
     close(one, 4.0 * (f64::from(ROWS) * 252.8 + page));
 }
 
 #[test]
 fn a_merge_of_nothing_but_copies() {
-    // D5: 64 x 220 us and an erase of 2 ms; 62 merges a second on a superchip, 248 on four with four units.
+    // D5: 64 x 220 us and an erase of 2 ms; 62 merges a second on a superchip, 248 on four with four controllers.
     for superchips in [1, 4] {
         let hydra = Hydra::default();
         let mut bench = hydra.build::<()>();
@@ -283,7 +284,7 @@ fn a_merge_of_nothing_but_copies() {
 #[test]
 fn the_foreground_unit_reads_one_list_after_another() {
     let mut bench = Hydra::default().build::<()>();
-    // All background units are at work, and lists wait for them.
+    // All background controllers are busy, and lists wait for them.
     for block in 1..3 {
         for superchip in 0..4 {
             let list = bench.background(10 + superchip);
@@ -291,7 +292,7 @@ fn the_foreground_unit_reads_one_list_after_another() {
             bench.submit(list);
         }
     }
-    // Three reads of different dies: they would overlap if there were more foreground units.
+    // Three reads of different dies: they would overlap with more foreground controllers.
     for tag in 0..3 {
         bench.host_read(tag, 2 * tag + 1, 0, 16);
     }
@@ -363,15 +364,15 @@ fn only_host_reads_first_at_dies_and_on_channels_make_a_program_give_way() {
     }
 }
 
-/// The longest that a 4 KB host read takes beyond the 46.4 us that it takes alone, over arrivals all over the time that
-/// background units work on `lists`, and the longest until the array reads for it.
+/// The longest time that a 4 KB host read takes beyond its 46.4 us alone, over arrivals throughout the time that
+/// background controllers work on `lists`, and the longest time until the array reads for it.
 fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) {
     let (mut wait, mut start) = (0.0_f64, 0.0_f64);
     for step in 0..300 {
         let mut bench = hydra.build::<()>();
         bench.backend.observer.clear();
         lists(&mut bench);
-        // Steps that have no common measure with 13.2 us, 20 us or 200 us.
+        // Steps without a common measure with 13.2 us, 20 us or 200 us.
         let at = Time::from_ps(1_000_000 + step * 7_919_311);
         bench.until(at);
         let from = bench.backend.observer.len();
@@ -386,7 +387,7 @@ fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) 
     (wait, start)
 }
 
-/// Four units that program, on dies from `first` on.
+/// Four controllers that program, on dies from `first` on.
 fn saturate(bench: &mut Bench, first: u32) {
     for unit in 0..4 {
         let list = bench.background(unit);
@@ -409,7 +410,7 @@ fn a_host_read_waits_for_one_primitive() {
     let (wait, start) = worst_wait(Hydra::default(), 7, |bench| saturate(bench, 0));
     assert!((0.9 * 52.8..=52.8).contains(&wait), "{wait} us");
     close(start, 0.0);
-    // First come, first served it waits for whatever came before.
+    // First come, first served, it waits for all earlier work.
     let fifo = Hydra { arbitration: Arbitration::default(), ..Hydra::default() };
     let (wait, _) = worst_wait(fifo, 7, |bench| saturate(bench, 0));
     assert!(wait > 4.0 * 52.8, "{wait} us");
@@ -440,8 +441,8 @@ fn a_host_read_waits_for_one_operation_on_its_die() {
 
 #[test]
 fn a_copy_back_that_is_waited_for_is_helped_to_its_end() {
-    // Its second phase does not queue behind the other units' data: read, at most one transfer of another die, data in,
-    // program.
+    // Its second phase does not queue behind the other controllers' data: read, at most one transfer of another die,
+    // data in, program.
     let lists = |bench: &mut Bench| {
         let list = bench.background(9);
         for row in 0..20 {
@@ -475,7 +476,7 @@ fn what_gave_way_goes_on_behind_the_host_reads_of_its_die() {
 
 #[test]
 fn a_held_channel_is_busy_until_its_command_is_done() {
-    // Fig. 7a: with four units one operation at a time, arrays included.
+    // Fig. 7a: with four controllers, one operation at a time, arrays included.
     let hold = Arbitration { hold: true, ..FORWARDED };
     let hydra = Hydra { arbitration: hold, ..Hydra::default() };
     let us = programs(hydra, 4, false);
@@ -486,7 +487,7 @@ fn a_held_channel_is_busy_until_its_command_is_done() {
     bench.submit(list);
     bench.until(Time::from_ps(5_000_000));
     bench.host_read(1, 7, 0, 8);
-    // Half way the books balance too.
+    // Half way the accounts balance too.
     let middle = Time::from_ps(1_000_000_000);
     bench.until(middle);
     assert_eq!(bench.backend.account(middle).op(Op::Erase).bus, Span::from_ms(1));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a lane shows while a phase lasts: small letters for the host, capital ones for the background.
+/// The letter of a phase in a lane: small for the host, capital for the background.
 fn letter(phase: &Phase) -> char {
     let letter = match phase.primitive {
         Primitive::Command => 'c',

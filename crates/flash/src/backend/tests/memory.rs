@@ -1,4 +1,4 @@
-//! What a backend says that it takes is what its tables hold.
+//! A backend's `memory` is the size of its tables.
 
 use super::*;
 use crate::nand::Stamp;
@@ -37,7 +37,7 @@ fn it_takes_the_memory_that_it_says() {
                 size_of_val(&*backend.dies) + size_of_val(&*backend.channels) + size_of_val(&*backend.controllers);
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
             let taken = tables + lists + size_of_val(&*backend.slots) + size_of_val(&*backend.payload);
-            // The tables of times are in the description too.
+            // The description holds a second copy of the timing tables.
             let said = Backend::<Stamp>::memory(&geometry, &config);
             assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");
         }

@@ -1,9 +1,10 @@
-//! A program behind a failed one in its block is not begun if the FTL could not know, and refused if it could.
+//! The backend does not begin a program behind a failed one of its block if the FTL could not know of the failure;
+//! the media refuse it if the FTL could.
 
 use super::hydra::{Hydra, block_of};
 use super::*;
 
-/// How each command of the lists ended, in order.
+/// The result of each command of the lists, in order.
 fn ends<S: Sector>(bench: &mut Bench<S>, lists: &[Handle<List>]) -> Vec<bool> {
     while let Some((at, event)) = bench.events.pop() {
         bench.now = at;
@@ -50,7 +51,7 @@ fn what_was_handed_in_before_fails_untouched_and_costs_no_array_time() {
     }
 }
 
-/// A program of a block behind one that failed, with another list to tell of the failure in between or not.
+/// A program behind a failed one of its block, with or without another list in between that reports the failure.
 fn behind(reported: bool, erased: bool) -> bool {
     let mut bench = Shape::default().build();
     bench.backend.media_mut().faults_mut().fail_program(0);
@@ -124,7 +125,7 @@ fn a_list_in_turn_leaves_out_the_rest_of_a_block_and_so_does_a_cut() {
         let list = bench.list(Op::Program, 0, 0, 4);
         let end = bench.backend.begin_serial(bench.now, list).expect("it takes time");
         match cut {
-            // In the last program. That one fails in the moment of a cut is left out, so none is passed over.
+            // In the last program. Faults at the moment of a cut are not modelled, so no program is refused.
             Some(us) => bench.backend.cut_power(Time::from_ps(us * 1_000_000)),
             None => {
                 bench.backend.end_serial(end, &mut bench.hash);
@@ -153,7 +154,7 @@ fn capacitors_do_not_program_behind_a_failure() {
     bench.backend.media_mut().faults_mut().fail_program(0);
     let list = bench.list(Op::Program, 0, 0, 3);
     bench.submit(list);
-    // In the program of the first page, whose failure nobody has heard of.
+    // In the program of the first page, whose failure the FTL has not learned of.
     bench.until(Time::from_ps(150_000_000));
     bench.backend.save(&[list]);
     let mut next = bench.backend.list(list).first();

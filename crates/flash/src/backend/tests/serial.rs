@@ -1,4 +1,4 @@
-//! Lists that are carried out in turn: their times add up, and a power cut takes them at their word.
+//! Serial lists: their times add up, and a power cut tears the command under way.
 
 use super::*;
 use crate::nand::Spare;
@@ -73,7 +73,7 @@ fn what_was_read_goes_to_the_programs_behind_it() {
     assert!(matches!(there, Spare::Data { lpn, .. } if lpn == Lpn::new(1)), "{there:?}");
 }
 
-/// A cut in the second program: the first is there, the second is torn or there, and the erase has not begun.
+/// A cut in the second program: the first is complete, the second torn or complete, and the erase has not begun.
 #[test]
 fn a_cut_leaves_what_was_done_and_tears_what_was_under_way() {
     let mut torn = 0;
@@ -107,7 +107,7 @@ fn a_cut_before_the_array_works_touches_nothing() {
     assert!(bench.backend.media().is_erased(SuperblockId::new(0)));
 }
 
-/// Two pages in SLC mode, the second of them read again; what is in the other mode takes its usual time.
+/// Two pages in SLC mode, the second of them read again; blocks in the other mode take their usual time.
 #[test]
 fn a_block_in_slc_mode_has_times_of_its_own() {
     let mut bench = bench();

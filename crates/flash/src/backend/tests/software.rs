@@ -1,4 +1,4 @@
-//! Software units: a processor that everything but host reads has to pass (Seong et al., Sec. 4.2.3, Fig. 17).
+//! Software controllers: a processor that issues all commands except host reads (Seong et al., Sec. 4.2.3, Fig. 17).
 
 use super::hydra::{Hydra, ROWS};
 use super::*;
@@ -17,11 +17,11 @@ fn programs(software: Option<Span>, controllers: u32) -> f64 {
 
 #[test]
 fn each_command_costs_its_time_before_its_die_begins_it() {
-    // One unit, one die at a time: nothing hides the processor.
+    // One controller, one die at a time: no other work hides the processor.
     let rows = f64::from(4 * ROWS);
     close(programs(None, 1), rows * 252.8);
     close(programs(Some(Span::from_us(5)), 1), rows * 257.8);
-    // Four units that keep it busy: a command every 100 us.
+    // Four controllers keep it busy: a command every 100 us.
     close(programs(Some(Span::from_us(100)), 4), rows * 100.0 + 252.8);
 }
 
@@ -84,7 +84,7 @@ fn hardware_leaves_the_processor_to_the_ftl() {
     assert!(!bench.backend.is_idle());
     bench.run();
     assert_eq!(bench.backend.processor_busy(bench.now), Span::ZERO);
-    // With time off a thought is free.
+    // With time off, a processor job takes no time.
     bench.backend.set_timed(false);
     bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     assert!(!bench.backend.is_idle(), "it waits to be taken");
@@ -104,7 +104,7 @@ fn a_power_cut_forgets_what_it_thought_about() {
     bench.events.clear();
     assert!(bench.backend.is_idle());
     assert_eq!(bench.backend.processor_busy(now + Span::from_us(1)), Span::from_us(20));
-    // And goes on with what comes.
+    // And accepts new work.
     bench.now = now;
     let list = bench.background(1);
     bench.erase(list, 0, 1);

@@ -1,7 +1,7 @@
 //! A block in which a program has failed takes no more programs before it is erased.
 //!
-//! The rule of a real part: what was programmed before is still there and may be read, and the block is to be retired.
-//! A page that lost its power has not failed: nobody was told so.
+//! Real parts have this rule: pages programmed earlier stay readable, and the FTL should retire the block. A page
+//! torn by a power loss has not failed, because no status reported it.
 
 use base::units::{Psn, SuperblockId};
 
@@ -9,7 +9,7 @@ use super::{Media, Target};
 use crate::nand::{Sector, Spare};
 
 impl<S: Sector> Media<S> {
-    /// True if a slot holds data: it was programmed, and that neither failed nor lost its power.
+    /// True if a slot holds data: its program neither failed nor was torn.
     #[must_use]
     #[inline]
     pub fn holds_data(&self, psn: Psn) -> bool {
@@ -22,7 +22,7 @@ impl<S: Sector> Media<S> {
         self.failing > 0 && self.planes(superblock).iter().any(|block| block.failing)
     }
 
-    /// True if a program of so many slots from `target` on goes to a block in which one has failed.
+    /// True if a program of `count` slots from `target` on goes to a block in which a program has failed.
     pub(crate) fn refuses(&self, target: Target, count: u32) -> bool {
         let slots = self.geometry.slots;
         let is_failing = |slot: u32| {
@@ -32,7 +32,7 @@ impl<S: Sector> Media<S> {
         self.failing > 0 && (0..count).step_by(slots as usize).any(is_failing)
     }
 
-    /// Notes in which blocks a program that has just been carried out failed.
+    /// Marks the blocks in which the last program failed.
     #[cold]
     pub(super) fn note_failures(&mut self, target: Target, count: u32) {
         for first in (0..count).step_by(self.geometry.slots as usize) {

@@ -1,30 +1,30 @@
-//! What translation pages hold: the parts of an FTL's map that it keeps on flash.
+//! The content of translation pages: the parts of an FTL's map on flash.
 //!
-//! The page itself is an ordinary slot, with its place, its spare area and its wear; only its content is kept here,
-//! by page and version, so that a copy has the content of its original. There are two at most: the durable version
-//! and the one that is being programmed.
+//! The page itself is an ordinary slot, with its place, its spare area and its wear. This module keeps only its
+//! content, by page and version, so that a copy has the content of its original. A page has at most two versions: the
+//! durable one and the one that is being programmed.
 
-/// Entries for which there is room from the start.
+/// Entries that a version has room for from the start.
 const USUAL: usize = 64;
 
-/// One version of a page; none if it has no number.
+/// One version of a page; none if `version` is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Image {
     version: Option<u32>,
     entries: Vec<u32>,
 }
 
-/// All of them.
+/// The versions of all pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Images {
     pages: Vec<[Image; 2]>,
 }
 
 impl Images {
-    /// Bytes of so many pages of so many entries, with both versions of each.
+    /// Bytes of `pages` pages of `entries` entries, with both versions of each.
     pub(super) fn memory(pages: u32, entries: u32) -> u64 {
         let image = size_of::<Image>() + size_of::<u32>() * (entries as usize).max(USUAL);
-        // The list of pages has doubled its room.
+        // The list of pages has doubled its capacity.
         u64::from(pages) * 2 * (image + size_of::<Image>()) as u64
     }
 
@@ -36,7 +36,8 @@ impl Images {
         let place = usize::from(durable.is_some() && images[0].version == durable);
         images[place].version = Some(version);
         images[place].entries.clear();
-        // What a page of a log holds differs each time: room for the usual, so that it need not grow again and again.
+        // Pages of a log differ in length. The usual capacity is reserved, so that they need not grow again and
+        // again.
         images[place].entries.reserve(entries.len().max(USUAL));
         images[place].entries.extend_from_slice(entries);
     }
@@ -51,7 +52,7 @@ impl Images {
         images.iter().find(|image| image.version == Some(version)).map(|image| image.entries.as_slice())
     }
 
-    /// Every image: page, version and content.
+    /// All images: page, version and content.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, &[u32])> {
         let numbered = self.pages.iter().enumerate();
         numbered.flat_map(|(page, images)| {

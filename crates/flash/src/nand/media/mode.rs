@@ -1,17 +1,18 @@
-//! SLC mode: a block of a part with more bits a cell takes one for each, and has half its pages.
+//! SLC mode: a block of a part with more bits per cell stores one bit per cell, and has half its pages.
 
-/// How much the cells of a block hold.
+/// The bits per cell of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// All the bits that the part's cells can.
+    /// All bits of the part's cells.
     #[default]
     Full,
-    /// One bit a cell, in a part of two: half the pages, each faster (Kgil et al., as told by Chang, Sec. 5.1).
+    /// One bit per cell, in a part of two: half the pages, each faster (Kgil et al., as described by Chang, Sec.
+    /// 5.1).
     Slc,
 }
 
 impl Mode {
-    /// Pages that a block of so many pages has in it.
+    /// Pages in this mode of a block of `pages` pages.
     #[must_use]
     pub const fn pages(self, pages: u32) -> u32 {
         match self {

@@ -1,15 +1,15 @@
-//! What sectors hold, where anything is kept of it.
+//! The content of sectors.
 //!
-//! Preconditioning writes what the spare areas say already: the sector and the version of the write. A block in which
-//! nobody else has written keeps nothing, so a drive that is only preconditioned takes no memory for its content, and
-//! a snapshot of it holds none.
+//! The spare areas determine the content that preconditioning writes: the sector and the version of the write. A
+//! block that holds nothing else stores no content, so a drive that is only preconditioned takes no memory for it,
+//! and neither does its snapshot.
 
 use crate::nand::{Geometry, Sector, Spare};
 use base::units::{BlockId, Lba, Psn, SuperblockId};
 
 use super::Media;
 
-/// What preconditioning writes to a slot: the first sector and the version, if there is data.
+/// The content that preconditioning writes to a slot: its first sector and the version, if it holds data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preconditioned(Option<(u64, u32)>);
 
@@ -33,7 +33,7 @@ impl Preconditioned {
         }
     }
 
-    /// True if a slot holds it. There is no way out in between: all sectors are compared at once.
+    /// True if a slot holds this content. Compares all sectors at once, without an early exit.
     #[inline]
     pub(super) fn is<S: Sector>(self, content: &[S]) -> bool {
         let Some((first, version)) = self.0 else { return content.iter().all(|held| *held == S::default()) };
@@ -44,7 +44,7 @@ impl Preconditioned {
 }
 
 impl<S: Sector> Media<S> {
-    /// Where the payload of a slot lies: the block and the range in it.
+    /// The place of a slot's payload: the block and the range in it.
     pub(super) fn place(&self, psn: Psn) -> (BlockId, std::ops::Range<usize>) {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
@@ -52,8 +52,8 @@ impl<S: Sector> Media<S> {
         (self.geometry.block(superblock, plane), first as usize..(first + self.geometry.sectors) as usize)
     }
 
-    /// What a sector of a slot holds; the default if there is no payload. Like the spare area it takes no simulated time
-    /// by itself.
+    /// The content of a sector of a slot; the default without payload. Like reading the spare area, the call itself
+    /// takes no simulated time.
     #[must_use]
     pub fn content(&self, psn: Psn, sector: u32) -> S {
         let (block, range) = self.place(psn);
@@ -64,19 +64,19 @@ impl<S: Sector> Media<S> {
         }
     }
 
-    /// What a slot holds if nobody but preconditioning has written it.
+    /// The content of a slot that only preconditioning has written.
     #[inline]
     pub(super) fn preconditioned(&self, psn: Psn) -> Preconditioned {
         Preconditioned::of(self.spare(psn), self.geometry.sectors)
     }
 
-    /// The payload of a block whose last programmed page is `page`, kept from now on.
+    /// The payload of a block whose last programmed page is `page`. Stores it from now on.
     pub(super) fn keep_payload(&mut self, superblock: SuperblockId, plane: u32, page: u32) -> &mut [S] {
         let block = self.geometry.block(superblock, plane).index();
         if self.payload[block].is_none() {
             let Geometry { slots, stripe, sectors, pages, .. } = self.geometry;
             let mut data = vec![S::default(); (pages * slots * sectors) as usize];
-            // The page itself as well: some of its slots may have been left out before this one.
+            // The page itself is included: earlier slots of it may have been skipped.
             for (i, into) in (0..).zip(data.chunks_exact_mut(sectors as usize)).take(((page + 1) * slots) as usize) {
                 let offset = (i / slots * stripe + plane) * slots + i % slots;
                 let psn = self.geometry.slot(superblock, offset);

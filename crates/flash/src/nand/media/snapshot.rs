@@ -1,9 +1,9 @@
-//! A flash array as a stream of bytes, and back: everything a device keeps without power, and nothing else.
+//! Snapshots of a flash array: the state that a device keeps without power, and nothing else.
 //!
-//! Little-endian words. First the magic, the version and the geometry; then every block, the spare area of
-//! every slot (as the difference from the one before, which leaves little of a sequentially written array),
-//! the unreadable slots, the payload block by block, and the translation pages. It comes in pieces, each behind its
-//! length, so that nothing behind the last is read; then a checksum over all of it.
+//! A snapshot is a stream of little-endian words. First the magic, the version and the geometry; then every block,
+//! the spare area of every slot (as the difference from the one before, which is small in a sequentially written
+//! array), the unreadable slots, the payload block by block, and the translation pages. The stream comes in pieces,
+//! each behind its length, so that a reader stops exactly at its end; a checksum of all pieces follows.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,30 +15,30 @@ use crate::nand::{Faults, Geometry, Sector};
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
 const VERSION: u32 = 3;
-/// Bytes that are hashed and passed on at once.
+/// Bytes that are hashed and written at once.
 const CHUNK: usize = 1 << 16;
 
 /// Why a snapshot cannot be loaded.
 #[derive(Debug)]
 pub enum SnapshotError {
-    /// It cannot be read.
+    /// The input cannot be read.
     Io(io::Error),
-    /// It is something else.
+    /// The input is no snapshot.
     Foreign,
-    /// It was written by another version of this program.
+    /// Another version of this program wrote it.
     Version(u32),
-    /// It is of an array of another shape.
+    /// The array has another shape.
     Geometry {
-        /// The shape of the array it is of.
+        /// The shape of the snapshot's array.
         found: String,
-        /// The shape of this one.
+        /// The shape of this array.
         expected: String,
     },
-    /// Its sectors hold something of another size.
+    /// Its sectors have another size.
     Sector {
-        /// Bytes a sector of it holds.
+        /// Bytes of a sector in the snapshot.
         found: u32,
-        /// Bytes a sector of this array holds.
+        /// Bytes of a sector in this array.
         expected: u32,
     },
     /// It was cut short or changed.
@@ -70,7 +70,7 @@ impl From<io::Error> for SnapshotError {
     }
 }
 
-/// What keeps two snapshots apart: order, position and content of the words.
+/// A checksum over the order, position and content of the words.
 #[derive(Clone, Copy)]
 struct Checksum(u64);
 
@@ -84,7 +84,7 @@ impl Checksum {
     }
 }
 
-/// Bytes on their way out, hashed in chunks.
+/// Writes bytes, hashed in chunks.
 struct Sink<'a, W> {
     to: &'a mut W,
     buffer: Vec<u8>,
@@ -126,7 +126,7 @@ impl<W: Write> Sink<'_, W> {
     }
 }
 
-/// Bytes on their way in, hashed in the same chunks.
+/// Reads bytes, hashed in the same chunks.
 struct Tap<'a, R> {
     from: &'a mut R,
     buffer: Vec<u8>,
@@ -176,7 +176,7 @@ impl<R: Read> Tap<'_, R> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// True if everything that came has been taken, and the checksum of it follows.
+    /// True if all bytes have been read, and their checksum follows.
     fn is_whole(&mut self) -> Result<bool, SnapshotError> {
         let mut sum = [0; 8];
         self.from.read_exact(&mut sum)?;
@@ -198,19 +198,19 @@ fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]:
 /// Map entries in a sector.
 const ENTRIES: u32 = 128;
 
-/// Beside the stream: the block is in SLC mode.
+/// A flag beside the stream: the block is in SLC mode.
 const SLC: u8 = 2;
 
-/// Beside each other: the block is bad, and a program failed in it.
+/// Flags of one byte: the block is bad, and a program failed in it.
 const BAD: u8 = 1;
 const FAILING: u8 = 2;
 
-/// How the payload of a block is kept.
+/// How a snapshot stores the payload of a block: derived from the spare areas, or as data.
 const DERIVED: u8 = 0;
 const DATA: u8 = 1;
 
 impl<S: Sector> Media<S> {
-    /// Writes the array's state. What is going to fail is not part of it.
+    /// Writes the array's state. Planned faults are not part of it.
     ///
     /// # Errors
     /// If `to` cannot be written.
@@ -259,11 +259,11 @@ impl<S: Sector> Media<S> {
         to.flush()
     }
 
-    /// Reads an array of this shape; the rest is as for [`Media::new`]. A payload that is there and not
-    /// wanted is passed over; one that is wanted and not there is what preconditioning writes.
+    /// Loads an array of this shape; the other arguments are those of [`Media::new`]. A payload that this array does
+    /// not need is skipped. A payload that the snapshot lacks becomes the content that preconditioning writes.
     ///
     /// # Errors
-    /// If it cannot be read, is none of this version, was cut short or changed, or is of another array.
+    /// If the snapshot cannot be read, is of another version or another array, was cut short or changed.
     pub fn load(
         geometry: Geometry,
         endurance: u32,
@@ -381,8 +381,8 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
     let mut before = None;
     for _ in 0..tap.word()? {
         let (page, version, len) = (tap.small()?, tap.small()?, tap.small()?);
-        // There are no more pages than slots, and no more entries in one than slots: a length that is damaged must
-        // not be believed.
+        // A damaged length must not be trusted: there are no more pages than slots, and a page has no more entries
+        // than fit into its slot.
         if page >= geometry.slot_count() || len > geometry.sectors * ENTRIES {
             return Err(SnapshotError::Damaged);
         }
@@ -408,7 +408,7 @@ mod tests {
         Faults::new(&FaultSpec::default(), 1)
     }
 
-    /// An array with data, what is derived from spare areas, a torn page, wear and a bad block.
+    /// An array with data, content derived from spare areas, a torn page, wear and a bad block.
     fn used<S: Sector>(stamp: impl Fn(u64) -> S) -> Media<S> {
         let mut media = Media::new(geometry(4), 10, 1, faults());
         for (superblock, stamped) in [(0, true), (1, false), (2, true)] {

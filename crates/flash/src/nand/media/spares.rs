@@ -1,15 +1,16 @@
-//! The spare areas of all slots, in as few bytes as they take.
+//! The spare areas of all slots, in as few bytes as possible.
 //!
-//! Eight bytes each; seven where slots are large, as the rows of Hydra's gangs are (8 KiB), so that a drive of them takes less
-//! than two bytes for each page of 2 KiB. Small slots are looked up most, and stay where one load gets them.
+//! A spare area takes eight bytes, or seven where slots are large, as the rows of Hydra's gangs are (8 KiB): such a
+//! drive takes less than two bytes for each page of 2 KiB. Small slots are read most often, and stay where one load
+//! fetches them.
 
 use std::ops::Range;
 
 use crate::nand::{Geometry, Spare};
 
-/// Bytes of a narrow one: a version, and a logical number of 24 bits.
+/// Bytes of a narrow spare area: a version, and a logical number of 24 bits.
 const NARROW: usize = 7;
-/// Sectors from which on a slot is large.
+/// Sectors of the smallest large slot.
 const LARGE: u32 = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,20 +20,20 @@ pub(super) enum Spares {
 }
 
 impl Spares {
-    /// Those of an array in which nothing has been programmed.
+    /// The spare areas of an array without programmed pages.
     pub(super) fn new(geometry: &Geometry) -> Self {
         let slots = geometry.slot_count() as usize;
         if Self::is_narrow(geometry) { Self::Narrow(vec![0; slots * NARROW]) } else { Self::Wide(vec![0; slots]) }
     }
 
-    /// Bytes that those of an array take.
+    /// Bytes of the spare areas of an array.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
         let slots = u64::from(geometry.slot_count());
         slots * if Self::is_narrow(geometry) { NARROW as u64 } else { 8 }
     }
 
     const fn is_narrow(geometry: &Geometry) -> bool {
-        // No logical number is above that of the slots.
+        // Logical numbers stay below the number of slots.
         geometry.sectors >= LARGE && geometry.slot_count() < 1 << 24
     }
 
@@ -63,7 +64,7 @@ impl Spares {
         assert!(self.set_word(slot, spare.pack()), "{spare:?} in an array of so few slots");
     }
 
-    /// False if the word is none that there can be.
+    /// False if the word is no valid spare area.
     #[inline]
     pub(super) fn set_word(&mut self, slot: usize, word: u64) -> bool {
         match self {
@@ -85,7 +86,7 @@ impl Spares {
         }
     }
 
-    /// All of them, packed.
+    /// All spare areas, packed.
     pub(super) fn words(&self) -> impl Iterator<Item = u64> + '_ {
         let slots = match self {
             Self::Wide(words) => words.len(),

@@ -1,4 +1,4 @@
-//! What a part must fulfil, beyond being readable.
+//! Checks of a part beyond its syntax.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use base::units::Bytes;
 
 use super::Part;
 
-/// The largest page: a thousand times that of any flash there is.
+/// The largest page: a thousand times the pages of existing flash.
 const MOST_PAGE: Bytes = Bytes::new(16 << 20);
 
-/// Why a part makes no sense. Each names the field and says what to write instead.
+/// Why a part is invalid. Each error names the field and a valid value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PartError {
@@ -23,13 +23,13 @@ pub enum PartError {
         /// Its size.
         page: Bytes,
     },
-    /// A list of times that is neither one for all page types nor one for each.
+    /// A list of times with neither one time for all page types nor one for each.
     TimesPerType {
         /// The field, with the table it is in.
         field: &'static str,
-        /// How many there are.
+        /// The number of times given.
         given: usize,
-        /// How many page types the cell has.
+        /// Page types of the cell.
         types: u32,
     },
     /// A block that ends inside a word line.
@@ -48,14 +48,14 @@ pub enum PartError {
     },
     /// Program times by page type, where one operation programs several pages.
     OneShotTimes {
-        /// How many there are.
+        /// The number of times given.
         given: usize,
     },
-    /// Several planes at once, on a die that has one.
+    /// Multi-plane operations on a die with one plane.
     MultiPlaneOfOne,
     /// More factory bad blocks than blocks.
     AllBad,
-    /// A page that is larger than any flash has.
+    /// A page larger than that of any flash.
     PageTooLarge {
         /// Its size.
         page: Bytes,
@@ -69,23 +69,23 @@ pub enum PartError {
     },
     /// A transfer energy that is negative or no number.
     BusEnergy {
-        /// What was given.
+        /// The value given.
         given: f64,
     },
     /// A price that is zero, negative or no number.
     Cost {
-        /// What was given.
+        /// The value given.
         given: f64,
     },
     /// More pages on one die than can be numbered.
     TooLarge {
-        /// How many there would be.
+        /// The number of pages.
         pages: u128,
     },
 }
 
 impl PartError {
-    /// The key of the part's description that is at fault.
+    /// The key at fault in the part's description.
     #[must_use]
     pub const fn key(&self) -> &'static str {
         match self {
@@ -160,7 +160,7 @@ impl fmt::Display for PartError {
 impl std::error::Error for PartError {}
 
 impl Part {
-    /// Everything that is wrong with the part; nothing if it can be built.
+    /// All faults of the part; empty if it is valid.
     #[must_use]
     pub fn validate(&self) -> Vec<PartError> {
         let Self { geometry, timing, .. } = self;

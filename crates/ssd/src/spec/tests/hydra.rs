@@ -1,4 +1,4 @@
-//! What devices with Hydra's FTL come to, and which are refused.
+//! Devices with Hydra's FTL: resolved values and refused descriptions.
 
 use super::super::Spec;
 use base::fault::Fault;

@@ -1,4 +1,4 @@
-//! What devices with a page map come to, and which are refused.
+//! Devices with a page map: resolved values and refused descriptions.
 
 use super::super::Spec;
 use crate::Resolved;
@@ -41,7 +41,7 @@ fn a_set_of_dies_has_its_share_of_the_room() {
         toml::from_str::<Spec>(&text).expect("a description").resolve().expect("sound")
     };
     let resolved = sound("[[host.queue]]\n[[host.queue]]\ndies = [1, 2]");
-    // One superblock of 16 units of each set is for collection.
+    // Garbage collection keeps one superblock of 16 mapping units of each set.
     let room = |set| resolved.room(set).expect("a page map confines writes") + 16;
     assert_eq!(room(0), 2 * room(1));
     assert!(room(0) > u64::from(resolved.units));

@@ -1,4 +1,4 @@
-//! What devices with Chang's FTL come to, and which are refused.
+//! Devices with Chang's FTL: resolved values and refused descriptions.
 
 use super::super::Spec;
 
