@@ -1,4 +1,4 @@
-//! The numbers of a run by name, as studies and their expectations ask for them.
+//! The metrics of a run by name, for studies and their expectations.
 
 mod commands;
 mod dimension;
@@ -23,7 +23,7 @@ use slc::SlcStat;
 pub use dimension::Dimension;
 pub(crate) use dimension::digits;
 
-/// One number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
+/// A number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     text: String,
@@ -31,7 +31,7 @@ pub struct Metric {
     bottom: Option<Name>,
 }
 
-/// A text that is no metric.
+/// The error of a text that is not a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseMetricError(String);
 
@@ -49,7 +49,7 @@ impl fmt::Display for ParseMetricError {
 
 impl std::error::Error for ParseMetricError {}
 
-/// Metrics that a slip of the finger may have meant.
+/// All names from which an error message suggests the closest one.
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
     let plain = "mean accumulated requests-per-s rate simulated verified waf cost energy energy-per-sector";
@@ -214,7 +214,7 @@ impl Name {
     }
 
     fn of(&self, summary: &Summary) -> Option<f64> {
-        // Of reads and writes; a discard moves no data.
+        // Reads and writes only: a discard moves no data.
         let bytes =
             || ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum::<u64>() as f64;
         let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
@@ -260,7 +260,7 @@ impl Name {
     }
 }
 
-/// The response times of all requests together, and how many there are, if there are any.
+/// The sum of the response times of all requests, and their number; `None` if there are none.
 fn accumulated(summary: &Summary) -> Option<(f64, u64)> {
     let kinds = || summary.kinds.values();
     let sum = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
@@ -290,14 +290,13 @@ impl Stat {
 }
 
 impl Metric {
-    /// Its unit.
+    /// The metric's dimension.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {
         if self.bottom.is_some() { Dimension::Plain } else { self.top.dimension() }
     }
 
-    /// Its value in a run; `None` where the run has no such number, a read latency without reads for
-    /// example.
+    /// The metric's value in a run; `None` if the run has no such number, for example a read latency without reads.
     #[must_use]
     pub fn of(&self, summary: &Summary) -> Option<f64> {
         let top = self.top.of(summary)?;
