@@ -37,7 +37,7 @@ pub struct SlcMlcSummary {
     pub levelled: u64,
     /// Sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds.
     pub written_back: u64,
-    /// Sectors that folds moved in addition.
+    /// Sectors of the SLC flash that folds carried along to the MLC flash.
     pub assisted: u64,
     /// Mean erases per SLC block divided by mean erases per MLC block.
     pub wear_ratio: Option<f64>,
