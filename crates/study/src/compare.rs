@@ -89,7 +89,7 @@ fn twin(devices: &[PathBuf]) -> Option<&Path> {
     devices.iter().enumerate().find(alike).map(|(_, device)| &**device)
 }
 
-/// The drive's name in the comparison: the name of its file, or its built-in name without the common prefix.
+/// The drive's name in the comparison: its file's name or its built-in name, without the prefix `compare-`.
 fn name(device: &Path) -> String {
     let text = match device.extension() {
         Some(_) => device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy(),

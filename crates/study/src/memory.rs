@@ -63,7 +63,7 @@ impl fmt::Display for TooLarge {
             first.memory.largest(3).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
         let several = if *count > 1 { format!(" ({count} runs at once)") } else { String::new() };
         let fewer = if *count > 1 { "fewer --jobs, " } else { "" };
-        // Rounded up to whole units, in a form that an option accepts.
+        // Rounded up to whole MiB, in a form that `--memory` accepts.
         let enough = all.div_ceil(1 << 20);
         write!(
             f,

@@ -233,7 +233,7 @@ pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
             &["size", "len", "bytes", "count", "sectors"],
         ];
         for (slot, words) in found.iter_mut().zip(WORDS) {
-            // The first word that equals a column's name or occurs in it.
+            // The first word that equals a column's name, otherwise the first one that occurs in a name.
             let has = |n: usize, word: &str| cells[n].to_ascii_lowercase().contains(word);
             let exact = |n: usize, word: &str| cells[n].eq_ignore_ascii_case(word);
             *slot = words
