@@ -43,7 +43,7 @@ pub const AXIS: &str = "device";
 pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) -> Result<Plan, Faults> {
     let spec = StudySpec {
         name: "compare".into(),
-        description: format!("disks under {}", workload.display()),
+        description: format!("drives under {}", workload.display()),
         source: String::new(),
         device: devices.first().cloned().unwrap_or_default(),
         workload: workload.to_owned(),
@@ -74,7 +74,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
             path: Some(again.to_owned()),
             line: None,
             key: String::new(),
-            message: format!("is the second disk called `{}`", name(again)),
+            message: format!("is the second drive named `{}`", name(again)),
             remedy: "leave it out, or give one of the files another name".into(),
         };
         return Err(fault.into());

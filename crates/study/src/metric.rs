@@ -79,19 +79,19 @@ pub const HELP: [&str; 20] = [
     "waf",
     "cost (of the flash, in GiB of MLC flash)",
     "energy",
-    "energy-per-sector (of what was read and written)",
+    "energy-per-sector (read or written)",
     "erases.mean, erases.min, erases.max, erases.deviation",
     "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
      spread (most less least erased superblock)",
     "busy.link, busy.channels, busy.dies, busy.controllers (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
-     flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
+     flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (most in use), time and flush-time (mean busy \
      time of a question and of a flush)",
     "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
      (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
      device, if each merge ran on controllers of its own instead of one)",
-    "slc.STAT of a hybrid SLC/MLC disk with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
+    "slc.STAT of a hybrid SLC/MLC drive with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
      alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
      those of MLC blocks), spread (of the erases of SLC blocks), cost, tables (bytes of RAM), mode (logical blocks in SLC \
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",

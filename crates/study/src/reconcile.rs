@@ -161,7 +161,7 @@ impl Book {
         let longest = |busy: &[Span]| busy.iter().map(|busy| busy.as_ps()).max().unwrap_or(0);
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
-        self.at_most("busiest unit and the span of the run, in ps", longest(&counted.controller_busy), span);
+        self.at_most("busiest controller and the span of the run, in ps", longest(&counted.controller_busy), span);
         if let Some(second) = &counted.slc_array {
             self.at_most("SLC flash and the span of the run, in ps", longest(&second.die_busy), span);
         }

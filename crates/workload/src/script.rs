@@ -102,8 +102,8 @@ impl ScriptRequest {
         };
         let io = Io { kind, start: Lba::new(start.get()), sectors: size };
         if start.get().checked_add(size.get()).is_none_or(|end| end > capacity.get()) {
-            let message = format!("{} from {} end beyond the disk's {}", self.size, self.start, capacity.bytes());
-            faults.push(Fault::new(path, message, "use a lower address, or a larger disk"));
+            let message = format!("{} from {} end beyond the drive's {}", self.size, self.start, capacity.bytes());
+            faults.push(Fault::new(path, message, "use a lower address, or a larger drive"));
         }
         io
     }

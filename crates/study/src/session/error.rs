@@ -82,7 +82,7 @@ impl SessionError {
 impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFlow => f.write_str("nothing is to be run; add a workload"),
+            Self::NoFlow => f.write_str("the session has no workload; add one"),
             Self::SeveralStages { workload } => {
                 write!(f, "{workload}: has several stages, and flows run at once; give each a job file of its own")
             }

@@ -386,7 +386,7 @@ impl Scope<'_> {
             AddressSpec::Uniform {} => Pattern::Uniform,
             AddressSpec::Shuffled {} => {
                 if smallest != largest || smallest != units.length {
-                    let message = "hitting every unit once needs requests of one size, equal to `align`";
+                    let message = "a shuffled pattern needs requests of one size, equal to `align`";
                     self.add("address.pattern", message, "give one size and leave `align` out, or use \"uniform\"");
                 }
                 Pattern::shuffled(units, &mut self.rng("shuffle"))

@@ -213,7 +213,7 @@ mod tests {
             assert_eq!(volumes, ["a,0", "a,1"]);
             let wanted = [
                 "files of the archive, merged by time: 2",
-                "files of the archive that are no trace, passed over: README",
+                "files of the archive that are not traces, skipped: README",
             ];
             assert_eq!(notes, wanted);
         }

@@ -152,7 +152,7 @@ impl Pass {
         let (message, remedy) = if stats.requests == 0 {
             let passed = stats.blank + stats.comments + stats.headers + stats.other_events + stats.empty;
             (
-                format!("holds no request ({passed} lines or records passed over) as {}", self.format),
+                format!("holds no request ({passed} lines or records skipped) as {}", self.format),
                 "check that it is the right file, or name another format with --format".to_owned(),
             )
         } else if stats.other_volumes == stats.requests {

@@ -141,16 +141,16 @@ impl TraceStats {
     pub fn notes(&self) -> Vec<String> {
         let worst = Span::from_ps(self.worst_inversion_ps);
         let all = [
-            (self.inversions, format!("stamps out of order, by up to {worst}, sorted")),
-            (self.wrapped_stamps, "stamps that had wrapped around, put right".into()),
-            (self.restamped, "stamps known to be wrong, put right".into()),
-            (self.empty, "requests of no length, left out".into()),
-            (self.other_events, "other events, passed over".into()),
-            (self.other_volumes, "requests of other volumes, left out".into()),
+            (self.inversions, format!("time stamps out of order by up to {worst}, sorted")),
+            (self.wrapped_stamps, "wrapped time stamps, corrected".into()),
+            (self.restamped, "wrong time stamps, corrected".into()),
+            (self.empty, "requests without length, skipped".into()),
+            (self.other_events, "other events, skipped".into()),
+            (self.other_volumes, "requests of other volumes, skipped".into()),
             (self.shortened_gaps, "idle gaps, shortened".into()),
             (self.wrapped_addresses, "requests beyond the capacity, wrapped around".into()),
             (self.moved_addresses, "wrapped requests, moved down to end at the capacity".into()),
-            (self.split_requests, "requests cut in pieces by compaction".into()),
+            (self.split_requests, "requests split by compaction".into()),
         ];
         let counts = all.into_iter().filter(|(count, _)| *count > 0);
         let mut notes: Vec<String> = counts.map(|(count, what)| format!("{what}: {count}")).collect();
@@ -159,7 +159,7 @@ impl TraceStats {
         }
         if let [first, rest @ ..] = &self.strangers[..] {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-            notes.push(format!("files of the archive that are no trace, passed over: {first}{more}"));
+            notes.push(format!("files of the archive that are not traces, skipped: {first}{more}"));
         }
         notes
     }

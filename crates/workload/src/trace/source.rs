@@ -221,7 +221,7 @@ impl TraceSource {
                 (format!("a request of {} is longer than the device of {capacity}", io.sectors), "use a larger device")
             }
             Misfit::Full => (
-                format!("even compacted, what is touched exceeds the capacity of {capacity}"),
+                format!("even compacted, the addresses used exceed the capacity of {capacity}"),
                 "use a larger device, read less of the trace with --limit, or use --extent wrap",
             ),
         };
