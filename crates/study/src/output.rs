@@ -214,7 +214,7 @@ impl OutFile {
 /// Names all outputs, each complete. Returns notes about replaced files.
 ///
 /// # Errors
-/// If an output cannot be named. If this is clear in advance, none is.
+/// If an output cannot be named. If a check finds this in advance, no output is named.
 pub fn publish(files: Vec<OutFile>, folder: Option<OutFolder>) -> Result<Vec<String>, OutputError> {
     let _until_all_are_named = staged::naming();
     let before = files.iter().map(OutFile::check).collect::<Result<Vec<_>, _>>()?;

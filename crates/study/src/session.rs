@@ -14,7 +14,7 @@
 //! use workload::trace::TraceOptions;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // The device that comes with Flashloom as `demo`, and smaller: any key of its file can be set.
+//! // The built-in device `demo`, made smaller: every key of its file can be set.
 //! let mut document = catalogue::device(Path::new("demo"))?;
 //! document.set("flash.blocks=26")?;
 //! document.set("ftl.capacity=100MiB")?;

@@ -228,7 +228,7 @@ fn read<S: Sector, O: Observer>(
     observer: O,
 ) -> Result<Ssd<S, O>, LoadReason> {
     let len = check(from)?;
-    // The checksum has covered these bytes, so no further check follows.
+    // The checksum vouches for these bytes: the decoder trusts them.
     from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
     let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
     let mut bytes = [0; 4];
