@@ -1,4 +1,4 @@
-//! Helpers shared by this crate's tests.
+//! Fixtures of this crate's tests.
 
 use base::units::{Sectors, Span, Time};
 use ssd::{Counters, Drive, QueueId};
