@@ -1,4 +1,4 @@
-//! From a name to what it stands for: a file, or something that comes with Flashloom.
+//! Finds devices, workloads and studies by name: a file, or a built-in one.
 
 mod device;
 mod study;
@@ -12,12 +12,12 @@ pub use device::{Device, device, device_from};
 pub use study::study;
 pub use workload::{Stage, Workload, WorkloadError, WorkloadFile, workload};
 
-/// The text of what comes with Flashloom under this name; `None` for a file.
+/// The text of the built-in one with this name; `None` for a file.
 ///
 /// # Errors
-/// If it is neither. `kind` is what is looked for, and `command` lists what there is.
+/// If it is neither. The message names the `kind` of thing, and the `command` that lists the built-in ones.
 fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) -> Result<Option<&'a str>, Faults> {
-    // A link that leads nowhere and a folder that may not be read are no names, and reading says what is wrong.
+    // A dangling link or an unreadable folder is no name; the later read reports its fault.
     if path.symlink_metadata().is_ok() || path.try_exists().is_err() {
         return Ok(None);
     }
@@ -25,7 +25,7 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
         return Ok(Some(text));
     }
     let meant = did_you_mean(&path.to_string_lossy(), all.iter().map(|(name, _)| *name));
-    // With an extension, or in a folder that none of the names has, it was meant to be a file.
+    // With an extension, or in a folder of no built-in name, the user meant a file.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let elsewhere = folder.is_some() && !all.iter().any(|(name, _)| Path::new(name).parent() == folder);
     if meant.is_empty() && (path.extension().is_some() || elsewhere) {

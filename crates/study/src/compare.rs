@@ -1,4 +1,4 @@
-//! Several disks under one workload, side by side.
+//! Compares several drives under one workload.
 
 mod explained;
 
@@ -20,30 +20,30 @@ use crate::watch::explain::Explained;
 
 pub use explained::SLOWEST;
 
-/// The disks of the five papers on one array: as many chips of one kind on as many buses, one capacity, one link. The SLC
-/// flash of Chang's comes on top.
+/// The drives of the five papers on equal flash arrays: the same number of chips of one kind on the same number of
+/// buses, the same capacity and host link. Chang's SLC flash is additional.
 pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-chang", "compare-sung", "compare-fmmu"];
 
-/// The same as each paper has it.
+/// The same drives as their papers describe them.
 pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
 
-/// Version of the keys: raised when one changes its meaning or disappears.
+/// Version of the keys, raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-compare-2";
 
 /// The axis of a comparison.
 pub const AXIS: &str = "device";
 
-/// Everything to be run: the workload on each disk.
+/// The study to run: the workload on each drive.
 ///
 /// # Errors
-/// All faults of the disks and of the workload.
+/// All faults of the devices and of the workload.
 ///
 /// # Panics
 /// Never: every study has a form in TOML.
 pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) -> Result<Plan, Faults> {
     let spec = StudySpec {
         name: "compare".into(),
-        description: format!("disks under {}", workload.display()),
+        description: format!("drives under {}", workload.display()),
         source: String::new(),
         device: devices.first().cloned().unwrap_or_default(),
         workload: workload.to_owned(),
@@ -74,7 +74,7 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
             path: Some(again.to_owned()),
             line: None,
             key: String::new(),
-            message: format!("is the second disk called `{}`", name(again)),
+            message: format!("is the second drive named `{}`", name(again)),
             remedy: "leave it out, or give one of the files another name".into(),
         };
         return Err(fault.into());
@@ -83,14 +83,13 @@ pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) 
     Plan::new(&Document::parse(Path::new("compare"), text)?)
 }
 
-/// The first device that is called like one before it.
+/// The first device whose name repeats an earlier one.
 fn twin(devices: &[PathBuf]) -> Option<&Path> {
     let alike = |(i, device): &(usize, &PathBuf)| devices[..*i].iter().any(|other| name(other) == name(device));
     devices.iter().enumerate().find(alike).map(|(_, device)| &**device)
 }
 
-/// What a disk is called in the comparison: its name, without what those that come along begin with, or that of its
-/// file.
+/// The drive's name in the comparison: its file's name or its built-in name, without the prefix `compare-`.
 fn name(device: &Path) -> String {
     let text = match device.extension() {
         Some(_) => device.file_stem().unwrap_or(device.as_os_str()).to_string_lossy(),
@@ -99,7 +98,7 @@ fn name(device: &Path) -> String {
     text.strip_prefix("compare-").unwrap_or(&text).to_owned()
 }
 
-/// What the charts and the Parquet file have.
+/// The metrics of the charts and of the Parquet file.
 const METRICS: [&str; 10] = [
     "read.mean",
     "read.p99",
@@ -115,14 +114,14 @@ const METRICS: [&str; 10] = [
 
 /// A column of the comparison.
 pub struct Column {
-    /// Its key in JSON, with the unit.
+    /// The key in JSON, with its unit of measure.
     pub key: &'static str,
-    /// What stands above it.
+    /// The heading.
     pub heading: &'static str,
     of: fn(&Summary, &Device) -> Option<f64>,
-    /// A value of it as text.
+    /// Formats a value.
     pub show: fn(f64) -> String,
-    /// Whether more is better.
+    /// True if a higher value is better.
     more: bool,
 }
 
@@ -130,12 +129,12 @@ fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
     summary.kinds.get(kind)?.latency_us.get(of).copied()
 }
 
-/// A number of a run by its name, as studies have it.
+/// A metric of a run by its name.
 fn metric(summary: &Summary, name: &str) -> Option<f64> {
     name.parse::<Metric>().expect("a constant, valid name").of(summary)
 }
 
-/// How fast the disks are.
+/// The columns of the drives' speed.
 pub const LATENCIES: [Column; 8] = [
     Column {
         key: "read_mean_us",
@@ -177,10 +176,10 @@ pub const LATENCIES: [Column; 8] = [
     },
 ];
 
-/// What the last column is.
+/// A note on the last column.
 pub const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
 
-/// What that takes of their flash, energy and RAM.
+/// The columns of flash, energy and RAM.
 pub const FLASH: [Column; 8] = [
     Column {
         key: "write_amplification",
@@ -192,7 +191,7 @@ pub const FLASH: [Column; 8] = [
     Column {
         key: "erases",
         heading: "erases",
-        // Those of the SLC flash of a hybrid disk, too.
+        // With those of the SLC flash of a hybrid drive.
         of: |s, _| metric(s, "commands.erase").map(|all| all + metric(s, "slc.commands.erase").unwrap_or(0.0)),
         show: count,
         more: false,
@@ -244,33 +243,33 @@ pub const FLASH: [Column; 8] = [
     },
 ];
 
-/// One disk: its values under the keys of the columns.
+/// One drive: its values under the keys of the columns.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// The disk.
+    /// The drive's name.
     pub device: String,
-    /// In base units; what does not apply is missing.
+    /// Values in base units; columns that do not apply are missing.
     #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
     pub values: std::collections::BTreeMap<&'static str, f64>,
-    /// The keys of the columns in which it is the best.
+    /// The keys of the columns in which the drive is best.
     pub best: Vec<&'static str>,
-    /// Where the time of its requests went, all runs together, if that was watched.
+    /// The parts of its requests' time over all runs, if an observer attributed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
-    /// Everything about its runs, one for each seed.
+    /// The summaries of its runs, one for each seed.
     pub runs: Vec<Summary>,
 }
 
-/// All disks beside each other.
+/// A comparison of drives.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct Comparison {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// What they all ran.
+    /// The workload of all drives.
     pub workload: String,
-    /// The disks, in the order in which they were named.
+    /// The drives in the order of the user.
     pub rows: Vec<Row>,
 }
 
@@ -279,7 +278,7 @@ fn columns() -> impl Iterator<Item = &'static Column> {
 }
 
 impl Comparison {
-    /// The comparison that an outcome of [`plan`] comes to: means over the seeds.
+    /// The comparison of the outcome of [`plan`]: means over the seeds.
     #[must_use]
     pub fn new(outcome: &Outcome) -> Self {
         let points = || outcome.plan.points.iter().zip(&outcome.runs);
@@ -298,7 +297,7 @@ impl Comparison {
         for column in columns() {
             let of = |row: &Row| row.values.get(column.key).map(|value| if column.more { -value } else { *value });
             let Some(best) = rows.iter().filter_map(of).min_by(f64::total_cmp) else { continue };
-            // Where all are equal nobody is better.
+            // If all are equal, none is best.
             if rows.iter().filter_map(of).any(|value| value > best) {
                 rows.iter_mut().filter(|row| of(row) == Some(best)).for_each(|row| row.best.push(column.key));
             }
@@ -307,7 +306,7 @@ impl Comparison {
         Self { schema: SCHEMA, workload: workload.unwrap_or_default(), rows }
     }
 
-    /// Reads and sectors that were compared with what was written, on all disks, if every run was checked.
+    /// Reads and sectors that the oracle compared, over all drives; `None` unless it checked every run.
     #[must_use]
     pub fn verified(&self) -> Option<[u64; 2]> {
         let runs = self.rows.iter().flat_map(|row| &row.runs);
@@ -318,7 +317,7 @@ impl Comparison {
     /// As JSON, indented, with a newline at its end.
     ///
     /// # Panics
-    /// Never: every value has a form in JSON.
+    /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"
@@ -365,7 +364,7 @@ mod tests {
             let flash = &other.spec.flash;
             assert_eq!(flash.channels * flash.chips * flash.gang, 16, "{name}");
             assert_eq!(flash.channels * flash.width / 8, 4, "{name}: buses");
-            // Chang's SLC flash comes on top, 1/80 of the capacity, and costs 3.36 times as much for each byte.
+            // Chang's SLC flash is additional: 1/80 of the capacity at 3.36 times the cost per byte.
             let second = other.slc_array.as_ref().map_or(0.0, |second| second.capacity().get() as f64);
             let share = second / other.capacity().bytes().get() as f64;
             let slc_mlc = ["compare-chang", "mix-slc-log-page"].contains(&name);
@@ -395,7 +394,7 @@ mod tests {
             assert_eq!(best.is_empty(), equal, "{}: {values:?}", column.key);
             assert!(best.iter().all(|best| values.iter().all(|value| !better(*value, *best))), "{}", column.key);
         }
-        // The mean over the seeds, as the runs have it.
+        // The row has the mean over the seeds of the runs.
         let row = &comparison.rows[0];
         let means: Vec<f64> = row.runs.iter().map(|run| run.kinds["read"].latency_us["mean"]).collect();
         assert_eq!(row.values["read_mean_us"], (means[0] + means[1]) / 2.0);
@@ -414,7 +413,7 @@ mod tests {
             let kinds: Vec<_> = row.explained.iter().map(|of| of.kind).collect();
             assert_eq!(kinds, ["read", "write", "flush"]);
             for of in &row.explained {
-                // Of fewer than fifty flushes none is among the slowest in a hundred.
+                // Fewer than fifty flushes have none beyond p99.
                 let names: Vec<_> = of.bands.iter().map(|band| band.band).collect();
                 assert_eq!(names, ["all", "beyond p99"][..if of.kind == "flush" { 1 } else { 2 }]);
                 let runs = row.runs.iter().map(|run| run.kinds[of.kind].requests).sum::<u64>();

@@ -1,4 +1,4 @@
-//! Configuration files: all faults at once, each with its place and the remedy.
+//! Configuration files. The reader reports all faults at once, each with its place and remedy.
 
 mod decode;
 mod document;

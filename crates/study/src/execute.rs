@@ -1,4 +1,4 @@
-//! Runs the points of a study on all cores.
+//! Runs the points of a study on all processor cores.
 
 mod claims;
 mod document;
@@ -25,27 +25,27 @@ pub use crate::session::Program;
 pub use claims::{Claim, Finding, Verdict, claims, natural};
 pub use document::{SCHEMA, Studies, json};
 
-/// What came of a study.
+/// The outcome of a study.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The study.
     pub plan: Plan,
-    /// For each of its points, the runs with each seed.
+    /// For each point, the runs with each seed.
     pub runs: Vec<Vec<Summary>>,
 }
 
-/// Why a study has no outcome.
+/// The reason that a study has no outcome.
 #[derive(Debug)]
 pub enum ExecuteError {
     /// A workload cannot be read.
     Workload(WorkloadError),
-    /// A workload of several stages, which has several results.
+    /// A workload has several stages, and thus several results.
     Stages(Place),
-    /// A run has no outcome.
+    /// A run failed.
     Session(Box<SessionError>, Place),
 }
 
-/// Which run it was.
+/// The point and seed of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place(String);
 
@@ -69,13 +69,13 @@ impl fmt::Display for ExecuteError {
 
 impl std::error::Error for ExecuteError {}
 
-/// Runs that are under way at once: on all cores if nothing is said.
+/// The number of parallel runs; by default one per core.
 #[must_use]
 pub fn at_once(threads: Option<NonZeroUsize>) -> usize {
     threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
 }
 
-/// The memory that each run of a study takes.
+/// The memory that each run of a study needs.
 #[must_use]
 pub fn needs(plan: &Plan) -> Vec<Need> {
     let need = |point: &Point| {
@@ -83,16 +83,16 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
         let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
         Need { name, memory: Session::new(&point.device).spec(&point.run).memory() }
     };
-    // Each seed is a run of its own.
+    // Each seed is a separate run.
     let seeds = plan.spec.seeds.len().max(1);
     plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect()
 }
 
-/// Runs a study with at most so many threads; on all cores if `None`. `progress` hears of runs done and
-/// runs to do. The outcome does not depend on the number of threads.
+/// Runs a study with at most this many threads; on all cores if `None`. `progress` receives the number of finished runs
+/// and of all runs. The outcome does not depend on the number of threads.
 ///
 /// # Errors
-/// The first point that cannot be run.
+/// The error of the first point that cannot run.
 pub fn run(
     mut plan: Plan,
     program: &Program,
@@ -110,7 +110,7 @@ pub fn run(
         while let Some((job, (point, seed))) = jobs.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed)) {
             let result = one(&plan, &plan.points[*point], *seed, program);
             if result.is_err() {
-                // The others need not begin anything else.
+                // The other threads start no further runs.
                 next.store(jobs.len(), Ordering::Relaxed);
             }
             *results[job].lock().expect("no holder panics") = Some(result);
@@ -124,7 +124,7 @@ pub fn run(
     });
     let mut all = Vec::with_capacity(jobs.len());
     for result in results {
-        // Whatever was not begun comes after the error that is the reason.
+        // Runs that never started come after the error that stopped them.
         if let Some(result) = result.into_inner().expect("no holder panicked") {
             all.push(result?);
         }
@@ -133,10 +133,10 @@ pub fn run(
     Ok(Outcome { plan, runs })
 }
 
-/// Keeps a trace that comes from a pipe, if more than one run reads it: a pipe gives its bytes once.
+/// Keeps the bytes of a trace from a pipe if more than one run reads it: a pipe delivers them once.
 ///
 /// # Errors
-/// If it cannot be read, or there is no room.
+/// If the pipe cannot be read, or there is no room for its bytes.
 pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
     if plan.points.len() * plan.spec.seeds.len() <= 1 {
         return Ok(());
@@ -154,7 +154,8 @@ pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
     Ok(())
 }
 
-/// What a reader of the results should know about the workloads before they run, each once: what traces do not say.
+/// Notes on the workloads for a reader of the results, known before the run: facts that traces do not state. Each note
+/// appears once.
 ///
 /// # Errors
 /// If a trace cannot be read.
@@ -163,7 +164,7 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     let mut notes = Vec::new();
     for point in &plan.points {
         let WorkloadFile::Trace(file) = &point.workload else { continue };
-        // Another look at a pipe would take what the run is to read.
+        // A second look at a pipe would consume the bytes that the run needs.
         let options = TraceOptions { repeat: 1, ..point.run.trace_options().expect("it was checked") };
         let key = (file.path(), options);
         if file.is_once() || seen.contains(&key) {
@@ -180,7 +181,6 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     Ok(notes)
 }
 
-/// One run.
 fn one(plan: &Plan, point: &Point, seed: u64, program: &Program) -> Result<Summary, ExecuteError> {
     let place = || {
         let labels = crate::plan::describe(&plan.axes, &point.labels);
@@ -206,7 +206,7 @@ impl Outcome {
         values.map(|values| values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// A metric at all points.
+    /// The values of a metric at all points.
     #[must_use]
     pub fn values(&self, metric: &Metric) -> Values<'_> {
         let at = |(i, point): (usize, &Point)| (point.labels.clone(), self.value(i, metric));

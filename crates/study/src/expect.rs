@@ -1,7 +1,7 @@
-//! What a study expects of its outcome.
+//! The expectations of a study.
 //!
-//! An expectation names a metric, the points it looks at, and one condition. Its condition is judged in
-//! every combination of the axes that it does not name; it holds if it holds in all of them.
+//! An expectation has a metric, a selection of points and one condition. The condition is judged in every combination
+//! of the axes that it does not name; the expectation holds if all of these judgements do.
 
 mod judge;
 mod values;
@@ -21,64 +21,64 @@ pub use values::Values;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectSpec {
-    /// The number it is about.
+    /// The metric.
     pub metric: Metric,
-    /// Only these points; all if missing.
+    /// Only these points; default: all.
     #[serde(default, rename = "where", skip_serializing_if = "Assignment::is_empty")]
     pub filter: Assignment,
-    /// Look at the number divided by the one at the same point with these labels instead.
+    /// Divide each number by the one at the same point with these labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
-    /// Look at the geometric mean along this axis instead of at its points: PCMark05's HDD score is 300 times that of
-    /// the rates of its five components (Seong et al., Sec. 4.2).
+    /// Judge the geometric mean along this axis instead of its points: PCMark05's HDD score is 300 times that of the
+    /// rates of its five components (Seong et al., Sec. 4.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geomean: Option<String>,
-    /// What the paper says, short, for the table.
+    /// The paper's statement for the table, in short.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
-    /// Why it is known not to hold. It is judged all the same.
+    /// The known reason why it does not hold. It is judged nevertheless.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
     /// The number lies in a range.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
-    /// The number at one point relates so to that at another.
+    /// The number at one point has this ratio to that at another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<RatioOf>,
-    /// The number at one point exceeds that at another by so much.
+    /// The number at one point exceeds that at another by this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<DifferenceOf>,
     /// The number rises or falls along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub monotonic: Option<Monotonic>,
-    /// The number goes up or down in a straight line along an axis.
+    /// The number rises or falls linearly along an axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub linear: Option<Linear>,
-    /// The number changes up to a point of an axis, and no longer beyond it.
+    /// The number changes up to a point of an axis, and stays constant beyond it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saturates: Option<Saturates>,
-    /// The number keeps to one side of a bound.
+    /// The number respects a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounded: Option<Bounded>,
-    /// The numbers are all alike.
+    /// The numbers are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Equal>,
-    /// The numbers are in this order.
+    /// The numbers have this order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Ascending>,
 }
 
-/// A bound: a number, or a text with a unit (`"1.2ms"`).
+/// A bound: a number, or a text with a unit of measure (`"1.2ms"`).
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Bound {
-    /// Without a unit.
+    /// Without a unit of measure.
     Number(f64),
-    /// With one.
+    /// With a unit of measure.
     Text(String),
 }
 
-/// `within`: from the first to the second bound, or a value with a tolerance.
+/// `within`: the number lies between two bounds, or within a tolerance of a value.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Within {
@@ -88,36 +88,36 @@ pub struct Within {
     /// The value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Bound>,
-    /// How far it may be off.
+    /// The largest deviation from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Ratio>,
 }
 
-/// `ratio`: the number at `at`, divided by that at `to`.
+/// `ratio`: the number at `at` divided by that at `to`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatioOf {
-    /// Of which point.
+    /// The point of the dividend.
     pub at: Assignment,
-    /// To which point.
+    /// The point of the divisor.
     pub to: Assignment,
     /// The bounds of the quotient, both included.
     pub between: [f64; 2],
 }
 
-/// `difference`: the number at `at`, less that at `to`.
+/// `difference`: the number at `at` minus that at `to`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DifferenceOf {
-    /// Of which point.
+    /// The point of the minuend.
     pub at: Assignment,
-    /// To which point.
+    /// The point of the subtrahend.
     pub to: Assignment,
     /// The bounds, both included.
     pub between: [Bound; 2],
 }
 
-/// Which way a number goes.
+/// The direction in which a number changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
@@ -127,32 +127,32 @@ pub enum Direction {
     Falls,
 }
 
-/// `monotonic`: from point to point of an axis.
+/// `monotonic`: every step along an axis has one direction.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Monotonic {
     /// The axis.
     pub along: String,
-    /// The way it goes.
+    /// The direction.
     pub direction: Direction,
-    /// How much a step may go the other way.
+    /// The largest step in the other direction.
     #[serde(default)]
     pub slack: Ratio,
 }
 
-/// `linear`: on the straight line from the first to the last point of an axis, whose labels are numbers.
+/// `linear`: the numbers lie on the straight line from the first to the last point of an axis whose labels are numbers.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Linear {
     /// The axis.
     pub along: String,
-    /// The way it goes.
+    /// The direction.
     pub direction: Direction,
-    /// How far a number may be off the line, as a share of the difference between the last number and the first.
+    /// The largest deviation from the line, as a share of the difference between the last number and the first.
     pub within: Ratio,
 }
 
-/// `saturates`: the number no longer changes beyond a point of an axis.
+/// `saturates`: the number stays constant beyond a point of an axis.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Saturates {
@@ -160,9 +160,9 @@ pub struct Saturates {
     pub along: String,
     /// The point.
     pub from: Label,
-    /// How far the numbers beyond it may be from the number there.
+    /// The largest deviation of the numbers beyond the point from the number at it.
     pub within: Ratio,
-    /// How much the number there differs at least from the first one.
+    /// The least deviation of the number at the point from the first number.
     #[serde(default)]
     pub before: Ratio,
 }
@@ -179,24 +179,24 @@ pub struct Bounded {
     pub most: Option<Bound>,
 }
 
-/// `equal`: the largest number exceeds the least by no more than a share.
+/// `equal`: the largest number exceeds the smallest by at most a share.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Equal {
-    /// Compare the points of this axis with each other; all points if missing.
+    /// Compare the points of this axis with each other; default: all points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
     /// The share.
     pub within: Ratio,
 }
 
-/// `order`: each number exceeds the one before it.
+/// `order`: each number exceeds the previous one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ascending {
-    /// The points, the one with the least number first.
+    /// The points, in order of their numbers, smallest first.
     pub of: Vec<Assignment>,
-    /// By how much at least.
+    /// The least excess over the previous number.
     #[serde(default)]
     pub by: Ratio,
 }
@@ -216,10 +216,10 @@ pub(crate) enum Condition<'a> {
 }
 
 impl Bound {
-    /// The number it stands for where `unit` is counted.
+    /// The bound's value in this dimension.
     pub(crate) fn number(&self, unit: Dimension) -> Option<f64> {
         match self {
-            // A bare number for something that has a unit could mean anything.
+            // A bare number would be ambiguous in a dimension with units of measure.
             Self::Number(_) if matches!(unit, Dimension::Time | Dimension::Rate | Dimension::PerSecond) => None,
             Self::Number(number) => Some(*number),
             Self::Text(text) => unit.parse(text),
@@ -228,7 +228,7 @@ impl Bound {
 }
 
 impl DifferenceOf {
-    /// Its bounds where `unit` is counted.
+    /// The bounds in this dimension.
     pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         let [low, high] = &self.between;
         Some((low.number(unit)?, high.number(unit)?)).filter(|(low, high)| low <= high)
@@ -236,7 +236,7 @@ impl DifferenceOf {
 }
 
 impl Within {
-    /// Its bounds where `unit` is counted.
+    /// The bounds in this dimension.
     pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         match (&self.between, &self.value, self.tolerance) {
             (Some([low, high]), None, None) => Some((low.number(unit)?, high.number(unit)?)),
@@ -251,7 +251,7 @@ impl Within {
 }
 
 impl ExpectSpec {
-    /// Its condition; `None` if it has none or several.
+    /// The condition; `None` if there is none or more than one.
     pub(crate) fn condition(&self) -> Option<Condition<'_>> {
         let all = [
             self.within.as_ref().map(Condition::Within),
@@ -268,12 +268,12 @@ impl ExpectSpec {
         given.next().filter(|_| given.next().is_none())
     }
 
-    /// What its numbers count.
+    /// The dimension of its numbers.
     pub(crate) const fn dimension(&self) -> Dimension {
         if self.per.is_some() { Dimension::Plain } else { self.metric.dimension() }
     }
 
-    /// All assignments of labels in it, each with its key.
+    /// All assignments of labels in the expectation, each with its key.
     pub(crate) fn assignments(&self) -> Vec<(String, &Assignment)> {
         let mut all = vec![("where".to_owned(), &self.filter)];
         all.extend(self.per.iter().map(|per| ("per".to_owned(), per)));
@@ -289,7 +289,7 @@ impl ExpectSpec {
         all
     }
 
-    /// The axis that its condition goes along.
+    /// The axis that the condition follows.
     fn along(&self) -> Option<&str> {
         match self.condition()? {
             Condition::Monotonic(Monotonic { along, .. })
@@ -300,13 +300,13 @@ impl ExpectSpec {
         }
     }
 
-    /// What is wrong with the axis along which the mean is taken.
+    /// The fault of the axis along which the mean is taken.
     fn mean_fault(&self, axes: &[(String, Vec<Label>)]) -> Option<Fault> {
         let mean = self.geomean.as_ref()?;
         if axes.iter().all(|(name, _)| name != mean) {
             return Some(Fault::new("geomean", format!("there is no axis `{mean}`"), "name one of the study's axes"));
         }
-        // `where` and `per` come before the mean.
+        // `where` and `per` apply before the mean.
         let assignments = self.assignments();
         let mut behind = assignments.iter().filter(|(key, _)| key.starts_with("ratio") || key.starts_with("order"));
         let named = self.along() == Some(mean) || behind.any(|(_, assignment)| assignment.contains_key(mean));
@@ -314,7 +314,7 @@ impl ExpectSpec {
         named.then(|| Fault::new("geomean", message, "choose them in `where`"))
     }
 
-    /// What is wrong with it, apart from unknown labels.
+    /// All faults of the expectation but unknown labels.
     pub(crate) fn faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
         let mut faults: Vec<Fault> = self.mean_fault(axes).into_iter().collect();
         let mut axis = |key: &str, name: &str, label: Option<&Label>| {

@@ -1,8 +1,7 @@
-//! Latency distributions of bounded error.
+//! Latency distributions with bounded error.
 //!
-//! The bins (an HDR histogram) give a percentile within 0.1 % or one nanosecond of the sample it
-//! stands for, whichever is more; count, sum, least and greatest are kept exactly beside them. Their
-//! range covers every span a run can hold, so that nothing is ever clipped.
+//! The bins (an HDR histogram) give a percentile within 0.1 % or one nanosecond of the sample, whichever is larger.
+//! Count, sum, minimum and maximum are exact. The range covers every span of a run, so that no value is clipped.
 
 use std::fmt;
 
@@ -11,7 +10,7 @@ use base::units::Span;
 /// Significant decimal digits of a bin.
 const DIGITS: u8 = 3;
 
-/// A distribution of spans. Recording neither allocates nor fails.
+/// A distribution of spans. Recording neither allocates memory nor fails.
 #[derive(Clone)]
 pub struct Histogram {
     bins: hdrhistogram::Histogram<u64>,
@@ -24,13 +23,13 @@ pub struct Histogram {
 /// One non-empty bin of a [`Histogram`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bin {
-    /// The longest span that falls into the bin.
+    /// The longest span of the bin.
     pub up_to: Span,
-    /// How many spans fell into it.
+    /// The number of spans in it.
     pub count: u64,
 }
 
-/// The percentiles that reports show, with the key and the heading of each.
+/// The percentiles of reports, each with its key and heading.
 pub const PERCENTILES: [(f64, &str, &str); 7] = [
     (0.50, "p50", "p50"),
     (0.90, "p90", "p90"),
@@ -41,14 +40,14 @@ pub const PERCENTILES: [(f64, &str, &str); 7] = [
     (0.99999, "p99_999", "p99.999"),
 ];
 
-/// The upper edge of a bin; that of the last one lies beyond the end of time.
+/// The upper edge of a bin; that of the last bin lies beyond the end of time.
 fn from_ns(ns: u64) -> Span {
     Span::from_ps(ns.saturating_mul(1_000))
 }
 
 impl fmt::Debug for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the bins, of which there are thousands.
+        // Without the thousands of bins.
         f.debug_struct("Histogram")
             .field("count", &self.count)
             .field("min", &self.min())
@@ -67,7 +66,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Takes one span in.
+    /// Records one span.
     #[inline]
     pub fn record(&mut self, span: Span) {
         self.bins.record(span.as_ns()).expect("the bins cover every span");
@@ -77,13 +76,13 @@ impl Histogram {
         self.max = self.max.max(span);
     }
 
-    /// How many spans were recorded.
+    /// The number of recorded spans.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// True if nothing was recorded.
+    /// True if no span was recorded.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
@@ -95,36 +94,36 @@ impl Histogram {
         self.sum_ps
     }
 
-    /// The mean, rounded down to a picosecond; `None` if nothing was recorded.
+    /// The mean, rounded down to a picosecond; `None` if the histogram is empty.
     #[must_use]
     pub fn mean(&self) -> Option<Span> {
         (self.count > 0).then(|| Span::from_ps((self.sum_ps / u128::from(self.count)) as u64))
     }
 
-    /// The least span, exactly.
+    /// The exact minimum.
     #[must_use]
     pub fn min(&self) -> Option<Span> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest span, exactly.
+    /// The exact maximum.
     #[must_use]
     pub fn max(&self) -> Option<Span> {
         (self.count > 0).then_some(self.max)
     }
 
-    /// The span that the share `q` of all recorded spans does not exceed; `None` if nothing was
-    /// recorded.
+    /// The smallest span such that a share `q` of all recorded spans does not exceed it; `None` if the histogram is
+    /// empty.
     ///
     /// # Panics
-    /// If `q` is not within 0 and 1.
+    /// If `q` is not between 0 and 1.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<Span> {
         assert!((0.0..=1.0).contains(&q), "{q} is not a quantile");
         (self.count > 0).then(|| from_ns(self.bins.value_at_quantile(q)).clamp(self.min, self.max))
     }
 
-    /// Takes in the same span `count` times.
+    /// Records the same span `count` times.
     pub fn record_many(&mut self, span: Span, count: u64) {
         if count == 0 {
             return;
@@ -136,7 +135,7 @@ impl Histogram {
         self.max = self.max.max(span);
     }
 
-    /// Takes in everything `other` has recorded.
+    /// Adds all spans of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.bins.add(&other.bins).expect("all histograms have the same bounds");
         self.count += other.count;
@@ -145,7 +144,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// The bins that hold anything, shortest first.
+    /// The non-empty bins, shortest first.
     pub fn bins(&self) -> impl Iterator<Item = Bin> {
         self.bins
             .iter_recorded()
@@ -165,7 +164,7 @@ mod tests {
         histogram
     }
 
-    /// The nearest-rank quantile of sorted samples: what the bins approximate.
+    /// The nearest-rank quantile of sorted samples, which the bins approximate.
     fn exact(sorted: &[u64], q: f64) -> u64 {
         let rank = (q * sorted.len() as f64).ceil().max(1.0) as usize;
         sorted[rank.min(sorted.len()) - 1]
@@ -180,7 +179,7 @@ mod tests {
     #[test]
     fn percentiles_agree_with_sorted_samples() {
         let mut rng = Rng::stream(1, "histogram");
-        // Latencies over seven decades, as a drive with garbage collection shows them.
+        // Latencies over seven decades, as of a drive with garbage collection.
         let mut samples: Vec<u64> = (0..200_000).map(|_| 10f64.powf(3.0 + 7.0 * rng.unit()) as u64).collect();
         let histogram = of(&samples);
         samples.sort_unstable();

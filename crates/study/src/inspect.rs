@@ -1,4 +1,4 @@
-//! What a disk tells about itself before and after a run, besides its counters.
+//! State of a drive, besides its counters, before and after a run.
 
 use base::units::{Energy, Time};
 use flash::backend::{Account, Op};
@@ -9,44 +9,44 @@ use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 use crate::watch::{Watch, Watcher};
 
-/// A disk that can be looked into.
+/// A drive whose state can be inspected.
 pub trait Inspect {
-    /// What preconditioning has written, if that was noted.
+    /// The writes of preconditioning, if the drive noted them.
     fn history(&self) -> Option<&History> {
         None
     }
 
-    /// Whoever watches hears that the run begins: what came before, preconditioning for example, is forgotten.
+    /// Tells the observers that the run begins. They forget earlier events, for example preconditioning.
     fn begin(&mut self, _at: Time) {}
 
-    /// Whoever watches hears that the warm-up is over: what is under way goes on, and what came before is forgotten.
+    /// Tells the observers that the warm-up is over. They keep requests in flight and forget earlier events.
     fn measure(&mut self, _at: Time) {}
 
-    /// Gives away all that was seen, if somebody watched.
+    /// Removes and returns the observer with its records, if there is one.
     fn take_watch(&mut self) -> Option<Watch> {
         None
     }
 
-    /// Checks all its invariants.
+    /// Checks all invariants of the drive.
     ///
     /// # Panics
     /// If one is broken.
     fn check(&self) {}
 
-    /// What happened in a window of the run, if somebody watched.
+    /// The timeline of a window of the run, if an observer recorded it.
     fn timeline(&self) -> Option<&Timeline> {
         None
     }
 
-    /// Where the time of the requests went since this was last asked, if somebody watched.
+    /// The parts of the requests' time since the previous call, if an observer attributed it.
     fn explained(&mut self) -> Vec<Explained> {
         Vec::new()
     }
 
-    /// Erase count of every block.
+    /// The erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
-    /// What the commands that were counted took, by operation and array; those that took any.
+    /// The energy of the counted commands, by operation and array; without zeros.
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 

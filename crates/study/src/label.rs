@@ -1,4 +1,4 @@
-//! Points of axes by name.
+//! Labels of points on axes.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,12 +7,12 @@ use std::fmt;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// What a point of an axis is called: a number, a text or a truth value in the file, its text here.
+/// The label of a point on an axis: the text of a number, string or truth value in the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(String);
 
 impl Label {
-    /// The label that a value of an axis has; `None` for tables and arrays.
+    /// The label of a value; `None` for tables and arrays.
     #[must_use]
     pub fn of(value: &toml::Value) -> Option<Self> {
         match value {
@@ -22,13 +22,13 @@ impl Label {
         }
     }
 
-    /// The number that it is, if it is one.
+    /// The label as a number, if it is one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         self.0.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
-    /// Its text.
+    /// The label's text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -86,7 +86,7 @@ pub enum OneOrMany {
 }
 
 impl OneOrMany {
-    /// Those that are meant.
+    /// All labels.
     #[must_use]
     pub fn labels(&self) -> &[Label] {
         match self {

@@ -1,10 +1,10 @@
-//! Runs workloads against disks and says what came of it.
+//! Runs workloads on drives and measures them.
 //!
-//! A [`session::Session`] is the one way to run a drive: device, state, workloads, warm-up, stop rule, observers and checks in,
-//! a [`session::Outcome`] out. In it, [`run::Runner`] drives anything that is an [`ssd::Drive`] with anything that is a
-//! [`workload::Source`]; [`oracle`] checks the data and [`reconcile`] the counters on the way;
-//! [`summary`] has the numbers of a run, for programs too; what people look at is made of them elsewhere. [`config`] reads
-//! the files that describe devices and workloads and reports all of their faults at once.
+//! A [`session::Session`] is the only way to run a drive. It takes the device, its state, the workloads, the warm-up,
+//! the stop rule, the observers and the checks, and returns a [`session::Outcome`]. Inside it, [`run::Runner`] submits
+//! the requests of a [`workload::Source`] to an [`ssd::Drive`]; [`oracle`] checks the data, [`reconcile`] checks the
+//! counters. [`summary`] names the numbers of a run for people and programs; other crates make tables and pages of
+//! them. [`config`] reads device and workload files and reports all their faults at once.
 
 pub mod catalogue;
 pub mod compare;

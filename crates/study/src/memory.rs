@@ -1,50 +1,50 @@
-//! Whether what is to be run fits into the memory that there is.
+//! Checks that runs fit into the available memory.
 //!
-//! A drive that does not fit would end in the middle of its making, killed or aborted, so it is refused before anything of it
-//! is allocated. How much it takes is said by its description ([`ssd::Memory`]).
+//! A drive too large for the memory would be killed or aborted during its construction. Flashloom therefore refuses it
+//! before any allocation. The device's description yields its need ([`ssd::Memory`]).
 
 use std::fmt;
 
 use base::units::Bytes;
 use ssd::Memory;
 
-/// What Flashloom takes besides drives: itself, its reports and what it reads.
+/// Memory besides drives: Flashloom itself, its reports and its inputs.
 const BESIDE: u64 = 96 << 20;
 
-/// How much memory there is.
+/// The available memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// So much.
+    /// The amount.
     pub bytes: Bytes,
-    /// What says so.
+    /// The origin of the limit.
     pub name: String,
 }
 
-/// What takes memory.
+/// The memory that a run needs.
 #[derive(Clone, Debug)]
 pub struct Need {
-    /// Whose it is.
+    /// The run's name.
     pub name: String,
-    /// How much of what.
+    /// The need, by purpose.
     pub memory: Memory,
 }
 
-/// Runs that need more memory than there is.
+/// The error of runs that need more memory than available.
 #[derive(Clone, Debug)]
 pub struct TooLarge {
     /// The run that needs the most.
     first: Need,
-    /// Runs at once.
+    /// The number of parallel runs.
     count: usize,
-    /// Bytes of all of them.
+    /// The bytes of all of them.
     all: u64,
     limit: Limit,
 }
 
-/// Checks that so many runs at once fit, whichever of these they are: those that need the most are counted.
+/// Checks that any `at_once` of these runs fit at the same time: the check adds up those with the largest needs.
 ///
 /// # Errors
-/// If they do not.
+/// If they do not fit.
 pub fn check(mut needs: Vec<Need>, at_once: usize, limit: &Limit) -> Result<(), TooLarge> {
     needs.sort_by_key(|need| std::cmp::Reverse(need.memory.total()));
     needs.truncate(at_once.max(1));
@@ -63,7 +63,7 @@ impl fmt::Display for TooLarge {
             first.memory.largest(3).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
         let several = if *count > 1 { format!(" ({count} runs at once)") } else { String::new() };
         let fewer = if *count > 1 { "fewer --jobs, " } else { "" };
-        // Enough to be taken, in whole units, and a size that can be given to an option.
+        // Rounded up to whole MiB, in a form that `--memory` accepts.
         let enough = all.div_ceil(1 << 20);
         write!(
             f,
@@ -99,7 +99,7 @@ mod tests {
         let wanted = "a: the simulation takes 196MiB of memory, 75MiB for blocks, 25MiB for the map, and there are 195MiB \
                       (--memory); use a smaller drive";
         assert!(message.contains(wanted) && message.ends_with("say --memory 196MiB if there is more"), "{message}");
-        // The largest count, as many as run at once.
+        // The largest needs count, as many as run at once.
         let needs = || vec![need("a", 100), need("b", 300), need("c", 200)];
         assert!(check(needs(), 1, &given(396)).is_ok());
         let message = check(needs(), 2, &given(595)).expect_err("too much").to_string();

@@ -1,4 +1,4 @@
-//! The numbers of a run by name, as studies and their expectations ask for them.
+//! The metrics of a run by name, for studies and their expectations.
 
 mod catalogue;
 mod commands;
@@ -25,7 +25,7 @@ pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
 pub use dimension::Dimension;
 pub(crate) use dimension::digits;
 
-/// One number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
+/// A number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     text: String,
@@ -33,7 +33,7 @@ pub struct Metric {
     bottom: Option<Name>,
 }
 
-/// A text that is no metric.
+/// The error of a text that is not a metric.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseMetricError(String);
 
@@ -51,7 +51,7 @@ impl fmt::Display for ParseMetricError {
 
 impl std::error::Error for ParseMetricError {}
 
-/// Metrics that a slip of the finger may have meant.
+/// All names from which an error message suggests the closest one.
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
     let plain = "mean accumulated requests-per-s rate simulated verified waf cost energy energy-per-sector";
@@ -81,19 +81,19 @@ pub const HELP: [&str; 20] = [
     "waf",
     "cost (of the flash, in GiB of MLC flash)",
     "energy",
-    "energy-per-sector (of what was read and written)",
+    "energy-per-sector (read or written)",
     "erases.mean, erases.min, erases.max, erases.deviation",
     "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
      spread (most less least erased superblock)",
     "busy.link, busy.channels, busy.dies, busy.controllers (means over all of them), busy.processor, busy.ftl (the map unit: \
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
-     flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (at most at once), time and flush-time (mean busy \
+     flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (most in use), time and flush-time (mean busy \
      time of a question and of a flush)",
     "log.STAT of the merges of log blocks with switch, partial, full, k (data blocks of a full merge), pages.partial and pages.full \
      (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
      device, if each merge ran on controllers of its own instead of one)",
-    "slc.STAT of a hybrid SLC/MLC disk with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
+    "slc.STAT of a hybrid SLC/MLC drive with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
      alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
      those of MLC blocks), spread (of the erases of SLC blocks), cost, tables (bytes of RAM), mode (logical blocks in SLC \
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
@@ -216,7 +216,7 @@ impl Name {
     }
 
     fn of(&self, summary: &Summary) -> Option<f64> {
-        // Of reads and writes; a discard moves no data.
+        // Reads and writes only: a discard moves no data.
         let bytes =
             || ["read", "write"].iter().filter_map(|kind| Some(summary.kinds.get(kind)?.bytes)).sum::<u64>() as f64;
         let mean = |shares: &[f64]| (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64);
@@ -262,7 +262,7 @@ impl Name {
     }
 }
 
-/// The response times of all requests together, and how many there are, if there are any.
+/// The sum of the response times of all requests, and their number; `None` if there are none.
 fn accumulated(summary: &Summary) -> Option<(f64, u64)> {
     let kinds = || summary.kinds.values();
     let sum = kinds().filter_map(|kind| Some(kind.latency_us.get("mean")? * kind.requests as f64)).sum();
@@ -292,14 +292,13 @@ impl Stat {
 }
 
 impl Metric {
-    /// Its unit.
+    /// The metric's dimension.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {
         if self.bottom.is_some() { Dimension::Plain } else { self.top.dimension() }
     }
 
-    /// Its value in a run; `None` where the run has no such number, a read latency without reads for
-    /// example.
+    /// The metric's value in a run; `None` if the run has no such number, for example a read latency without reads.
     #[must_use]
     pub fn of(&self, summary: &Summary) -> Option<f64> {
         let top = self.top.of(summary)?;

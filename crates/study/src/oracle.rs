@@ -1,9 +1,8 @@
-//! Does the disk keep what it was given? Checked against a flat array.
+//! Checks that a drive keeps its data, against a flat array.
 //!
-//! Every write carries a fresh stamp for every sector; a read must return, for every sector, the
-//! stamp of the newest write that completed before it, and the stamp of preconditioning where there was none. The device works on overlapping requests in
-//! the order of their submission, so writes and discards count from their completion on, and a read
-//! is checked when it completes.
+//! Every write carries a new stamp for every sector. A read must return for every sector the stamp of the newest write
+//! that completed before it, or the stamp of preconditioning if there was none. The device handles overlapping requests
+//! in order of submission; writes and discards therefore count from their completion, and reads are checked at theirs.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -13,34 +12,34 @@ use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
 use ssd::{Completion, History, Status, Tag};
 
-/// What a run puts into the sectors it writes, and what it makes of those it reads.
+/// The content of a run's writes, and the check of its reads.
 pub trait Payload<S> {
-    /// The run begins on a device that has been preconditioned: so much is known of it, if anything is.
+    /// Begins a run on a preconditioned device; `past` is its history, if known.
     fn begin(&mut self, _past: Option<&History>) {}
 
     /// The content of a request: one entry per sector for a write, empty otherwise.
     fn content(&mut self, tag: Tag, io: &Io) -> Vec<S>;
 
-    /// Looks at a completion, in the order in which the device reports them.
+    /// Checks a completion. Calls come in the order in which the device reports completions.
     ///
     /// # Errors
-    /// If a read returned something else than was written.
+    /// If a read returned other data than were written.
     fn completed(&mut self, completion: &Completion<S>) -> Result<(), Mismatch>;
 
-    /// What has been compared so far, if anything is.
+    /// The comparisons so far, if the payload makes any.
     fn verified(&self) -> Option<Verified> {
         None
     }
 }
 
-/// No content and no check: the payload of a run that is only about time.
+/// No content and no check, for runs that only measure time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blank;
 
 impl Payload<()> for Blank {
     #[inline]
     fn content(&mut self, _: Tag, io: &Io) -> Vec<()> {
-        // A vector of empty items is a number: nothing is allocated.
+        // A vector of zero-sized items is only a length and allocates nothing.
         vec![(); if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 }]
     }
 
@@ -50,12 +49,12 @@ impl Payload<()> for Blank {
     }
 }
 
-/// A sector's content that can carry a number.
+/// The content of a sector, which can carry a stamp.
 pub trait StampSector: Copy + Eq {
-    /// The content that carries `stamp`; zero is an unwritten or discarded sector.
+    /// The content that carries `stamp`; zero stands for an unwritten or discarded sector.
     fn stamp(stamp: u64) -> Self;
 
-    /// The number it carries.
+    /// The stamp.
     fn value(self) -> u64;
 }
 
@@ -79,8 +78,8 @@ impl StampSector for flash::nand::Stamp {
     }
 }
 
-/// Bits of a stamp that count the sectors of a request; the others hold its tag plus one, except for the highest, which
-/// only stamps of preconditioning have.
+/// Bits of a stamp that number the sectors of a request. The others hold its tag plus one, except for the highest,
+/// which only stamps of preconditioning set.
 const OFFSET_BITS: u32 = 24;
 
 /// The stamp of one sector of one request.
@@ -90,7 +89,7 @@ fn stamp_of(tag: Tag, offset: u64) -> u64 {
     (tag + 1) << OFFSET_BITS | offset
 }
 
-/// What a stamp says about where it came from.
+/// The origin that a stamp encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 
@@ -115,18 +114,18 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A read that returned something else than was written.
+/// A read that returned other data than were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// The sector.
     pub sector: Lba,
-    /// What the newest completed write, or the discard after it, left there.
+    /// The content that the newest completed write, or the discard after it, left.
     pub expected: Origin,
-    /// What the device returned; `None` if it returned no data for the sector at all.
+    /// The content that the device returned; `None` if it returned no data for the sector.
     pub got: Option<Origin>,
     /// The read.
     pub tag: Tag,
-    /// When it completed.
+    /// The time of its completion.
     pub at: Time,
 }
 
@@ -144,33 +143,33 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// What an [`Oracle`] has looked at.
+/// The comparisons of an [`Oracle`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Reads compared.
     pub reads: u64,
     /// Sectors compared.
     pub sectors: u64,
-    /// Sectors taken as they were, because nothing was known of them.
+    /// Sectors of unknown content, whose first read was accepted.
     pub adopted: u64,
-    /// Reads that the device itself reported as uncorrectable: not compared.
+    /// Reads that the device reported as uncorrectable; they are not compared.
     pub uncorrectable: u64,
 }
 
 /// Sectors of one chunk of the flat array.
 const CHUNK: u64 = 4096;
 
-/// Content nobody knows: written before the run, or by a write that failed. Such a sector takes the
-/// value of the first read and is held to it from then on.
+/// Unknown content: written before the run, or by a write that failed. The first read of such a sector determines its
+/// content; later reads must return the same.
 const UNKNOWN: u64 = u64::MAX;
 
 /// The flat array: the newest completed write of every sector.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    // Sparse, because a device of terabytes is rarely written as a whole.
+    // Sparse, because runs rarely write all of a device of terabytes.
     chunks: HashMap<u64, Box<[u64]>>,
-    /// What else a sector may hold: the content of writes that a drive refused after it had carried out a part of
-    /// them, because it ran out of blocks on the way. The first read decides.
+    /// Other possible content of a sector: that of writes that a drive refused after it had carried out a part of them,
+    /// because it ran out of blocks on the way. The first read decides.
     refused: HashMap<u64, Vec<u64>>,
     untouched: u64,
     history: Option<History>,
@@ -179,8 +178,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// For a device on which nothing is written yet: every sector reads as zeros. `granularity` is that of
-    /// its discards.
+    /// For a new device: every sector reads as zeros. `granularity` is that of its discards.
     ///
     /// # Panics
     /// If the granularity is zero.
@@ -191,22 +189,22 @@ impl Oracle {
         Self { chunks: HashMap::new(), refused: HashMap::new(), untouched: 0, history: None, granularity, verified }
     }
 
-    /// For a device with a past that nobody has noted: the first read of a sector that this
-    /// run has not written tells what it holds, and it must hold that until it is written.
+    /// For a device with an unknown history. The first read of a sector that this run has not written determines its
+    /// content, which must stay the same until the next write.
     #[must_use]
     pub fn adopting(granularity: Sectors) -> Self {
         Self { untouched: UNKNOWN, ..Self::blank(granularity) }
     }
 
-    /// Bytes once every sector of a drive of this capacity has been written or read.
+    /// Bytes of an oracle after every sector of this capacity has been written or read.
     #[must_use]
     pub fn memory(capacity: Sectors) -> u64 {
-        // Each chunk of sectors has a place in a table that is at worst half full.
+        // Each chunk has an entry in a hash table that is half full in the worst case.
         let chunks = capacity.get().div_ceil(CHUNK);
         chunks * (CHUNK * size_of::<u64>() as u64 + 2 * size_of::<(u64, Box<[u64]>)>() as u64)
     }
 
-    /// What has been looked at so far.
+    /// The comparisons so far.
     #[must_use]
     pub const fn verified(&self) -> Verified {
         self.verified
@@ -233,14 +231,14 @@ impl Oracle {
         }
     }
 
-    /// A drive that wears out refuses a write, and may have carried out a part of it.
+    /// Notes a write that a worn-out drive refused: a part of it may have been carried out.
     fn refuse(&mut self, io: &Io, tag: Tag) {
         for offset in 0..io.sectors.get() {
             self.refused.entry(io.start.get() + offset).or_default().push(stamp_of(tag, offset));
         }
     }
 
-    /// Of a write that was refused: true if `got` is what it brought. From now on the sector holds what it held now.
+    /// True if `got` is the content of a refused write. The read settles the content of the sector.
     fn decide(&mut self, sector: u64, got: u64) -> bool {
         !self.refused.is_empty() && self.refused.remove(&sector).is_some_and(|stamps| stamps.contains(&got))
     }
@@ -307,7 +305,7 @@ impl<S: StampSector> Payload<S> for Oracle {
                     self.set(&io, |_| left);
                 }
             }
-            // It may have got as far as any of its sectors.
+            // It may have written any of its sectors.
             (IoKind::Write, Status::Uncorrectable) => self.set(&completion.io, |_| UNKNOWN),
             (IoKind::Write, Status::ReadOnly) => self.refuse(&completion.io, completion.tag),
             (IoKind::Flush, _) | (_, Status::ReadOnly | Status::OutOfRange) => {}

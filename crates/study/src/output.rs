@@ -1,12 +1,12 @@
-//! Everything that a command writes, under one rule.
+//! The outputs of a command, under one rule.
 //!
-//! No input of the command is overwritten, whatever name it is given ([`Outputs`] compares files, not names), and no two
-//! outputs go to one file. A file that is there is replaced if Flashloom wrote it and it is of the same kind ([`Kind`]:
-//! every file says in itself what wrote it), or if `--force` is given; and what is replaced is said. A link stays, and what it
-//! leads to is replaced. A device or a pipe is written through.
+//! A command never overwrites one of its inputs under any name ([`Outputs`] compares files, not names), and no two
+//! outputs go to one file. It replaces an existing file if Flashloom wrote that file and it is of the same kind
+//! ([`Kind`]: every file states its origin), or if the user gives `--force`; it reports each replacement. A link stays,
+//! and its target is replaced. Devices and pipes are written through.
 //!
-//! Nothing has its name before all of it is whole: [`OutFile`] and [`OutFolder`] are prepared before a run, filled
-//! after it and named by [`publish`].
+//! A file gets its name only when it is complete: [`OutFile`] and [`OutFolder`] are prepared before a run, filled after
+//! it and named by [`publish`].
 
 mod error;
 mod folder;
@@ -32,14 +32,14 @@ use staged::Staged;
 pub use staged::{sweep, sweep_for_good};
 use system::FileId;
 
-/// Where something goes: a file that is there, or the name of one that is not.
+/// The destination of an output: an existing file, or the path of a new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Target {
     There(FileId),
     New(PathBuf),
 }
 
-/// The outputs of a command, each of which is asked for before any is written.
+/// The outputs of a command. All are declared before the first is written.
 #[derive(Debug)]
 pub struct Outputs {
     inputs: Inputs,
@@ -49,8 +49,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The outputs of a command that reads these files; names that are no files are passed over. With `force` files that
-    /// Flashloom did not write are replaced as well.
+    /// The outputs of a command with these inputs; inputs that are not files are skipped. With `force`, the command
+    /// also replaces files that Flashloom did not write.
     pub fn new<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>, force: bool) -> Self {
         let inputs = Inputs::new(inputs);
         let streams = [
@@ -61,7 +61,7 @@ impl Outputs {
         Self { inputs, force, taken: streams.collect(), folder: None }
     }
 
-    /// Notes that an option writes to this place, and refuses it if another does.
+    /// Reserves the destination for an option; refuses it if another option has it.
     fn take(&mut self, option: &str, path: &Path, target: Target) -> Result<(), OutputError> {
         if let Some((other, _)) = self.taken.iter().find(|(_, taken)| *taken == target) {
             let reason = format!("{other} and {option} write to one place");
@@ -71,10 +71,10 @@ impl Outputs {
         Ok(())
     }
 
-    /// Prepares the file that an option asks for, after the folder of the command.
+    /// Prepares the file of an option; call it after [`Outputs::folder`].
     ///
     /// # Errors
-    /// If it cannot be created, is an input or another output, or is a file of somebody else.
+    /// If it cannot be created, is an input or another output, or is a file that Flashloom did not write.
     pub fn file(&mut self, option: &str, path: &Path, kind: Kind) -> Result<OutFile, OutputError> {
         let out = |to| Ok(OutFile { path: path.to_owned(), to });
         let place = find(option, path)?;
@@ -110,10 +110,10 @@ impl Outputs {
         out(To::File { staged, to, kind, force: self.force })
     }
 
-    /// Prepares the folder that an option asks for, and that will have files of these names.
+    /// Prepares the folder of an option, for files with these names.
     ///
     /// # Errors
-    /// If it cannot be created, or holds inputs or files of somebody else that would be replaced.
+    /// If it cannot be created, or if inputs or files that Flashloom did not write would be replaced.
     pub fn folder(&mut self, option: &str, path: &Path, names: &[String]) -> Result<OutFolder, OutputError> {
         for (i, name) in names.iter().enumerate() {
             if names[..i].contains(name) {
@@ -121,7 +121,7 @@ impl Outputs {
                 return Err(OutputError::new(&path.join(name), reason, "give each study its own name"));
             }
         }
-        // Before it is opened: a pipe that nobody reads would wait for ever.
+        // Before the open, which would wait forever for the reader of a pipe.
         if path.metadata().is_ok_and(|there| !there.is_dir() && !there.is_file()) {
             return Err(OutputError::new(path, "is a device or a pipe", "choose another name"));
         }
@@ -141,7 +141,7 @@ fn there(path: &Path) -> Result<Target, OutputError> {
     system::identity(path).map(Target::There).map_err(|error| unwritable(path, &error))
 }
 
-/// A file that gets its name when it is whole, or a stream.
+/// A file that gets its name when it is complete, or a stream.
 #[derive(Debug)]
 pub struct OutFile {
     path: PathBuf,
@@ -155,13 +155,13 @@ enum To {
 }
 
 impl OutFile {
-    /// Where it is, as the user calls it.
+    /// The path as the user gave it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What is written to it.
+    /// The open file.
     #[must_use]
     pub const fn file(&self) -> &File {
         match &self.to {
@@ -170,21 +170,21 @@ impl OutFile {
         }
     }
 
-    /// The same for somebody who keeps it.
+    /// A duplicate of the open file, for a caller that keeps it.
     ///
     /// # Errors
-    /// If the system has no more files.
+    /// If the system has no free file descriptor.
     pub fn duplicate(&self) -> Result<File, OutputError> {
         self.file().try_clone().map_err(|error| self.failed(&error))
     }
 
-    /// An error on the way, with the name of the file.
+    /// An error of the file, with its name.
     #[must_use]
     pub fn failed(&self, error: &io::Error) -> OutputError {
         unwritable(&self.path, error)
     }
 
-    /// Writes all of it.
+    /// Writes the whole file.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -198,7 +198,7 @@ impl OutFile {
     fn check(&self) -> Result<Before, OutputError> {
         match &self.to {
             To::Stream(_) => Ok(Before::Nothing),
-            // What was there when the run began may have become something else.
+            // Another program may have changed the destination during the run.
             To::File { to, kind, force, .. } => permit(to, &self.path, *kind, *force),
         }
     }
@@ -211,10 +211,10 @@ impl OutFile {
     }
 }
 
-/// Gives everything its name, all of it whole. Returns what is to be said about what was replaced.
+/// Names all outputs, each complete. Returns notes about replaced files.
 ///
 /// # Errors
-/// If something cannot be named. If that is known beforehand, nothing is.
+/// If an output cannot be named. If a check finds this in advance, no output is named.
 pub fn publish(files: Vec<OutFile>, folder: Option<OutFolder>) -> Result<Vec<String>, OutputError> {
     let _until_all_are_named = staged::naming();
     let before = files.iter().map(OutFile::check).collect::<Result<Vec<_>, _>>()?;

@@ -1,5 +1,5 @@
-//! A study as it is described in a file: a device, a workload, axes along which they change, and what is
-//! claimed of the outcome.
+//! The description of a study in its file: a device, a workload, axes along which they change, and claims about the
+//! outcome.
 
 mod builtin;
 mod grid;
@@ -28,12 +28,12 @@ use crate::metric::Metric;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StudySpec {
-    /// What it is called.
+    /// The study's name.
     pub name: String,
-    /// What it asks.
+    /// The question that the study asks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Where the question comes from.
+    /// The source of the question.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
     /// The device: a file beside the study, or the name of one that comes with Flashloom.
@@ -42,48 +42,47 @@ pub struct StudySpec {
     /// The workload: a file beside the study, or the name of one that comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
-    /// Seeds; every point is run with each, and a metric is the mean over them.
+    /// Seeds. Every point runs with each of them; a metric is the mean over them.
     #[serde(default = "zero")]
     pub seeds: Vec<u64>,
-    /// How the workload is run.
+    /// How the study runs the workload.
     #[serde(default)]
     #[schemars(with = "RunSpec")]
     pub run: toml::Table,
-    /// Keys of the device and of the workload that are set otherwise in all points: tables `device` and
-    /// `workload`.
+    /// Changes of keys for all points: tables `device` and `workload`.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
-    /// The axes. The points of the study are all combinations.
+    /// The axes. The study's points are all their combinations.
     #[serde(default, rename = "axis")]
     pub axes: Vec<AxisSpec>,
-    /// If given, only the combinations that match one of these are run.
+    /// If given, only combinations that match one of these run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<Assignment>,
-    /// What is shown of each point.
+    /// The metrics that the report shows for each point.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// The first of them is compared with that at the same point with these labels: how much less it is, and
-    /// what share of it.
+    /// The labels of the baseline. The report shows how far the first metric of each point lies below that of the same
+    /// point with these labels, absolutely and as a share.
     #[serde(default, skip_serializing_if = "Assignment::is_empty")]
     pub baseline: Assignment,
-    /// What is claimed.
+    /// The claims.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimSpec>,
 }
 
-/// Keys that are set otherwise: those of the device's file, of the workload's file, and of `[run]`.
+/// Changes of keys: of the device's file, the workload's file and `[run]`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changes {
-    /// Of the device.
+    /// Changes of the device.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: toml::Table,
-    /// Of the workload.
+    /// Changes of the workload.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub workload: toml::Table,
-    /// Of the run.
+    /// Changes of the run.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "RunSpec")]
     pub run: toml::Table,
@@ -95,7 +94,7 @@ impl Changes {
     }
 }
 
-/// A name in the table `run` that says nothing of how a trace is to be read.
+/// A key of the table `run` whose value does not say how to read a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownRule {
     Format,
@@ -106,7 +105,7 @@ pub(crate) enum UnknownRule {
 }
 
 impl UnknownRule {
-    /// The same as a fault of the table `run`.
+    /// The fault of the table `run`.
     fn fault(self, run: &RunSpec) -> Fault {
         let one_of = |names: Vec<&str>, name: &str| {
             format!("{}choose one of {}", did_you_mean(name, names.iter().copied()), names.join(", "))
@@ -149,9 +148,9 @@ impl UnknownRule {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RunSpec {
-    /// Bring the disk into a state first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`.
+    /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`.
     pub precondition: Vec<Precondition>,
-    /// Keep so many requests outstanding, whatever the workload says.
+    /// Keep this many requests outstanding, instead of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
     /// Multiply all times of arrival.
@@ -160,49 +159,49 @@ pub struct RunSpec {
     /// Check that every read returns the newest completed write of each sector.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
-    /// Watch where the time of every request goes; the results are the same, and take longer.
+    /// Attribute the time of every request. Results are the same; the run takes longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
-    /// Stop after so many requests.
+    /// Stop after this many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Requests of a trace that are left out at its beginning.
+    /// Skip this many requests at the beginning of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip: Option<u64>,
-    /// What becomes of addresses of a trace beyond the disk: `error`, `wrap` or `compact`.
+    /// The rule for trace addresses beyond the drive's capacity: `error`, `wrap` or `compact`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extent: Option<String>,
-    /// Format of a trace, instead of the detected one.
+    /// The format of a trace, instead of the detected one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
     /// The columns of a CSV, e.g. `time=ts:us,op=rw,offset=lba:512B,size=len:B`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub csv: Option<String>,
-    /// Unit of the times of a trace, instead of that of its format: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
+    /// The unit of a trace's times, instead of its format's: `s`, `ms`, `us`, `100ns`, `ns` or `ps`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<String>,
-    /// Unit of the sizes of a trace, instead of that of its format: `B`, `512B`, `4KiB`, ...
+    /// The unit of a trace's sizes, instead of its format's: `B`, `512B`, `4KiB`, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size_unit: Option<String>,
-    /// Unit of the addresses of a trace, instead of that of its format.
+    /// The unit of a trace's addresses, instead of its format's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_unit: Option<String>,
-    /// Gaps between requests of a trace are shortened to this.
+    /// Shorten gaps between requests of a trace to this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_limit: Option<Span>,
-    /// How far back a time of a trace may go behind the latest before it; such requests are sorted.
+    /// How far a time of a trace may lie before the latest one so far. Requests within this tolerance are sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Span>,
-    /// Only the requests of this volume of a trace.
+    /// Play only this volume of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// What becomes of several volumes of a trace: `single`, `overlay` or `stride:SIZE`.
+    /// The rule for a trace of several volumes: `single`, `overlay` or `stride:SIZE`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volumes: Option<String>,
 }
 
 impl RunSpec {
-    /// The rule of `extent`; `None` if there is none of that name.
+    /// The rule named by `extent`; `None` if the name is unknown.
     fn extent_rule(&self) -> Option<ExtentRule> {
         match &self.extent {
             None => Some(ExtentRule::default()),
@@ -210,7 +209,7 @@ impl RunSpec {
         }
     }
 
-    /// How a trace is to be read.
+    /// The options with which to read a trace.
     pub(crate) fn trace_options(&self) -> Result<TraceOptions, UnknownRule> {
         let format = match self.format.as_deref().map(Format::from_name) {
             Some(None) => return Err(UnknownRule::Format),
@@ -238,7 +237,7 @@ impl RunSpec {
         })
     }
 
-    /// The rule of `volumes`; `None` if it is none.
+    /// The rule named by `volumes`; `None` if the text names none.
     fn volume_rule(&self) -> Option<VolumeRule> {
         self.volumes.as_ref().map_or_else(|| Some(VolumeRule::default()), |text| text.parse().ok())
     }
@@ -248,16 +247,16 @@ impl RunSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSpec {
-    /// What it is called.
+    /// The axis's name.
     pub name: String,
     /// The key that takes each of `values`, e.g. `device.flash.chips`, `workload.requests`, `run.depth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The values of `key`, which are the labels of the points as well.
+    /// The values of `key`, which are also the labels of the points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Label>")]
     pub values: Vec<toml::Value>,
-    /// Points that change more than one key; instead of `key` and `values`.
+    /// Points that change several keys; instead of `key` and `values`.
     #[serde(default, rename = "point", skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointSpec>,
 }
@@ -266,7 +265,7 @@ pub struct AxisSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PointSpec {
-    /// What it is called.
+    /// The point's label.
     pub at: Label,
     /// Another device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -274,31 +273,31 @@ pub struct PointSpec {
     /// Another workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<PathBuf>,
-    /// Keys that are set otherwise.
+    /// Changes of keys.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
 }
 
-/// Something that is claimed of the outcome, and the expectations that it comes to.
+/// A claim about the outcome, and the expectations that test it.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimSpec {
-    /// Its name, e.g. `DJ1`.
+    /// The claim's name, e.g. `DJ1`.
     pub id: String,
-    /// What is claimed.
+    /// The claim in words.
     pub says: String,
-    /// Where.
+    /// The place where the claim is made.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// What a reader of the verdict should know.
+    /// A note for readers of the verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// The expectations; the claim holds if all of them do.
+    /// The expectations; the claim holds if all of them hold.
     #[serde(rename = "expect")]
     pub expectations: Vec<ExpectSpec>,
 }
 
-/// The value of a text, if there is one.
+/// The parsed text, if there is one.
 fn parsed<T: FromStr>(text: &Option<String>) -> Result<Option<T>, ()> {
     text.as_deref().map(|text| text.parse().map_err(|_| ())).transpose()
 }

@@ -1,7 +1,7 @@
-//! Do the counters of a run agree with each other?
+//! Checks that the counters of a run agree.
 //!
-//! What is counted twice, in two places, must come out the same; a run whose books do not balance has
-//! no result. Every check has a name and shows both numbers.
+//! Numbers that are counted at two places must be equal; a run with a contradiction has no result. Every check has a
+//! name and shows both numbers.
 
 use std::fmt;
 
@@ -12,23 +12,23 @@ use ssd::{Counters, Status};
 
 use crate::run::{FlowResult, RunResult, since};
 
-/// How two numbers have to compare.
+/// The required relation of two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The left one is the right one.
+    /// The left number equals the right one.
     Equal,
-    /// The left one is not more than the right one.
+    /// The left number does not exceed the right one.
     AtMost,
 }
 
 /// One check and its numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What is compared, as a sentence.
+    /// The compared numbers, in words.
     pub name: &'static str,
     /// The left number.
     pub left: u128,
-    /// How they have to compare.
+    /// The required relation.
     pub relation: Relation,
     /// The right number.
     pub right: u128,
@@ -57,7 +57,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// The checks of a run that do not hold.
+/// The failed checks of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreconciled(pub Vec<Check>);
 
@@ -70,8 +70,8 @@ impl fmt::Display for Unreconciled {
 
 impl std::error::Error for Unreconciled {}
 
-/// All checks of a run. Those that need the device at rest are only made if the run was told to
-/// settle and did.
+/// All checks of a run. Those that need an idle device run only if the runner waited for the end of background work and
+/// it ended.
 #[must_use]
 pub fn checks(result: &RunResult) -> Vec<Check> {
     let mut book = Book(Vec::new());
@@ -80,7 +80,7 @@ pub fn checks(result: &RunResult) -> Vec<Check> {
     book.flows(result);
     book.times(result, &counted);
     if let Some(settled) = &result.settled {
-        // Only from rest to rest: what was under way in between is counted in part.
+        // Only from idle to idle: commands in flight are counted only in part.
         book.at_rest(&since(settled, &result.at_rest));
     }
     book.0
@@ -89,7 +89,7 @@ pub fn checks(result: &RunResult) -> Vec<Check> {
 /// Makes all checks.
 ///
 /// # Errors
-/// Those that do not hold.
+/// The failed checks.
 pub fn reconcile(result: &RunResult) -> Result<(), Unreconciled> {
     let failed: Vec<_> = checks(result).into_iter().filter(|check| !check.holds()).collect();
     if failed.is_empty() { Ok(()) } else { Err(Unreconciled(failed)) }
@@ -106,7 +106,7 @@ impl Book {
         self.0.push(Check { name, left: left.into(), relation: Relation::AtMost, right: right.into() });
     }
 
-    /// What the runner saw against what the device counted.
+    /// Compares the runner's numbers with the device's counters.
     fn requests(&mut self, result: &RunResult, counted: &Counters) {
         self.equal("requests submitted and completed", result.submitted, result.completed);
         let statuses = [Status::Done, Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
@@ -137,7 +137,7 @@ impl Book {
         }
     }
 
-    /// What the flows came to, against the run as a whole.
+    /// Compares the flows with the run as a whole.
     fn flows(&mut self, result: &RunResult) {
         if result.flows.is_empty() {
             return;
@@ -155,13 +155,13 @@ impl Book {
         }
     }
 
-    /// Nothing works longer than the run took.
+    /// No part is busy for longer than the run.
     fn times(&mut self, result: &RunResult, counted: &Counters) {
         let span = (result.after.at - result.before.at).as_ps();
         let longest = |busy: &[Span]| busy.iter().map(|busy| busy.as_ps()).max().unwrap_or(0);
         self.at_most("busiest channel and the span of the run, in ps", longest(&counted.channel_busy), span);
         self.at_most("busiest die and the span of the run, in ps", longest(&counted.die_busy), span);
-        self.at_most("busiest unit and the span of the run, in ps", longest(&counted.controller_busy), span);
+        self.at_most("busiest controller and the span of the run, in ps", longest(&counted.controller_busy), span);
         if let Some(second) = &counted.slc_array {
             self.at_most("SLC flash and the span of the run, in ps", longest(&second.die_busy), span);
         }
@@ -171,7 +171,7 @@ impl Book {
         self.at_most("processor and the span of the run, in ps", counted.processor_busy.as_ps(), span);
     }
 
-    /// With nothing under way, every command that was started has been counted.
+    /// In an idle device every command that started has been counted.
     fn at_rest(&mut self, counted: &Counters) {
         let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
             sum += counted.flash.op(op);
@@ -205,17 +205,17 @@ impl Book {
             );
         }
         if let (Some(slc_mlc), Some(second)) = (&counted.slc_mlc, &counted.slc_array) {
-            // Where a program fails, its sectors are programmed once more.
+            // After a failed program, the drive programs the sectors again.
             let programmed = second.flash.of(Op::Program, Cause::Host).slots;
             self.at_most("sectors taken by the SLC flash, and programmed there", slc_mlc.slc_sectors, programmed);
         }
         if let Some(map) = &counted.map {
-            // Of a page that was never written there is nothing to be read.
+            // A page that was never written has no flash to read.
             let read = counted.flash.of(Op::Read, Cause::Map).commands;
             self.at_most("translation pages read from flash and loaded by the map unit", read, map.loads);
         }
         if let Some(merges) = &counted.log_merges {
-            // Where a program fails, its page is programmed once more.
+            // After a failed program, the drive programs the page again.
             let programmed = counted.flash.of(Op::Program, Cause::Merge).slots;
             let copied = merges.partial_pages + merges.full_pages;
             self.at_most("pages copied by merges, and programmed for them", copied, programmed);

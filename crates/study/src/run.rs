@@ -1,4 +1,4 @@
-//! Drives a disk with a workload and keeps what comes of it.
+//! Runs a workload on a drive and collects the results.
 
 use std::sync::atomic::AtomicBool;
 
@@ -27,7 +27,7 @@ pub(crate) use result::write_amplification_by;
 pub use result::{Delay, FlowResult, KindResult, RunResult, rate, since, write_amplification};
 pub use rules::{Stop, WarmUp};
 
-/// The memory that a run on this drive takes: that of the drive, and of what is kept of it.
+/// The memory that a run needs: that of the drive, of the time series, and of the oracle if it verifies.
 #[must_use]
 pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
     let mut memory = drive.memory(purpose);
@@ -41,8 +41,7 @@ pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
     memory
 }
 
-/// Everything about a run but the device and the workload. Its defaults: as the workload says, to its
-/// end, at the speed of its timestamps.
+/// The options of a run. The defaults follow the workload's own pacing, run to its end, and leave its times unscaled.
 #[derive(Default)]
 pub struct Runner<'a> {
     pacing: Option<Pacing>,
@@ -52,56 +51,55 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// A run with all defaults.
+    /// A runner with all defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Issues the requests like this, whatever the workload says.
+    /// Issues the requests with this pacing instead of the workload's.
     #[must_use]
     pub fn pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = Some(pacing);
         self
     }
 
-    /// Submits the requests to this queue; to the first by default.
+    /// Submits the requests to this queue; the default is the first.
     #[must_use]
     pub fn queue(mut self, queue: QueueId) -> Self {
         self.queue = queue;
         self
     }
 
-    /// Runs the workload for a while before anything is measured. Nothing pauses when that is over: requests that are
-    /// under way then are measured, and nothing that came before them is.
+    /// Runs the workload for a while before the measurement. Submission does not pause when the warm-up ends: requests
+    /// in flight at that moment are measured, earlier ones are not.
     #[must_use]
     pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
         self.rules.warm_up = warm_up;
         self
     }
 
-    /// Stops submitting by this rule; with the end of the workload by default.
+    /// Stops submitting by this rule; the default is the end of the workload.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
         self.rules.stop = stop;
         self
     }
 
-    /// Stops submitting after this many requests, those of all flows together.
+    /// Stops submitting after this many requests of all flows together.
     #[must_use]
     pub fn limit(self, requests: u64) -> Self {
         self.stop(Stop::Requests(requests))
     }
 
-    /// Ends the run with [`RunError::Interrupted`] soon after this has become true.
+    /// Ends the run with [`RunError::Interrupted`] soon after this becomes true.
     #[must_use]
     pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
         self.rules.interrupt = Some(interrupt);
         self
     }
 
-    /// Numbers the requests from here on, so that those of several runs on one device, one after another,
-    /// can be told apart. Zero by default.
+    /// Numbers the requests from this tag, so that consecutive runs on one device have distinct tags. Zero by default.
     #[must_use]
     pub fn first_tag(mut self, tag: Tag) -> Self {
         self.rules.first_tag = tag;
@@ -111,7 +109,7 @@ impl<'a> Runner<'a> {
     /// Multiplies all times of arrival: 0.5 plays a trace twice as fast.
     ///
     /// # Panics
-    /// If the factor is not a positive number.
+    /// If `factor` is not a positive number.
     #[must_use]
     pub fn time_scale(mut self, factor: f64) -> Self {
         assert!(factor > 0.0 && factor.is_finite(), "{factor} does not scale time");
@@ -119,29 +117,29 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// After the last completion, lets the device finish what it does in the background, for at most
-    /// this long, so that its counters can be reconciled exactly. None of it counts as part of the run.
+    /// Lets the device finish its background work after the last completion, for at most this long, so that its
+    /// counters can be reconciled exactly. None of it counts as part of the run.
     #[must_use]
     pub fn settle(mut self, at_most: Span) -> Self {
         self.settle = Some(at_most);
         self
     }
 
-    /// Keeps a record of every request.
+    /// Logs every measured request.
     #[must_use]
     pub fn log(mut self, log: &'a mut dyn RequestLog) -> Self {
         self.rules.log = Some(log);
         self
     }
 
-    /// Is told now and then how far the run has got.
+    /// Calls `progress` now and then.
     #[must_use]
     pub fn progress(mut self, progress: &'a mut dyn FnMut(Progress)) -> Self {
         self.rules.progress = Some(progress);
         self
     }
 
-    /// Runs to the end of the workload and to the completion of its last request.
+    /// Runs until the workload ends and its last request completes.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -157,7 +155,7 @@ impl<'a> Runner<'a> {
         self.run_observed(drive, source, payload, |_, _| {})
     }
 
-    /// The same; `measure` hears when the warm-up is over, if there is one.
+    /// As [`Runner::run`]; calls `measure` when a warm-up ends.
     pub(crate) fn run_observed<S, D, W, P>(
         self,
         drive: &mut D,
@@ -181,8 +179,8 @@ impl<'a> Runner<'a> {
         flight.finish(pacing, settle, Vec::new())
     }
 
-    /// Runs several flows at once, each with a pacing, a queue and results of its own, to the end of them all. The
-    /// pacing and the queue of the runner count for nothing.
+    /// Runs several flows at once, each with its own pacing, queue and results, until all end. The runner's own pacing
+    /// and queue are ignored.
     ///
     /// # Errors
     /// See [`RunError`].
@@ -197,7 +195,7 @@ impl<'a> Runner<'a> {
         self.run_flows_observed(drive, flows, payload, |_, _| {})
     }
 
-    /// The same; `measure` hears when the warm-up is over, if there is one.
+    /// As [`Runner::run_flows`]; calls `measure` when a warm-up ends.
     pub(crate) fn run_flows_observed<S, D, P>(
         self,
         drive: &mut D,
@@ -222,7 +220,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// A pacing, if a drive with so many queues can be run like that.
+/// The pacing, if it has a depth and the drive has the queue.
 fn checked(pacing: Pacing, queue: QueueId, queues: usize) -> Result<Pacing, RunError> {
     if pacing == (Pacing::Closed { depth: 0 }) {
         return Err(RunError::NoDepth);

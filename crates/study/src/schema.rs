@@ -1,7 +1,7 @@
-//! What the JSON of results looks like, as a schema.
+//! JSON schemas of results.
 //!
-//! A schema follows from the types that are written, so that it cannot say anything else. It is that of one version of
-//! Flashloom: every key that may be missing is named, and no other key may be there.
+//! A schema is derived from the types that are written and therefore cannot disagree with them. It describes one
+//! version of Flashloom: it names every optional key and allows no others.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -24,7 +24,7 @@ pub fn of<T: JsonSchema>() -> Value {
         .to_value()
 }
 
-/// Names that all keys of a table are among.
+/// A schema that restricts the keys of a table to these names.
 pub(crate) fn keys<'a>(names: impl IntoIterator<Item = &'a str>) -> Value {
     json!({ "enum": names.into_iter().collect::<Vec<_>>() })
 }

@@ -1,8 +1,7 @@
-//! How a run went over time, in bounded memory.
+//! The course of a run over time, in bounded memory.
 //!
-//! Points are taken at equal distances. When there are too many, every second one is dropped and the
-//! distance doubles; because a point holds counters from the start of the run, dropping one loses
-//! resolution and nothing else.
+//! Points have equal distances. If there are too many, the series drops every second one and doubles the distance.
+//! Points hold counters since the start of the run, so that a dropped point only reduces the resolution.
 
 use std::fmt;
 
@@ -35,7 +34,7 @@ impl Window {
         self.max = self.max.max(other.max);
     }
 
-    /// The mean latency; `None` if nothing completed.
+    /// The mean latency; `None` if no request completed.
     #[must_use]
     pub fn mean(&self) -> Option<Span> {
         (self.count > 0).then(|| Span::from_ps((self.sum_ps / u128::from(self.count)) as u64))
@@ -49,7 +48,7 @@ struct Point {
     windows: [Window; IoKind::ALL.len()],
 }
 
-/// A time series: intervals of equal length, but for the last.
+/// A time series of intervals of equal length; the last may be shorter.
 #[derive(Clone)]
 pub struct Series {
     start: Counters,
@@ -86,11 +85,10 @@ impl Interval<'_> {
 }
 
 impl Series {
-    /// A series from `start` on, that begins with points `interval` apart and keeps at most
-    /// `capacity` of them.
+    /// A series from `start`, with points `interval` apart at first and at most `capacity` of them.
     ///
     /// # Panics
-    /// If the interval is empty or the capacity below two.
+    /// If `interval` is zero or `capacity` is below two.
     #[must_use]
     pub fn new(start: Counters, interval: Span, capacity: usize) -> Self {
         assert!(!interval.is_zero(), "points of a series lie apart");
@@ -98,13 +96,13 @@ impl Series {
         Self { start, interval, capacity, points: Vec::with_capacity(capacity), open: Default::default() }
     }
 
-    /// Takes in a completed request.
+    /// Records a completed request.
     #[inline]
     pub fn record(&mut self, kind: IoKind, latency: Span) {
         self.open[kind as usize].record(latency);
     }
 
-    /// When the next point is due; `None` beyond the end of time.
+    /// The time of the next point; `None` beyond the end of time.
     #[must_use]
     pub fn due(&self) -> Option<Time> {
         let ps = self.interval.as_ps().checked_mul(self.points.len() as u64 + 1)?;
@@ -119,13 +117,13 @@ impl Series {
         }
     }
 
-    /// Ends the series: closes the last, shorter interval, unless nothing happened in it.
+    /// Ends the series: closes the last, shorter interval, unless it is empty.
     pub fn finish(&mut self, counters: Counters) {
         let last = self.points.last().map_or(self.start.at, |point| point.counters.at);
         if counters.at > last {
             self.points.push(Point { counters, windows: std::mem::take(&mut self.open) });
         } else if let Some(point) = self.points.last_mut() {
-            // What completed at the very instant of the last point belongs to the interval it ends.
+            // Requests that completed at the instant of the last point belong to the interval that ends there.
             point.counters = counters;
             point.windows.iter_mut().zip(&self.open).for_each(|(window, open)| window.merge(open));
         }
@@ -139,7 +137,7 @@ impl Series {
             self.points.swap(kept, i);
             kept += 1;
         }
-        // An odd last point has no partner: its interval is taken up again.
+        // An odd last point has no partner: its interval is reopened.
         if self.points.len() % 2 == 1 {
             let last = self.points.pop().expect("an odd number is not zero");
             self.open.iter_mut().zip(&last.windows).for_each(|(open, window)| open.merge(window));
@@ -167,7 +165,7 @@ mod tests {
         let mut series = Series::new(counters_at(Time::ZERO), Span::from_ps(10), capacity);
         for _ in 0..points {
             let due = series.due().expect("not the end of time");
-            // One request per 10 ps, whatever the distance of the points.
+            // One request per 10 ps at any distance of the points.
             let since = series.points.last().map_or(Time::ZERO, |point| point.counters.at);
             for i in 0..(due - since).as_ps() / 10 {
                 series.record(IoKind::Read, Span::from_ps(i + 1));

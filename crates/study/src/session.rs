@@ -1,9 +1,9 @@
-//! The one way to run a drive.
+//! The only way to run a drive.
 //!
-//! A [`Session`] is a device, the state it is in, the workloads that run on it, when measurement begins and ends, who
-//! watches, and what is checked. It ends with an [`Outcome`], from which tables, JSON, Parquet and pages are made without
-//! running anything again. Every face of Flashloom builds a session; nobody else preconditions a drive, warms it up,
-//! verifies what it returns or reconciles its counters.
+//! A [`Session`] combines a device, its initial state, the workloads, the warm-up, the stop rule, the observers and the
+//! checks. It returns an [`Outcome`], from which tables, JSON, Parquet and pages are made without a second run. Every
+//! front end of Flashloom builds a session; no other code preconditions a drive, warms it up, verifies its data or
+//! reconciles its counters.
 //!
 //! ```
 //! use std::path::Path;
@@ -14,7 +14,7 @@
 //! use workload::trace::TraceOptions;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // The device that comes with Flashloom as `demo`, and smaller: any key of its file can be set.
+//! // The built-in device `demo`, made smaller: every key of its file can be set.
 //! let mut document = catalogue::device(Path::new("demo"))?;
 //! document.set("flash.blocks=26")?;
 //! document.set("ftl.capacity=100MiB")?;
@@ -73,56 +73,55 @@ pub use settings::Program;
 use flow::Part;
 use settings::Settings;
 
-/// How far a session has got.
+/// The progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// The drive is preconditioned.
+    /// The session preconditions the drive.
     Preconditioning {
-        /// The step.
+        /// The current step.
         step: Precondition,
         /// Mapping units written.
         done: u64,
-        /// Mapping units to be written, as far as that is known.
+        /// Mapping units to write, as far as known.
         total: u64,
     },
-    /// The workload runs.
+    /// The session runs a workload.
     Running {
-        /// The number of its stage, counted from zero.
+        /// The index of the stage, from zero.
         stage: usize,
-        /// How far it has got; the warm-up is included.
+        /// The progress of the run, warm-up included.
         run: run::Progress,
-        /// Requests of the stage, if that is known.
+        /// Requests of the stage, if known.
         requests: Option<u64>,
     },
 }
 
-/// The state of a drive that has been preconditioned, to be kept in a file.
+/// The state of a preconditioned drive, ready to be written to a file.
 pub struct Snapshot<'a> {
     save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
 }
 
 impl Snapshot<'_> {
-    /// Writes it, so that [`Session::load_snapshot`] can read it.
+    /// Writes the state for [`Session::load_snapshot`].
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the writer fails.
     pub fn write(&self, mut to: impl Write) -> io::Result<()> {
         (self.save)(&mut to)
     }
 }
 
-/// Keeps a snapshot.
 type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
 
-/// A device, the state it is in, the workloads that run on it, and what is to be known of that.
+/// A device, its initial state, the workloads that run on it, and the measurements and checks to make.
 pub struct Session<'a> {
     device: &'a Device,
     settings: Settings,
     flows: Vec<Flow<'a>>,
     save: Option<Keep<'a>>,
     watch: Option<Watch>,
-    // In boxes, so that a session with short-lived helpers can be made of one that lives longer.
+    // Boxes keep `Session<'a>` covariant, so that it can shrink to the lifetime of a log or callback that it takes.
     log: Option<Box<dyn RequestLog + 'a>>,
     progress: Option<Box<dyn FnMut(Progress) + 'a>>,
     memory: Option<Limit>,
@@ -130,7 +129,7 @@ pub struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    /// A session on a new drive, without a workload yet: seed 0, nothing verified, measured from the first request to the
+    /// A session on a new drive without a workload: seed 0, no verification, measured from the first request to the
     /// last.
     #[must_use]
     pub fn new(device: &'a Device) -> Self {
@@ -147,8 +146,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes over what the table `run` of a study says, but for the pacing and how traces are read: these are matters of
-    /// a [`Flow`].
+    /// Adopts the table `run` of a study, except for the pacing and the options of traces, which belong to a [`Flow`].
     #[must_use]
     pub fn spec(mut self, spec: &RunSpec) -> Self {
         self.settings.steps.clone_from(&spec.precondition);
@@ -159,44 +157,44 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Says which program runs it; results name it.
+    /// Names the program that runs the session; results record it.
     #[must_use]
     pub fn program(mut self, program: Program) -> Self {
         self.settings.program = program;
         self
     }
 
-    /// The seed of all random streams. Sessions that are equal, seed included, have equal outcomes.
+    /// Sets the seed of all random streams. Equal sessions with equal seeds have equal outcomes.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
         self
     }
 
-    /// Brings the drive into a used state first, in these steps. No simulated time passes.
+    /// Preconditions the drive with these steps. No simulated time passes.
     #[must_use]
     pub fn precondition(mut self, steps: Vec<Precondition>) -> Self {
         self.settings.steps = steps;
         self
     }
 
-    /// Begins with a drive in the state that a file keeps, and not with a new one. Preconditioning comes after that.
+    /// Starts from the drive state in a file instead of a new drive. Preconditioning steps run after the load.
     #[must_use]
     pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.load = Some(path.into());
         self
     }
 
-    /// Hands the state of the drive to `keep` after preconditioning, before any request. It is a whole snapshot,
-    /// whatever becomes of the run.
+    /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
+    /// even if the run fails later.
     #[must_use]
     pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
         self.save = Some(Box::new(keep));
         self
     }
 
-    /// Adds a workload. The first one is what the session is about; others run at the same time, each with a pacing, a
-    /// queue and results of its own. If two have one name, the later one gets a number.
+    /// Adds a workload. The outcome's measurements are those of the first workload; the others run at the same time,
+    /// each with its own pacing, queue and results. If a name is taken, the later workload gets a number.
     #[must_use]
     pub fn flow(mut self, mut flow: Flow<'a>) -> Self {
         let taken = |name: &str| self.flows.iter().any(|other| other.name == name);
@@ -211,7 +209,7 @@ impl<'a> Session<'a> {
     /// Multiplies all times of arrival: 0.5 plays a trace twice as fast.
     ///
     /// # Panics
-    /// If the factor is not a positive number.
+    /// If `factor` is not a positive number.
     #[must_use]
     pub fn time_scale(mut self, factor: f64) -> Self {
         assert!(factor > 0.0 && factor.is_finite(), "{factor} does not scale time");
@@ -219,23 +217,25 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Runs the workload for a while before anything is measured: latencies, counters, series and the request log begin
-    /// when that is over. Nothing pauses then. Requests under way at that moment are measured; the oracle checks all.
+    /// Runs the workload for a while before the measurement: latencies, counters, series and the request log begin when
+    /// the warm-up ends. Submission does not pause there. Requests in flight at that moment are measured; the oracle
+    /// checks all requests, those of the warm-up too.
     #[must_use]
     pub fn warm_up(mut self, warm_up: WarmUp) -> Self {
         self.settings.warm_up = warm_up;
         self
     }
 
-    /// Ends the session by this rule, if the workload does not end before.
+    /// Ends the session by this rule, unless the workload ends first.
     #[must_use]
     pub fn stop(mut self, stop: Stop) -> Self {
         self.settings.stop = stop;
         self
     }
 
-    /// After the last completion, lets the device finish what it does in the background for at most this long: 60 s by
-    /// default. Only if that is enough, the time of each die and channel can be reconciled. None of it is measured.
+    /// Lets the device finish its background work after the last completion, for at most this long: 60 s by default.
+    /// The time of each die and channel can be reconciled only if all background work ends in that time. None of it is
+    /// measured.
     #[must_use]
     pub fn settle(mut self, at_most: Span) -> Self {
         self.settings.settle = at_most;
@@ -249,82 +249,84 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Checks the invariants of the whole drive at the end, which looks at every mapping unit.
+    /// Checks the invariants of the whole drive at the end. The check visits every mapping unit.
     #[must_use]
     pub fn check_drive(mut self, check: bool) -> Self {
         self.settings.check_drive = check;
         self
     }
 
-    /// Has the flash watched, for a timeline or to know where the time of the requests went. Results stay the same.
+    /// Attaches an observer to the flash, for a timeline or to attribute the time of the requests. Results stay the
+    /// same.
     #[must_use]
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watch = Some(watch);
         self
     }
 
-    /// Keeps a record of every request that is measured, in their order of completion.
+    /// Logs every measured request in order of completion.
     #[must_use]
     pub fn log(mut self, log: impl RequestLog + 'a) -> Self {
         self.log = Some(Box::new(log));
         self
     }
 
-    /// Is told now and then how far the session has got.
+    /// Calls `progress` now and then.
     #[must_use]
     pub fn progress(mut self, progress: impl FnMut(Progress) + 'a) -> Self {
         self.progress = Some(Box::new(progress));
         self
     }
 
-    /// Refuses to run if the simulation takes more memory than there is.
+    /// Refuses to run if the simulation needs more memory than `limit` allows.
     #[must_use]
     pub fn memory_limit(mut self, limit: Limit) -> Self {
         self.memory = Some(limit);
         self
     }
 
-    /// Ends the session with [`RunError::Interrupted`](run::RunError::Interrupted) soon after this has become true: at the
-    /// next of some thousand requests, or at the end of a step of preconditioning. A handler of Ctrl-C may set it.
+    /// Ends the session with [`RunError::Interrupted`](run::RunError::Interrupted) soon after this becomes true: within
+    /// some thousand requests, or at the end of a preconditioning step. A Ctrl-C handler may set it.
     #[must_use]
     pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
         self.interrupt = Some(interrupt);
         self
     }
 
-    /// Opens a workload for this device and the next flow. Two flows that read alike do not draw alike.
+    /// Opens a workload for this device as the next flow. The flow's index enters its seed, so that two flows of one
+    /// description draw different requests.
     ///
     /// # Errors
-    /// All faults of a description, or what is wrong with a trace.
+    /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
         Ok(Flow::new(file.open(options, self.device.capacity(), seed)?))
     }
 
-    /// The workloads so far.
+    /// The workloads added so far.
     #[must_use]
     pub fn flows(&self) -> &[Flow<'a>] {
         &self.flows
     }
 
-    /// The memory that the simulation takes.
+    /// The memory that the simulation needs.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let purpose = Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty() };
         run::memory(&self.device.resolved, purpose)
     }
 
-    /// What results say about where they come from: the device, the workloads and the session itself.
+    /// The provenance that results record: the device, the workloads and the session.
     #[must_use]
     pub fn about(&self) -> About {
         about::about(self.device, &self.settings, &self.flows)
     }
 
-    /// Looks for what would keep the session from running, as far as that can be known before: memory, and steps of
-    /// preconditioning that the device does not allow. [`Session::run`] does so first.
+    /// Checks in advance for reasons not to run: too little memory, or preconditioning steps that the device does not
+    /// allow. [`Session::run`] calls it first.
     ///
     /// # Errors
-    /// The first of them.
+    /// The first reason found.
     pub fn check(&self) -> Result<(), SessionError> {
         let (device, memory) = (self.device, self.memory());
         if let Some(limit) = &self.memory {
@@ -338,22 +340,22 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Makes the drive, and brings it into its state, for those who go on with it in a way of their own.
+    /// Makes and prepares the drive without a run, for callers that drive it themselves.
     ///
     /// # Errors
-    /// If it takes too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
+    /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
         self.check()?;
         self.prepared(())
     }
 
-    /// Makes the drive, brings it into its state, and runs the workloads to their end.
+    /// Makes the drive, prepares it, and runs the workloads to their end.
     ///
     /// # Errors
     /// See [`SessionError`].
     ///
     /// # Panics
-    /// If the drive breaks one of its invariants: loses a request, for example.
+    /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
@@ -365,14 +367,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the workloads on a drive of the device that has been made and prepared elsewhere, and was perhaps used before.
-    /// What the session says of its state and of who watches counts for nothing.
+    /// Runs the workloads on a drive that the caller made, prepared and perhaps used before. The session's
+    /// preconditioning, snapshots and observers are ignored.
     ///
     /// # Errors
     /// See [`SessionError`].
     ///
     /// # Panics
-    /// If the drive breaks one of its invariants: loses a request, for example.
+    /// If the drive breaks an invariant, for example loses a request.
     pub fn run_on<S, D, P>(mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
     where
         D: Drive<S> + Inspect,
@@ -430,7 +432,7 @@ impl<'a> Session<'a> {
         self.run_on(&mut drive, payload)
     }
 
-    /// A drive in the state that the session begins with.
+    /// Makes the drive or loads its snapshot, and preconditions it.
     fn prepared<S: Sector, O: Watcher>(&mut self, observer: O) -> Result<Ssd<S, O>, SessionError> {
         let resolved = &self.device.resolved;
         let mut drive = match &self.settings.load {
@@ -459,12 +461,12 @@ impl<'a> Session<'a> {
         Ok(drive)
     }
 
-    /// True if the stop rule lets no other stage begin.
+    /// True if the stop rule allows no further stage.
     fn is_over(&self) -> bool {
         matches!(self.settings.stop, Stop::Requests(0) | Stop::Time(Span::ZERO))
     }
 
-    /// What the stop rule leaves for the stages after this one, which need no warm-up.
+    /// Deducts a finished stage from the stop rule. Later stages need no warm-up.
     fn use_up(&mut self, result: &RunResult) {
         self.settings.warm_up = WarmUp::None;
         self.settings.stop = match self.settings.stop {
@@ -474,7 +476,7 @@ impl<'a> Session<'a> {
         };
     }
 
-    /// Runs one stage, and everything that runs beside it.
+    /// Runs one stage of the first workload and the flows beside it.
     fn measure<S, D, P>(
         &mut self,
         drive: &mut D,
@@ -533,14 +535,13 @@ impl<'a> Session<'a> {
     }
 }
 
-/// How the stages of the first workload are issued, and what runs beside them.
+/// How the stages of the first workload are issued, and the flows beside them.
 struct Load<'a> {
     pacing: Option<workload::Pacing>,
     queue: ssd::QueueId,
     others: Vec<Flow<'a>>,
 }
 
-/// The place of a stage in a session.
 #[derive(Clone, Copy)]
 struct At<'b> {
     stage: usize,

@@ -1,7 +1,8 @@
-//! The state of a disk in a file: what its flash holds and what it is of, compressed, with a checksum over all bytes.
+//! The state of a drive in a file: the content of its flash and a description of the drive, compressed, with a checksum
+//! over all bytes.
 //!
-//! The magic and the version come first; then, compressed, the header as TOML behind its length and what
-//! [`Ssd::save`] writes; last the checksum of every byte before it.
+//! A snapshot begins with the magic and the version. Compressed follow the header as TOML, preceded by its length, and
+//! the output of [`Ssd::save`]. The checksum of all previous bytes ends the file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,20 +15,20 @@ use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
 use ssd::{Resolved, Ssd};
 
-/// How every snapshot begins.
+/// The first bytes of every snapshot.
 pub(crate) const MAGIC: [u8; 16] = *b"flashloom state\n";
-/// Raised whenever the meaning of a byte changes. Files of version 1 and 2 had neither magic nor header.
+/// Raised whenever a byte changes its meaning. Files of version 1 and 2 had neither magic nor header.
 const VERSION: u32 = 4;
-/// How every zstd file begins, and with it every snapshot of version 1 and 2.
+/// The first bytes of every zstd file, and thus of every snapshot of version 1 and 2.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// The fastest: most of what is compressed well is compressed well by any.
+/// The fastest level: the data that compress well do so at any level.
 const LEVEL: i32 = 1;
-/// Bytes of the longest header that is believed.
+/// Bytes of the longest plausible header.
 const HEADER_MAX: u32 = 1 << 20;
 /// Bytes of the magic and the version, and of the checksum.
 const FRONT: usize = MAGIC.len() + 4;
 const SUM: u64 = 8;
-/// Keys that differ and are listed.
+/// The maximum number of differing keys in a message.
 const LISTED: usize = 6;
 
 /// A snapshot that cannot be loaded.
@@ -35,20 +36,20 @@ const LISTED: usize = 6;
 pub struct LoadError {
     /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: LoadReason,
 }
 
-/// What is wrong with a snapshot.
+/// The reason that a snapshot cannot be loaded.
 #[derive(Debug)]
 pub enum LoadReason {
-    /// Something about its bytes.
+    /// A fault of its bytes.
     File(SnapshotError),
-    /// It is of a disk that keeps its data otherwise.
+    /// The drive it was taken of keeps its data in another way.
     Other {
-        /// What that disk calls itself.
+        /// The name of that drive.
         device: String,
-        /// Each key that differs, with its value there and here.
+        /// Each differing key, with its value in the snapshot and in this device.
         keys: Vec<(String, String, String)>,
     },
 }
@@ -106,12 +107,12 @@ impl From<io::Error> for LoadReason {
     }
 }
 
-/// What a snapshot is of.
+/// The drive of which a snapshot was taken.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
-    /// What the disk calls itself.
+    /// The drive's name.
     device: String,
-    /// What decides where on flash it keeps what.
+    /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
 }
 
@@ -121,7 +122,7 @@ impl Header {
         Self { device: resolved.spec.name.clone(), format: keys.map(|(key, value)| (key.to_owned(), value)).collect() }
     }
 
-    /// What differs from a disk.
+    /// The differences from a resolved device.
     fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
         let nothing = || "not there".to_owned();
         let here = resolved.format();
@@ -134,7 +135,7 @@ impl Header {
     }
 }
 
-/// What keeps two files apart: order, position and number of their bytes. A change within eight bytes is always noticed.
+/// A checksum over the order, position and number of bytes. It detects every change within eight bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Checksum {
     sum: u64,
@@ -165,7 +166,7 @@ impl Checksum {
     }
 }
 
-/// Bytes on their way into a file, added up.
+/// A writer that adds the bytes it passes on to the checksum.
 struct Summed<W> {
     to: W,
     checksum: Checksum,
@@ -183,10 +184,10 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// Writes the state of a disk.
+/// Writes the state of a drive.
 ///
 /// # Errors
-/// If it cannot be written.
+/// If the writer fails.
 pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Result<()> {
     let mut file = Summed { to, checksum: Checksum::default() };
     file.write_all(&MAGIC)?;
@@ -202,11 +203,11 @@ pub fn save<S: Sector, O: Observer>(drive: &Ssd<S, O>, to: impl Write) -> io::Re
     file.flush()
 }
 
-/// A disk in the state that is kept in a file, whose flash is watched. It starts as after a power cycle: its FTL finds
-/// everything in the flash. It knows what preconditioning had written.
+/// Loads a drive from a snapshot and attaches the observer to its flash. The drive starts as after a power cycle: its
+/// FTL recovers its tables from the flash. It remembers the history of its preconditioning.
 ///
 /// # Errors
-/// If the file cannot be read, is no snapshot or a damaged one, or is of a disk that keeps its data otherwise.
+/// If the file cannot be read, is not a complete snapshot, or is of a drive that keeps its data in another way.
 pub fn load<S: Sector, O: Observer>(
     path: &Path,
     resolved: &Resolved,
@@ -227,7 +228,7 @@ fn read<S: Sector, O: Observer>(
     observer: O,
 ) -> Result<Ssd<S, O>, LoadReason> {
     let len = check(from)?;
-    // What its checksum vouches for is read as it is.
+    // The checksum vouches for these bytes: the decoder trusts them.
     from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
     let mut plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
     let mut bytes = [0; 4];
@@ -250,7 +251,7 @@ fn read<S: Sector, O: Observer>(
     Ok(drive)
 }
 
-/// Checks that a file is a whole snapshot of this version. Returns its bytes without the checksum.
+/// Checks that a file is a complete snapshot of this version. Returns its length without the checksum.
 fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
     let mut bytes = Vec::new();
     from.by_ref().take(FRONT as u64).read_to_end(&mut bytes).map_err(SnapshotError::Io)?;
@@ -283,7 +284,7 @@ fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
     if u64::from_le_bytes(sum) == checksum.value() { Ok(checksum.len) } else { Err(SnapshotError::Damaged) }
 }
 
-/// What is decompressed. That it cannot be means that it was changed or cut short.
+/// The decompressed bytes. An error of decompression means that the file was changed or truncated.
 struct Plain<R>(R);
 
 impl<R: Read> Read for Plain<R> {

@@ -1,4 +1,4 @@
-//! The numbers of a run under stable keys, each with its unit in its name.
+//! The numbers of a run under stable keys that include their units of measure.
 
 mod commands;
 mod log;
@@ -29,7 +29,7 @@ pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use slc::SlcMlcSummary;
 
-/// Where a result comes from; every result file says so.
+/// The provenance of a result; every result file includes it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
     /// Version of the program.
@@ -42,35 +42,35 @@ pub struct About {
     pub device: String,
     /// Name of the workload.
     pub workload: String,
-    /// What the flash of the device costs, if that is known.
+    /// The cost of the device's flash, if known.
     pub cost: Option<ssd::Cost>,
-    /// The resolved configuration: a table for the device, one for the workload and one for the run.
+    /// The resolved configuration: tables for the device, the workload and the run.
     pub config: toml::Table,
 }
 
-/// Everything that is reported of a run.
+/// The input of all reports of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// Where it comes from.
+    /// The provenance.
     pub about: &'a About,
-    /// What came of it.
+    /// The results.
     pub result: &'a RunResult,
-    /// What happened in a window of the run, if that was watched.
+    /// The timeline of a window of the run, if an observer recorded it.
     pub timeline: Option<&'a Timeline>,
-    /// Where the time of the requests went, if that was watched.
+    /// The parts of the requests' time, if an observer attributed it.
     pub explained: &'a [Explained],
-    /// Erase count of every block at the end; empty if the device has none.
+    /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
-    /// Energy spent during the run, by name; empty if it is not known.
+    /// Energy spent during the run, by name; empty if unknown.
     pub energy: &'a [(String, Energy)],
-    /// What the oracle compared, if it was asked to.
+    /// The oracle's comparisons, if it ran.
     pub verified: Option<Verified>,
-    /// What a reader should know besides, one sentence each.
+    /// Notes for a reader, one sentence each.
     pub notes: &'a [String],
 }
 
 impl<'a> Report<'a> {
-    /// A result that nobody watched, of a device that tells no more than its counters.
+    /// A report without observer, of a device that has only counters.
     #[must_use]
     pub const fn new(about: &'a About, result: &'a RunResult) -> Self {
         Self {
@@ -86,10 +86,10 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Version of the keys: raised when one changes its meaning or disappears.
+/// Version of the keys, raised when a key changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-result-2";
 
-/// A run in numbers. This is the JSON of `--json` and `summary.json`.
+/// A run in numbers: the JSON of `--json` and `summary.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
     /// Version of these keys.
@@ -118,56 +118,56 @@ pub struct Summary {
     /// Requests by outcome.
     #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// By kind of request: those that occurred.
+    /// By kind of request; only kinds that occurred.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub kinds: BTreeMap<&'static str, KindSummary>,
-    /// The parts of the flows, if there were several; all else is about them together.
+    /// The results of each flow, if there were several; all other numbers are about the flows together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
-    /// Units programmed per unit written.
+    /// Mapping units programmed per mapping unit written.
     pub write_amplification: Option<f64>,
-    /// The same, by the cause of the program; its parts add up to it.
+    /// The parts of the write amplification by cause of the program; their sum is the whole.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name).into_iter().chain(["slc"]))))]
     pub write_amplification_by: BTreeMap<&'static str, f64>,
     /// Mapping units written by the host.
     pub host_slots: u64,
-    /// Of these, how many a buffer absorbed.
+    /// Of these, the number that a buffer absorbed.
     pub absorbed_slots: u64,
-    /// Mapping units read that were never written: they cost no flash time.
+    /// Mapping units read before any write: they cost no flash time.
     pub unmapped_slots: u64,
     /// Flash commands by operation and cause.
     pub flash: Vec<FlashRow>,
-    /// What the map unit did, if there is one.
+    /// The work of the map unit, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<MapSummary>,
-    /// What a block-mapped FTL did, under one.
+    /// The work of a block-mapped FTL, if the device has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merges: Option<MergeSummary>,
-    /// What was merged, if there are log blocks.
+    /// The merges of log blocks, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub log_merges: Option<LogSummary>,
-    /// What went to SLC and what to MLC flash, on a hybrid disk.
+    /// The traffic of the SLC and MLC flash of a hybrid drive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_mlc: Option<SlcMlcSummary>,
-    /// Shares of the run for which things were busy.
+    /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
-    /// Where the time of the requests went, by kind and band of percentiles, if that was watched.
+    /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
-    /// What the flash costs, in GiB of MLC flash; nothing else of the device is counted.
+    /// The cost of the flash, in GiB of MLC flash; no other part of the device is counted.
     pub cost: Option<f64>,
     /// Free blocks at the end.
     pub free_blocks: u64,
     /// Bad blocks at the end.
     pub bad_blocks: u64,
-    /// How often blocks had been erased at the end.
+    /// The distribution of erase counts at the end.
     pub erases: Option<Erases>,
     /// Energy spent.
     pub energy: Option<Energies>,
-    /// What the oracle compared.
+    /// The oracle's comparisons.
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
     pub verified: Option<BTreeMap<&'static str, u64>>,
-    /// What a reader should know besides.
+    /// Notes for a reader.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// Events simulated.
@@ -179,28 +179,28 @@ pub struct Summary {
 /// The requests of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KindSummary {
-    /// How many.
+    /// Their number.
     pub requests: u64,
-    /// Bytes asked for.
+    /// Bytes requested.
     pub bytes: u64,
     /// Requests per simulated second.
     pub requests_per_s: Option<f64>,
     /// Bytes per simulated second.
     pub bytes_per_s: Option<u64>,
-    /// Submission to end.
+    /// Submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub latency_us: Latencies,
     /// Submission to leaving its queue.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub queue_wait_us: Latencies,
-    /// Leaving its queue to end.
+    /// Leaving the queue to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     pub service_us: Latencies,
     /// Flash commands per request, issued before its acknowledgement.
     pub flash_commands_per_request: f64,
-    /// Mean of the longest wait of a request's flash commands.
+    /// The mean over the requests of the longest wait of their flash commands.
     pub flash_wait_mean_us: f64,
-    /// Requests that waited behind flash commands, by the cause of these.
+    /// Requests that waited behind flash commands, by the cause of those commands.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub delayed_by: BTreeMap<&'static str, Delayed>,
 }
@@ -208,9 +208,9 @@ pub struct KindSummary {
 /// One of several flows.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowSummary {
-    /// What it is called.
+    /// The flow's name.
     pub name: String,
-    /// The queue its requests were submitted to.
+    /// The queue to which its requests were submitted.
     pub queue: u16,
     /// `open`, or `closed` with its depth.
     pub pacing: String,
@@ -225,7 +225,7 @@ pub struct FlowSummary {
     /// Its requests by outcome.
     #[schemars(extend("propertyNames" = schema::keys(OUTCOMES.map(|(name, _)| name))))]
     pub outcomes: BTreeMap<&'static str, u64>,
-    /// By kind of request: those that occurred. Rates are over the time of the flow.
+    /// By kind of request; only kinds that occurred. Rates are over the time of the flow.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub kinds: BTreeMap<&'static str, KindSummary>,
 }
@@ -236,13 +236,13 @@ pub type Latencies = BTreeMap<&'static str, f64>;
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Delayed {
-    /// How many.
+    /// Their number.
     pub requests: u64,
     /// Their mean latency.
     pub latency_mean_us: f64,
 }
 
-/// Shares, between 0 and 1, of the run for which something was busy.
+/// Busy shares of the run, between 0 and 1.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Utilisation {
     /// The host link.
@@ -251,29 +251,29 @@ pub struct Utilisation {
     pub channels: Vec<f64>,
     /// Each die.
     pub dies: Vec<f64>,
-    /// Each unit.
+    /// Each controller.
     pub controllers: Vec<f64>,
-    /// The FTL, as far as it takes time, which is its map unit: the mean over its cores, or the busier of CMT and CTP of
-    /// an FMMU. None without a map unit, and where that has no processor.
+    /// The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
+    /// FMMU. Missing without a map unit or if that has no processor.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ftl: Option<f64>,
     /// Each core, or CMT and CTP.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ftl_parts: Vec<f64>,
-    /// The processor, for software units and the FTL.
+    /// The processor of software controllers and the FTL.
     pub processor: f64,
 }
 
 /// The distribution of erase counts over blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Erases {
-    /// Blocks.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Least erased.
+    /// The minimum.
     pub min: u32,
-    /// Mean.
+    /// The mean.
     pub mean: f64,
-    /// Most erased.
+    /// The maximum.
     pub max: u32,
     /// Standard deviation.
     pub deviation: f64,
@@ -282,7 +282,7 @@ pub struct Erases {
 /// Energy spent during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Energies {
-    /// All of it, in joules.
+    /// The total, in joules.
     pub total_j: f64,
     /// By name, in joules.
     pub by_name_j: BTreeMap<String, f64>,
@@ -294,19 +294,19 @@ pub fn mean(shares: &[f64]) -> Option<f64> {
     (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
 }
 
-/// The share of `span` that each of these was busy.
+/// The share of `span` for which each of these was busy.
 #[must_use]
 pub fn shares(busy: &[Span], span: Span) -> Vec<f64> {
     busy.iter().map(|busy| share(*busy, span)).collect()
 }
 
-/// The share of `span` that something was busy.
+/// The share of `span` that `busy` takes.
 #[must_use]
 pub fn share(busy: Span, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { busy.as_ps() as f64 / span.as_ps() as f64 }
 }
 
-/// The keys of a distribution.
+/// The schema of the keys of a distribution.
 fn latency_keys() -> serde_json::Value {
     schema::keys(["mean", "min", "max"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)))
 }
@@ -350,7 +350,7 @@ fn kinds<'a>(of: impl Fn(IoKind) -> &'a KindResult, span: Span) -> BTreeMap<&'st
     occurred.map(|each| (each.name(), kind(of(each), span))).collect()
 }
 
-/// The outcomes of requests, and what they are called.
+/// The names of the outcomes of requests.
 const OUTCOMES: [(&str, Status); 4] = [
     ("done", Status::Done),
     ("uncorrectable", Status::Uncorrectable),
@@ -362,7 +362,7 @@ fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
     OUTCOMES.into_iter().map(|(name, status)| (name, of(status))).collect()
 }
 
-/// What an oracle counts.
+/// The oracle's counters.
 const VERIFIED: [&str; 4] = ["reads", "sectors", "adopted_sectors", "uncorrectable_reads"];
 
 fn pacing(pacing: Pacing) -> String {
@@ -462,7 +462,7 @@ impl Summary {
     /// As JSON, indented, with a newline at its end: one object, or an array of several.
     ///
     /// # Panics
-    /// Never: every value has a form in JSON.
+    /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(all: &[Self]) -> String {
         let results = match all {
@@ -473,12 +473,12 @@ impl Summary {
     }
 }
 
-/// What a run prints with `--json`, and writes as `summary.json`.
+/// The document that a run prints with `--json` and writes as `summary.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(title = SCHEMA)]
 pub enum Results<'a> {
-    /// The run.
+    /// One run.
     One(&'a Summary),
     /// The stages of the run, in order.
     Several(&'a [Summary]),

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Fixtures of this crate's tests.
 
 use base::units::{Sectors, Span, Time};
 use ssd::{Counters, Drive, QueueId};
@@ -8,7 +8,7 @@ use crate::oracle::Blank;
 use crate::run::{Flow, RunResult, Runner};
 use crate::summary::{About, Report, Summary};
 
-/// Counters of a disk that has done nothing up to `at`.
+/// Counters of a drive that has been idle up to `at`.
 pub(crate) fn counters_at(at: Time) -> Counters {
     Counters { at, ..FixedDrive::<()>::new(Sectors::new(1), 1, Span::from_ps(1)).counters() }
 }
@@ -26,7 +26,7 @@ pub(crate) fn two_flows() -> RunResult {
     Runner::new().settle(Span::from_secs(10)).run_flows(&mut drive, flows, &mut Blank).expect("it runs")
 }
 
-/// The numbers of a result that nobody watched.
+/// The summary of a result without observer.
 pub(crate) fn summary(result: &RunResult) -> Summary {
     Summary::new(&Report::new(&About::default(), result))
 }

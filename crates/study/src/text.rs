@@ -1,8 +1,8 @@
-//! Numbers as people read them: three digits that count, and a unit or a prefix.
+//! Numbers for people: three significant digits with a unit of measure or a prefix.
 
 use base::units::Rate;
 
-/// A time given in microseconds, with three digits that count and its natural unit.
+/// A time in microseconds as text: three significant digits and a suitable unit.
 #[must_use]
 pub fn duration(us: f64) -> String {
     let (value, unit) = match us {
@@ -15,7 +15,7 @@ pub fn duration(us: f64) -> String {
     format!("{}{unit}", digits(value))
 }
 
-/// Three digits that count.
+/// The number with three significant digits.
 fn digits(value: f64) -> String {
     match value {
         value if value >= 99.95 => format!("{value:.0}"),
@@ -24,7 +24,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-/// Bytes of memory, in the units of memory.
+/// Bytes of memory, in binary units.
 #[must_use]
 pub fn memory(bytes: f64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
@@ -32,7 +32,7 @@ pub fn memory(bytes: f64) -> String {
     found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
 }
 
-/// A count with a prefix once it is long.
+/// A count, with a prefix if it is long.
 #[must_use]
 pub fn count(value: f64) -> String {
     match value {
@@ -49,7 +49,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// Bytes per second with three digits that count.
+/// Bytes per second with three significant digits.
 #[must_use]
 pub fn rate(bytes_per_s: u64) -> String {
     match bytes_per_s {

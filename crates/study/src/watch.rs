@@ -1,8 +1,8 @@
-//! Watches a disk while it runs: what every resource does when ([`timeline`]), and where the time of each request goes
+//! Observers of a running drive: the activity of every resource ([`timeline`]), and the parts of each request's time
 //! ([`journey`]).
 //!
-//! A [`Watch`] is the observer of a disk's flash. It costs nothing where nobody watches; where somebody does, the
-//! results of the run are the same, because an observer is only told.
+//! A [`Watch`] observes a drive's flash. A run without it pays nothing; a run with it has the same results, because an
+//! observer cannot act on the drive.
 
 pub mod explain;
 pub mod journey;
@@ -25,25 +25,25 @@ use journeys::Journeys;
 use timeline::Timeline;
 use track::Requests;
 
-/// Somebody who watches a disk and may have a timeline of it, or know where the time of its requests went.
+/// An observer that may record a timeline, or attribute the time of the requests.
 pub trait Watcher: Observer {
-    /// The run begins: what came before, preconditioning for example, is forgotten, and times count from here.
+    /// The run begins: the observer forgets earlier events, for example preconditioning, and counts times from here.
     fn begin(&mut self, _at: Time) {}
 
-    /// The warm-up is over: what is under way goes on, what came before is forgotten, and times count from here.
+    /// The warm-up ends: the observer keeps requests in flight, forgets earlier events, and counts times from here.
     fn measure(&mut self, _at: Time) {}
 
-    /// Where the time of the requests went since this was last asked; nothing if that was not watched.
+    /// The parts of the requests' time since the previous call; empty if not recorded.
     fn explained(&mut self) -> Vec<Explained> {
         Vec::new()
     }
 
-    /// What happened in a window, if that was to be kept.
+    /// The timeline of a window, if recorded.
     fn timeline(&self) -> Option<&Timeline> {
         None
     }
 
-    /// Gives away all that was seen, if somebody watched.
+    /// Removes and returns the records, if there are any.
     fn take(&mut self) -> Option<Watch> {
         None
     }
@@ -83,7 +83,7 @@ impl Watcher for Watch {
     }
 }
 
-/// Watches a disk.
+/// An observer with optional records.
 #[derive(Clone, Debug, Default)]
 pub struct Watch {
     timeline: Option<Timeline>,
@@ -92,46 +92,46 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Keeps what happens in a window of time.
+    /// Records a timeline of a window.
     #[must_use]
     pub fn timeline(mut self, timeline: Timeline) -> Self {
         self.timeline = Some(timeline);
         self
     }
 
-    /// Adds up where the time of the requests went.
+    /// Adds up the parts of the requests' time.
     #[must_use]
     pub fn explaining(mut self) -> Self {
         self.journeys = Some(Journeys::default());
         self
     }
 
-    /// The same, and keeps where the time of every request went, and of one of them every leg.
+    /// The same, and keeps the parts for every request, and every leg of one request.
     #[must_use]
     pub fn journeys(mut self, one: Option<Tag>) -> Self {
         self.journeys = Some(Journeys::each(one));
         self
     }
 
-    /// What happened in the window, if that was to be kept.
+    /// The timeline of the window, if recorded.
     #[must_use]
     pub const fn seen(&self) -> Option<&Timeline> {
         self.timeline.as_ref()
     }
 
-    /// The requests that have ended, in that order, if each is kept.
+    /// The requests in order of their completion, if each is kept.
     #[must_use]
     pub fn finished(&self) -> &[Journey] {
         self.journeys.as_ref().map_or(&[], Journeys::finished)
     }
 
-    /// What all of them come to, by kind and band of percentiles.
+    /// The sums by kind and band of percentiles.
     #[must_use]
     pub fn bands(&self) -> Vec<Explained> {
         self.journeys.as_ref().map_or_else(Vec::new, |journeys| explain(&journeys.all()))
     }
 
-    /// The legs of the one request, in order; none if it has not ended.
+    /// The legs of the one request, in order; empty before it completes.
     #[must_use]
     pub fn legs(&self) -> &[Leg] {
         self.journeys.as_ref().map_or(&[], Journeys::legs)

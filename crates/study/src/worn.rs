@@ -1,10 +1,10 @@
-//! A disk that preconditioning has worn out.
+//! The error of a drive that preconditioning wore out.
 
 use std::fmt;
 
 use ssd::{Precondition, Preconditioned, Resolved};
 
-/// A disk that refused a write of preconditioning.
+/// A drive that refused a write of preconditioning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WornOut {
     step: Precondition,
@@ -13,10 +13,10 @@ pub struct WornOut {
 }
 
 impl WornOut {
-    /// Looks at what a step of preconditioning came to.
+    /// Checks the result of a preconditioning step.
     ///
     /// # Errors
-    /// If the disk refused some of it.
+    /// If the drive refused a write.
     pub fn check(step: Precondition, done: &Preconditioned, disk: &Resolved) -> Result<(), Self> {
         let written = done.units.saturating_sub(done.refused);
         if done.refused == 0 { Ok(()) } else { Err(Self { step, written, units: disk.units }) }

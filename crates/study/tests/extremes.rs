@@ -1,9 +1,9 @@
-//! Every number and every quantity of a device and of a workload, at its extremes.
+//! Tests every number and quantity of devices and workloads at its extremes.
 //!
-//! The keys come from the JSON schema, so that a new one is swept without a line here. Each is set, in descriptions that
-//! have the table it is in, to nothing, to the least, to the most and to what is no number at all. It is either refused, with a
-//! fault that names it, or it is run: 200 requests come to their end within a bounded number of events, or to the end of
-//! simulated time.
+//! The keys come from the JSON schema, so that new ones are tested automatically. Each key is set, in descriptions that
+//! have its table, to zero, to the minimum, to the maximum and to a value that is not a number. The description must
+//! either be refused with a fault that names the key, or run: 200 requests end within a bounded number of events, or at
+//! the end of simulated time.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,13 +22,13 @@ use workload::generate::{Generator, GeneratorSpec};
 /// Requests of a run.
 const REQUESTS: u64 = 200;
 
-/// Moments at which something happens until a request has been lost.
+/// The number of event times after which a request counts as lost.
 const MOMENTS: u64 = 400_000;
 
-/// Memory that a drive may take to be tried here, however large the machine is.
+/// The memory that a drive may need here, on any machine.
 const MEMORY: u64 = 48 << 20;
 
-/// What a key takes.
+/// The type of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Integer,
@@ -65,7 +65,7 @@ impl Kind {
 
 type Leaf = (Vec<String>, Kind);
 
-/// The keys of a schema that take a number or a quantity.
+/// The keys of a schema with a number or a quantity.
 fn walk(root: &Value, schema: &Value, way: &mut Vec<String>, found: &mut BTreeSet<Leaf>) {
     if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         match QUANTITIES.iter().find(|quantity| **quantity == name) {
@@ -93,7 +93,7 @@ fn walk(root: &Value, schema: &Value, way: &mut Vec<String>, found: &mut BTreeSe
     }
 }
 
-/// Sets a key. False if there is no table that it would be in, or no list that it is an item of.
+/// Sets a key. Returns false if its table, or the list of which it is an item, does not exist.
 fn set(root: &mut toml::Value, way: &[String], value: &toml::Value) -> bool {
     let Some((last, tables)) = way.split_last() else { return false };
     let mut place = root;
@@ -109,7 +109,7 @@ fn set(root: &mut toml::Value, way: &[String], value: &toml::Value) -> bool {
     match place {
         toml::Value::Array(items) if !items.is_empty() => items[0] = value.clone(),
         toml::Value::Table(table) => {
-            // One of several kinds, told apart by the key.
+            // The key selects one of several forms.
             if tables.last().is_some_and(|name| ["flush", "sequential", "units"].contains(&name.as_str())) {
                 table.clear();
             }
@@ -125,7 +125,7 @@ fn value(text: &str) -> toml::Value {
     table.remove("value").expect("it is there")
 }
 
-/// True if one of the faults is at this key, in it, or at a table that it is in, or says its name.
+/// True if a fault is at this key, inside it, or at a table around it, or names it.
 fn names(faults: &Faults, way: &[String]) -> bool {
     let key: Vec<String> = way.iter().filter(|step| *step != "0").cloned().collect();
     let last = key.last().map_or("", String::as_str);
@@ -166,7 +166,7 @@ fn sweep(
                 let document =
                     Document::parse(Path::new("x"), toml::to_string(&changed).expect("a table")).expect("TOML");
                 let what = format!("{name}: {} = {extreme}", way.join("."));
-                // What is a fault of another key, by intention.
+                // Faults that intentionally appear at another key.
                 let said = |faults: &Faults| {
                     others.iter().any(|(key, said)| *key == way.join(".") && faults.to_string().contains(said))
                 };
@@ -187,7 +187,7 @@ fn sweep(
 fn run(document: &Document) -> Result<(), Faults> {
     let device = device_from(document)?;
     let resolved = &device.resolved;
-    // More is refused by the comparison with the machine, which has tests of its own.
+    // The check against the machine's memory refuses larger ones and has its own tests.
     if resolved.memory(Purpose::default()).total().get() > MEMORY {
         return Ok(());
     }
@@ -273,7 +273,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
             ),
         ),
     ];
-    // Families that bring descriptions along.
+    // The samples of each family.
     let samples = ssd::FtlKind::EVERY.into_iter().flat_map(ssd::FtlKind::samples).map(|ftl| {
         let mut table: toml::Table = format!("name = 'x'\n[flash]\n{small}").parse().expect("TOML");
         table.insert("ftl".into(), toml::Value::try_from(ftl).expect("a table"));
@@ -281,7 +281,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
     });
     let bases: Vec<_> = bases.into_iter().chain(samples).collect();
     let others = [
-        // Too few blocks or pages are found out where what is left for the host is worked out.
+        // The calculation of the host's capacity finds too few blocks or pages.
         ("flash.pages", "over-provisioning"),
         ("flash.blocks", "over-provisioning"),
         ("flash.blocks", "a pool has"),
@@ -295,7 +295,7 @@ fn generate(document: &Document) -> Result<(), Faults> {
     for _ in 0..REQUESTS {
         match generator.next() {
             Ok(Some(request)) => assert!(request.io.end().get() <= 1 << 14, "{request:?}"),
-            // The end of the workload, or of simulated time.
+            // The end of the workload or of simulated time.
             Ok(None) | Err(_) => break,
         }
     }

@@ -1,4 +1,4 @@
-//! Runs from outside: one program of all tests, because each would be linked anew.
+//! Integration tests in one program, because each program would be linked separately.
 
 mod extremes;
 mod reference;

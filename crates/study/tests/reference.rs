@@ -1,8 +1,8 @@
 //! The reference runs: some sixty small runs over every family, with their event hashes.
 //!
-//! A change that is meant to leave behaviour alone leaves every hash of `reference.txt` alone. A change that is meant
-//! to alter results alters hashes, and CHANGELOG says which (CONTRIBUTING.md, "Result-changing"). A failure prints the
-//! lines as they should stand if the change was meant.
+//! A change that preserves behaviour keeps every hash of `reference.txt`. A change of results changes hashes, and
+//! CHANGELOG lists them (CONTRIBUTING.md, "Result-changing"). A failing test prints the lines that the table needs if
+//! the change was intended.
 
 use std::path::Path;
 use std::thread;
@@ -15,10 +15,10 @@ use study::session::{Flow, Session, Stop};
 use workload::trace::TraceOptions;
 use workload::{Pacing, Source};
 
-/// `hash device workload option...`, a run a line.
+/// `hash device workload option...`, one run per line.
 const RUNS: &str = include_str!("reference.txt");
 
-/// Runs at the same time.
+/// Parallel runs.
 const THREADS: usize = 2;
 
 /// One line of the table.
@@ -28,12 +28,12 @@ struct Run<'a> {
     hash: &'a str,
     device: &'a str,
     workload: &'a str,
-    /// Values set in the device's description.
+    /// Changes of the device's description.
     set: Vec<&'a str>,
     precondition: Vec<Precondition>,
     depth: u32,
     requests: u64,
-    /// Power cuts, spread evenly over the requests.
+    /// The number of power cuts, spread evenly over the requests.
     cuts: u64,
     seed: u64,
 }
@@ -82,12 +82,12 @@ impl<'a> Run<'a> {
         let hash = if self.cuts == 0 {
             let session = Session::new(&device).seed(self.seed).precondition(self.precondition.clone());
             let flow = Flow::new(workload).first_stage().pacing(Pacing::Closed { depth: self.depth });
-            // Background work, too, is part of the hash.
+            // The hash includes background work.
             let session = session.flow(flow).stop(Stop::Requests(self.requests)).settle(Span::MAX).check_drive(true);
             let outcome = session.run().map_err(|error| error.to_string())?;
             outcome.first().result.settled.as_ref().ok_or("background work without an end")?.event_hash
         } else {
-            // Step by step, even if preconditioning has worn the drive out, which a session refuses.
+            // Step by step, because a session refuses a drive that preconditioning wore out.
             let mut ssd = Ssd::<()>::new(&device.resolved, self.seed);
             for step in &self.precondition {
                 ssd.precondition(*step, &mut |_, _| {});
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
         Ok(format!("{hash:016x}"))
     }
 
-    /// Runs the workload as a closed loop and cuts the power on the way, which no session does.
+    /// Runs the workload as a closed loop with power cuts, which sessions do not support.
     fn play(&self, ssd: &mut Ssd<()>, source: &mut dyn Source) {
         let mut completions = Vec::new();
         let (mut submitted, mut done, mut outstanding, mut cuts) = (0, 0, 0, 0);
@@ -111,7 +111,7 @@ impl<'a> Run<'a> {
                 ssd.submit(ssd.now(), Request { tag, queue, io: next.io, data: vec![(); written] });
                 (submitted, outstanding) = (submitted + 1, outstanding + 1);
             }
-            // Background work, too, is part of the hash.
+            // The hash includes background work.
             let Some(at) = ssd.next_event() else { break };
             ssd.advance(at, &mut completions);
             done += completions.len() as u64;

@@ -1,13 +1,13 @@
-//! What is wrong with a file that a person wrote.
+//! Faults of files that users write.
 
 use base::fault::Fault;
 
-/// Collects faults, so that all of them are reported at once.
+/// Collects faults to report all at once.
 #[derive(Debug, Default)]
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Notes one fault, once.
+    /// Adds a fault, unless it is already there.
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) {
         let fault = Fault::new(path, message, remedy);
         if !self.0.contains(&fault) {
@@ -15,22 +15,22 @@ impl Faults {
         }
     }
 
-    /// Notes those of `other` too.
+    /// Adds the faults of `other`.
     pub(crate) fn append(&mut self, other: Self) {
         other.0.into_iter().for_each(|fault| self.add(fault.path, fault.message, fault.remedy));
     }
 
-    /// How many there are.
+    /// The number of faults.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Forgets all but the first `len`.
+    /// Drops all but the first `len`.
     pub(crate) fn truncate(&mut self, len: usize) {
         self.0.truncate(len);
     }
 
-    /// `value` if there are none.
+    /// `value` if there are no faults.
     pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<Fault>> {
         if self.0.is_empty() { Ok(value) } else { Err(self.0) }
     }

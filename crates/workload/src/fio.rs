@@ -1,14 +1,13 @@
 //! fio job files, as far as they describe requests.
 //!
-//! [`parse`] turns a job file into stages: each is a [`GeneratorSpec`] and begins when everything of
-//! the one before it has completed, as `stonewall` asks. Jobs between two stonewalls run at the same
-//! time; they become the streams of one stage and share one queue, as deep as theirs together.
+//! [`parse`] turns a job file into stages. Each stage is a [`GeneratorSpec`] and begins when all requests of the
+//! previous one have completed, as `stonewall` asks. Jobs between two stonewalls run at the same time: they become the
+//! streams of one stage and share one queue, whose depth is the sum of theirs.
 //!
-//! Every option of fio falls into one of three classes: it is honoured, it has no meaning for a
-//! simulated device and is listed in the notes, or it is an error that names it. None is ignored.
-//! The semantics are those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096
-//! bytes), random offsets visit every block once per pass unless `norandommap` is given, and reads
-//! and writes of a sequential mix each have a position of their own.
+//! Every option of fio belongs to one of three classes. It is honoured, it has no meaning for a simulated device and
+//! appears in the notes, or it is an error that names the option. No option is ignored silently. The semantics are
+//! those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096 bytes), random offsets visit every
+//! block once per pass unless `norandommap` is given, and reads and writes of a sequential mix have separate positions.
 
 mod convert;
 mod file;
@@ -24,23 +23,22 @@ use crate::fault::Faults;
 use crate::generate::GeneratorSpec;
 use base::fault::Fault;
 
-/// A job file that has been understood.
+/// A parsed job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioFile {
-    /// What runs one after another. A stage begins when the one before it has completed.
+    /// The stages, which run one after another.
     pub stages: Vec<GeneratorSpec>,
-    /// What a reader of the results should know: options without meaning here, and where a simulated
-    /// device cannot do exactly as fio does.
+    /// Notes for a reader of the results: options without meaning here, and deviations of a simulated device from fio.
     pub notes: Vec<Note>,
-    /// The line and the name of the job behind every stream of every stage.
+    /// The line and name of the job of every stream of every stage.
     places: Vec<Vec<String>>,
 }
 
 impl FioFile {
-    /// Checks the stages against a device of `capacity` sectors, as [`GeneratorSpec::validate`].
+    /// Checks the stages against a device of `capacity` sectors, as in [`GeneratorSpec::validate`].
     ///
     /// # Errors
-    /// All faults at once, with the line, the job and the option they come from.
+    /// All faults at once, with the line, job and option of each.
     pub fn validate(&self, capacity: Sectors) -> Result<(), Vec<Fault>> {
         let mut faults = Faults::default();
         for (stage, places) in self.stages.iter().zip(&self.places) {
@@ -53,7 +51,7 @@ impl FioFile {
     }
 }
 
-/// Where in the job file the key `path` of a description comes from.
+/// The place in the job file from which the key `path` of a description comes.
 fn place(path: &str, places: &[String]) -> Option<String> {
     const OPTIONS: [(&str, &str); 4] =
         [("region.start", "offset"), ("region.size", "size"), ("total", "io_size"), ("align", "blockalign")];
@@ -63,7 +61,7 @@ fn place(path: &str, places: &[String]) -> Option<String> {
     Some(format!("{job} {option}"))
 }
 
-/// Something in a job file that was not followed to the letter, and why.
+/// A deviation from a job file, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Line of the job file, counted from one.
@@ -72,7 +70,7 @@ pub struct Note {
     pub job: String,
     /// The option.
     pub option: String,
-    /// What became of it.
+    /// The reason.
     pub reason: String,
 }
 
@@ -82,17 +80,17 @@ impl std::fmt::Display for Note {
     }
 }
 
-/// Reads a job file. `name` becomes the name of its stages, with the names of their jobs.
+/// Parses a job file. Stages are named `name` with the names of their jobs.
 ///
 /// # Errors
-/// All faults at once: options that are not supported or do not exist, values that fio would not take
-/// either, and files without a job; each with its line, its section, and the remedy.
+/// All faults at once: options that are unsupported or unknown, values that fio would refuse too, and files without a
+/// job; each with its line, section and remedy.
 pub fn parse(name: &str, text: &str) -> Result<FioFile, Vec<Fault>> {
     let mut faults = Faults::default();
     let mut notes = Vec::new();
     let jobs = file::jobs(text, &mut faults);
     let stages = convert::stages(name, &jobs, &mut notes, &mut faults);
-    // A default is read for every job that it holds for; a reader needs to be told once.
+    // Every job reads its defaults; one note about each is enough.
     notes.sort_by_key(|note| note.line);
     notes.dedup();
     let (stages, places) = stages.into_iter().unzip();

@@ -1,11 +1,10 @@
-//! Workloads that are made up: described in TOML, generated from a seed.
+//! Synthetic workloads: described in TOML, generated from a seed.
 //!
-//! [`GeneratorSpec`] is the description, [`Generator`] the source of requests it becomes for a device
-//! of a given capacity. A workload is one or more streams, interleaved by their shares; a stream has
-//! its kinds of requests, a histogram of sizes for each kind, a pattern of addresses in a region, and
-//! flushes. All randomness comes from named streams of the seed, one for each purpose, so that the
-//! sizes stay the same when the addresses change; everything transcendental comes from `libm`, so
-//! that they are the same on every machine.
+//! [`GeneratorSpec`] describes a workload; [`Generator`] yields its requests for a device of a given capacity. A
+//! workload interleaves one or more streams by their shares. A stream has kinds of requests, a histogram of sizes for
+//! each kind, an address pattern in a region, and flushes. Each purpose draws from its own named random stream of the
+//! seed, so that sizes stay the same when addresses change. All transcendental functions come from `libm`, so that
+//! requests are the same on every machine.
 //!
 //! ```
 //! use base::units::Sectors;

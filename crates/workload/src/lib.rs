@@ -1,7 +1,7 @@
-//! Where requests come from: traces, generators and fio jobs.
+//! Sources of requests: traces, generators and fio jobs.
 //!
-//! Everything here is a [`Source`]: it yields requests with their times of arrival and knows nothing
-//! of the device that will serve them.
+//! Each implements [`Source`]: it yields requests with their times of arrival, and knows nothing of the device that
+//! serves them.
 
 mod fault;
 pub mod fio;

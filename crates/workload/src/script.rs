@@ -1,4 +1,4 @@
-//! A workload written out, request by request: for closed forms, worked examples and small experiments.
+//! A workload as a list of requests, for closed forms, worked examples and small experiments.
 
 use base::fault::Fault;
 use base::io::{Io, IoKind};
@@ -12,21 +12,21 @@ use crate::{Arrival, Pacing, Source, SourceError};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptSpec {
-    /// What the workload is called in reports.
+    /// The workload's name in reports.
     pub name: String,
-    /// What it stands for and where its numbers come from.
+    /// The load that it represents, and the source of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Keep so many requests outstanding, whatever their times of arrival say.
+    /// Keep this many requests outstanding, and ignore their times of arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Go through the list so many times.
+    /// Play the list this many times.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
-    /// Time from the beginning of one pass to that of the next.
+    /// Time from the start of one pass to the start of the next.
     #[serde(default)]
     pub every: Span,
-    /// The requests, in the order of their arrival.
+    /// The requests in order of arrival.
     #[serde(rename = "request")]
     pub requests: Vec<ScriptRequest>,
 }
@@ -35,20 +35,20 @@ pub struct ScriptSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptRequest {
-    /// When it arrives, counted from the beginning of its pass.
+    /// Its time of arrival, counted from the start of its pass.
     #[serde(default)]
     pub at: Span,
-    /// What is asked.
+    /// The kind of request.
     pub kind: ScriptKind,
-    /// Where it begins, in bytes from the beginning of the disk.
+    /// The first byte, counted from the beginning of the drive.
     #[serde(default)]
     pub start: Bytes,
-    /// How much of it.
+    /// The number of bytes.
     #[serde(default)]
     pub size: Bytes,
 }
 
-/// What a request of a script asks.
+/// The kind of a scripted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptKind {
@@ -56,9 +56,9 @@ pub enum ScriptKind {
     Read,
     /// Write.
     Write,
-    /// Make durable what was written.
+    /// Make written data durable.
     Flush,
-    /// Forget.
+    /// Discard the data.
     Discard,
 }
 
@@ -70,7 +70,7 @@ const fn is_one(repeat: &u32) -> bool {
     *repeat == 1
 }
 
-/// A [`ScriptSpec`] on its way to a disk.
+/// A [`ScriptSpec`] as a source for a drive.
 #[derive(Clone, Debug)]
 pub struct Script {
     requests: Vec<Arrival>,
@@ -102,18 +102,18 @@ impl ScriptRequest {
         };
         let io = Io { kind, start: Lba::new(start.get()), sectors: size };
         if start.get().checked_add(size.get()).is_none_or(|end| end > capacity.get()) {
-            let message = format!("{} from {} end beyond the disk's {}", self.size, self.start, capacity.bytes());
-            faults.push(Fault::new(path, message, "use a lower address, or a larger disk"));
+            let message = format!("{} from {} end beyond the drive's {}", self.size, self.start, capacity.bytes());
+            faults.push(Fault::new(path, message, "use a lower address, or a larger drive"));
         }
         io
     }
 }
 
 impl Script {
-    /// The script for a disk of `capacity`.
+    /// The script for a drive of `capacity`.
     ///
     /// # Errors
-    /// All its faults.
+    /// All faults of the script.
     pub fn new(spec: &ScriptSpec, capacity: Sectors) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut requests = Vec::with_capacity(spec.requests.len());

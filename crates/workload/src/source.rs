@@ -1,28 +1,28 @@
-//! The one interface of all workloads.
+//! The interface of all workloads.
 
 use std::path::{Path, PathBuf};
 
 use base::io::Io;
 use base::units::{Span, Time};
 
-/// Requests of a closed loop that can be outstanding at once: each takes memory.
+/// The maximum number of outstanding requests of a closed loop: each takes memory.
 pub const MOST_DEPTH: u32 = 1 << 20;
 
-/// A request and when it arrives, counted from the first request of its source.
+/// A request and its time of arrival, counted from the first request of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// When the host issues it. A closed loop ignores it.
+    /// The time at which the host issues it. A closed loop ignores it.
     pub at: Time,
-    /// What is asked.
+    /// The request.
     pub io: Io,
 }
 
-/// How the requests of a source are issued.
+/// The rule by which the requests of a source are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// At their times of arrival, whatever the device does.
+    /// Each at its time of arrival, independent of completions.
     Open,
-    /// As many at once as this, the next as soon as one completes.
+    /// A constant number outstanding: each completion triggers the next request.
     Closed {
         /// Requests outstanding.
         depth: u32,
@@ -31,32 +31,32 @@ pub enum Pacing {
 
 /// A stream of requests in the order of their arrival.
 pub trait Source {
-    /// The next request, `None` at the end.
+    /// The next request; `None` at the end.
     ///
     /// # Errors
-    /// If the source is a file and the file is damaged, or a request does not fit the device.
+    /// If the source's file is damaged, or a request does not fit the device.
     fn next(&mut self) -> Result<Option<Arrival>, SourceError>;
 
-    /// How the source asks to be issued; a user may say otherwise.
+    /// The pacing that the source asks for; a user may override it.
     fn pacing(&self) -> Pacing;
 
-    /// How many requests it will yield, where that is known.
+    /// The number of requests that the source will yield, if known.
     fn len_hint(&self) -> Option<u64> {
         None
     }
 
-    /// A fault of the request that was yielded last, with its place in the file.
+    /// A fault of the most recent request, with its place in the file.
     fn fault(&self, message: String, remedy: String) -> SourceError {
         SourceError::new(message, remedy)
     }
 
-    /// What a reader of the results should know about what was read so far: one sentence each.
+    /// Notes for a reader of the results about the requests read so far, one sentence each.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The simulated time after which a closed loop issues no more; a source with times of arrival ends
-    /// by itself.
+    /// The simulated time after which a closed loop issues no more requests. Sources with times of arrival end on their
+    /// own.
     fn duration(&self) -> Option<Span> {
         None
     }
@@ -88,8 +88,8 @@ impl<W: Source + ?Sized> Source for &mut W {
     }
 }
 
-/// Why a workload cannot be read. Each names the file, the place in it, and what to do.
-// In a box: sources are asked for each request, and the answer is to be as small as the request.
+/// The reason that a workload cannot be read: the file, the place in it, and a remedy.
+// Boxed, because every request passes through a `Result` with this error, which should be no larger than the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError(Box<Fault>);
 
@@ -102,45 +102,45 @@ struct Fault {
 }
 
 impl SourceError {
-    /// A fault with its remedy, in no file yet.
+    /// A fault with its remedy, not yet in a file.
     #[must_use]
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self(Box::new(Fault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
     }
 
-    /// The same fault, found in this file.
+    /// The same fault in this file.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.path = Some(path.to_path_buf());
         self
     }
 
-    /// The same fault, found on this line, counted from one.
+    /// The same fault on this line, counted from one.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);
         self
     }
 
-    /// The file, if there is one.
+    /// The file, if any.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
     }
 
-    /// Line of a text format, counted from one.
+    /// The line of a text format, counted from one.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         self.0.line
     }
 
-    /// What is wrong.
+    /// The fault.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What to do about it.
+    /// The remedy.
     #[must_use]
     pub fn remedy(&self) -> &str {
         &self.0.remedy

@@ -1,41 +1,42 @@
-//! Block traces: read in any known format, through any known compression, in bounded memory.
+//! Block traces in many formats and compressions, read in bounded memory.
 //!
-//! A trace goes through these layers, each in a file of its own:
+//! A trace passes through these layers, each in its own file:
 //!
-//! 1. *bytes* ([`TraceFile`]): a file, or a pipe, which is read once and kept in an anonymous file where it must be read
-//!    again; *compression*, known by its first bytes: gzip, bzip2, xz, zstd; a *tar*, whose members are merged by time;
-//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact stamps. What a file does not
-//!    say and what speaks against the guess is told ([`Doubt`]), and units can be named ([`NamedUnits`]);
-//! 3. *order*: requests are held back up to a tolerance and sorted by stamp, inversions are counted, and one
+//! 1. *bytes* ([`TraceFile`]): a file or a pipe. A pipe is read once; if the trace must be read again, an anonymous
+//!    file keeps its bytes. The first bytes reveal the *compression*: gzip, bzip2, xz, zstd. The members of a *tar* are
+//!    merged by time;
+//! 2. *format* ([`Format`]), named or detected: lines or records become requests with exact time stamps. [`Doubt`]
+//!    reports facts that a file does not state and signs against the guess; a user can name units ([`NamedUnits`]);
+//! 3. *order*: a window holds requests back up to a tolerance and sorts them by time stamp. Inversions are counted; one
 //!    beyond the tolerance is an error;
-//! 4. *shape*: skip and limit, times counted from the first request asked for, gaps shortened, times
-//!    scaled, the whole repeated;
+//! 4. *shape*: skip and limit, times from the first request that is kept, gaps shortened, times scaled, the trace
+//!    repeated;
 //! 5. *volumes* ([`VolumeRule`]) and *extents* ([`ExtentRule`]): one address space of the device's capacity.
 //!
-//! Memory is that of one buffer and one window, whatever the length of the file; only compaction and
-//! [`info()`] remember what was touched. All arithmetic on stamps is on integers.
+//! Memory is one buffer and one window for a file of any length; only compaction and [`info()`] remember the addresses
+//! touched. All arithmetic on time stamps is on integers.
 //!
-//! # What is decided about formats
+//! # Conventions for the formats
 //!
 //! * Times become picoseconds from the first request, exactly; digits below a picosecond are dropped.
-//! * Extents in bytes are widened to the 512-byte sectors they touch. Requests without length are passed over.
+//! * Extents in bytes grow to the 512-byte sectors that they touch. Requests without length are skipped.
 //! * `#` begins a comment in every text format; blank lines are allowed.
 //! * A volume is an ASU (`spc`), host and disk (`msr`), a LUN (`systor`), a device (`blkparse`, `blktrace`,
 //!   `disksim`), a volume (`tencent`), a file (`iolog`).
 //! * Text may begin with a byte order mark and end its lines with CRLF.
-//! * A volume without a name in a file of a tar is called after the file.
-//! * `disksim` has milliseconds with a decimal point, `mqsim` and `ssdsim` whole nanoseconds; in all of them 1
-//!   is a read. Nothing in such a file says its units: those of the detected format are a guess. `tencent` has 1 for a write. `disksim-pages` counts sizes in 4 KiB pages.
-//! * `blkparse` and `blktrace`: one [`Event`] stands for a request; a preflush becomes a flush before its
-//!   write; FUA is not told apart. A path `NAME.blktrace` means the files `NAME.blktrace.0` and on, merged.
-//! * `blkparse`: stamps near 1266874889.7 s are negative ones, printed modulo 2^32 s, and are put right; one that
-//!   was sorted to the end because of that takes the time of the event before it.
-//! * `nexus5`: a request that arrived more than an hour before it was inserted (the clock was set in between)
-//!   takes the time of its insertion.
-//! * `iolog` version 2 has no times and asks for a closed loop of depth one; its waits are counted as time.
+//! * A volume without a name takes the name of its member in a tar.
+//! * `disksim` has milliseconds with a decimal point, `mqsim` and `ssdsim` whole nanoseconds; in all three, 1 is a
+//!   read. Their files do not state units: those of the detected format are a guess. In `tencent`, 1 is a write.
+//!   `disksim-pages` counts sizes in 4 KiB pages.
+//! * `blkparse` and `blktrace`: one [`Event`] stands for a request; a preflush becomes a flush before its write; FUA is
+//!   ignored. A path `NAME.blktrace` means the files `NAME.blktrace.0` and on, merged.
+//! * `blkparse`: time stamps near 1266874889.7 s are negative ones, printed modulo 2^32 s, and are corrected; an event
+//!   that was sorted to the end for this reason takes the time of the event before it.
+//! * `nexus5`: a request that arrived more than an hour before its insertion (the clock was set in between) takes the
+//!   time of its insertion.
+//! * `iolog` version 2 has no times and asks for a closed loop of depth one; its waits count as time.
 //!
-//! Whatever is passed over or put right is counted in [`TraceStats`]. A file from which nothing is read
-//! is an error.
+//! [`TraceStats`] counts all skipped and corrected requests. A file without any request is an error.
 
 mod archive;
 mod blkparse;
@@ -97,17 +98,17 @@ use base::units::{Ratio, Sectors, Span};
 
 use crate::{Pacing, SourceError};
 
-/// Which event of a recording stands for a request, where the format has several.
+/// The event of a recording that stands for a request, in formats with several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Event {
     /// The first of queue, issue, insert and complete that occurs in the first 64 KiB of the file.
     #[default]
     Auto,
-    /// The request as it entered the block layer (`Q`).
+    /// The request enters the block layer (`Q`).
     Queue,
-    /// The request as it was given to the driver (`D`), after merging.
+    /// The driver receives the request (`D`), after merging.
     Issue,
-    /// The request as it completed (`C`).
+    /// The request completes (`C`).
     Complete,
 }
 
@@ -115,7 +116,7 @@ impl Event {
     /// All choices.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Queue, Self::Issue, Self::Complete];
 
-    /// The name that selects it.
+    /// The name by which a user selects it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -127,43 +128,42 @@ impl Event {
     }
 }
 
-/// How a trace is read. The default is the file as it stands.
+/// Options for reading a trace. The default reads the file as it is.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TraceOptions {
     /// The format; detected if not given.
     pub format: Option<Format>,
     /// The columns of a CSV. They name the format `csv`.
     pub columns: Option<Columns>,
-    /// The units of its numbers; those of the format if not given.
+    /// The units of its numbers; by default those of the format.
     pub units: NamedUnits,
-    /// Which event stands for a request (blktrace, blkparse).
+    /// The event that stands for a request (blktrace, blkparse).
     pub event: Event,
-    /// Only the requests of the volume with this name. Names are as in the file: an ASU (`3`), host and disk
-    /// (`hm,0`), a LUN, a device (`8,16`), a file (`/dev/sda`).
+    /// Only the requests of this volume. Names are those in the file: an ASU (`3`), host and disk (`hm,0`), a LUN, a
+    /// device (`8,16`), a file (`/dev/sda`).
     pub volume: Option<String>,
-    /// What becomes of several volumes.
+    /// The rule for several volumes.
     pub volumes: VolumeRule,
-    /// How far back a stamp may go behind the latest before it; such requests are sorted.
+    /// How far a time stamp may lie before the latest one so far. Requests within this tolerance are sorted.
     pub tolerance: Span,
-    /// How many requests are held back at most in order to be sorted; each takes 48 bytes. By default 2^18:
-    /// more than a second of the busiest cloud traces, whose stamps are whole seconds.
+    /// The maximum number of requests held back for sorting; each takes 48 bytes. The default is 2^18: more than a
+    /// second of the busiest cloud traces, whose time stamps are whole seconds.
     pub window: usize,
-    /// The longest gap between two requests; longer ones are shortened to it.
+    /// The longest gap between two requests; longer gaps are shortened to it.
     pub gap_limit: Option<Span>,
-    /// Requests left out at the beginning, in the order of their times.
+    /// The number of requests to skip at the beginning, in order of time.
     pub skip: u64,
-    /// Requests read at most, after those left out; per repetition.
+    /// The maximum number of requests to read after those skipped, per repetition.
     pub limit: Option<u64>,
-    /// How often it is read. A repetition starts one mean gap after the last request of the one before.
+    /// How many times the trace plays. A repetition starts one mean gap after the last request of the previous one.
     pub repeat: u32,
-    /// What times are multiplied by: 0.5 makes the trace twice as fast. The precision is 2^-32.
+    /// The factor on all times: 0.5 plays the trace twice as fast. The precision is 2^-32.
     pub time_scale: Ratio,
-    /// How requests are issued; by default as the format has it: by their times where there are any, else
-    /// one after the other.
+    /// The pacing. By default requests follow their times if the format has times, else they run one after another.
     pub pacing: Option<Pacing>,
-    /// What becomes of requests that do not fit the device.
+    /// The rule for requests that do not fit the device.
     pub extent: ExtentRule,
-    /// The sectors of the device; without them all addresses fit.
+    /// The sectors of the device; if `None`, all addresses fit.
     pub capacity: Option<Sectors>,
 }
 

@@ -1,9 +1,9 @@
-//! Why a file cannot be read, and what to do about it.
+//! Messages about files that cannot be read.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-/// What is wrong with `path`, and the remedy.
+/// The reason that `path` cannot be read, and the remedy.
 #[must_use]
 pub fn unreadable(path: &Path, error: &Error) -> (String, String) {
     let (why, remedy) = match error.kind() {
@@ -22,7 +22,7 @@ pub fn unreadable(path: &Path, error: &Error) -> (String, String) {
         ErrorKind::NotADirectory => {
             ("a part of its path is a file, not a directory".to_owned(), "check the path before its name")
         }
-        // `ErrorKind` has no stable name for a loop of links.
+        // `ErrorKind` has no stable variant for a loop of links.
         _ if path.symlink_metadata().is_ok_and(|data| data.is_symlink()) => {
             ("its symbolic links lead in a circle".to_owned(), "point one of the links to a file")
         }
@@ -63,7 +63,7 @@ mod tests {
             let text = format!("{message}; {remedy}");
             assert!(text.starts_with("cannot be read: ") && text.contains(wanted), "{text}");
         }
-        // Whoever runs the tests as root may read everything, so this one is made up.
+        // A root user can read every file, so this error is constructed.
         let denied = unreadable(Path::new("x"), &Error::from(ErrorKind::PermissionDenied));
         assert!(denied.0.ends_with("permission denied") && denied.1.contains("chmod"), "{denied:?}");
     }

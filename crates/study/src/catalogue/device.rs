@@ -1,4 +1,4 @@
-//! From the name of a device to a disk that can be built.
+//! From the name of a device to a drive that can be built.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::config::{Document, Faults};
 /// A device that can be built.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// What it calls itself.
+    /// The device's name.
     pub name: String,
-    /// What it comes to.
+    /// The resolved device.
     pub resolved: Resolved,
 }
 
 impl Device {
-    /// The device of a file, or one that comes with Flashloom under this name.
+    /// The device of a file, or the built-in one of this name.
     ///
     /// # Errors
     /// All faults of the description, each with its line, key and remedy.
@@ -26,10 +26,10 @@ impl Device {
         Self::open_with(path, [""; 0])
     }
 
-    /// The same with some keys set otherwise, each as `key=value`: `flash.channels=8`, `ftl.gc.start=4`.
+    /// The same with changed keys, each as `key=value`: `flash.channels=8`, `ftl.gc.start=4`.
     ///
     /// # Errors
-    /// All faults of the description and of what is set.
+    /// All faults of the description and of the changes.
     pub fn open_with(
         path: impl AsRef<Path>,
         settings: impl IntoIterator<Item = impl AsRef<str>>,
@@ -39,7 +39,7 @@ impl Device {
         device_from(&document)
     }
 
-    /// The device that a text in TOML describes. Faults name the file `device`.
+    /// The device that a TOML text describes. Faults name the file `device`.
     ///
     /// # Errors
     /// All faults of the description.
@@ -47,10 +47,10 @@ impl Device {
         device_from(&Document::parse(Path::new("device"), text.into())?)
     }
 
-    /// The description with everything that was left out or set otherwise filled in.
+    /// The description with all defaults and changes filled in.
     ///
     /// # Panics
-    /// Never: every description has a form in TOML.
+    /// Never: every description can be written as TOML.
     #[must_use]
     pub fn config(&self) -> toml::Table {
         toml::Table::try_from(&self.resolved.spec).expect("a description can be written")
@@ -63,10 +63,10 @@ impl Device {
     }
 }
 
-/// Reads a device file. A name that is no file may be that of a device that comes with Flashloom.
+/// Reads a device file, or the built-in device of this name.
 ///
 /// # Errors
-/// If there is neither, or it is not TOML.
+/// If there is neither, or the file is not TOML.
 pub fn device(path: &Path) -> Result<Document, Faults> {
     match named(path, "device", "devices", ssd::builtin())? {
         Some(text) => Document::parse(path, text.to_owned()),
@@ -74,7 +74,7 @@ pub fn device(path: &Path) -> Result<Document, Faults> {
     }
 }
 
-/// Makes a device of a file, with whatever was set in it.
+/// Makes a device from its document, changes included.
 ///
 /// # Errors
 /// All its faults.

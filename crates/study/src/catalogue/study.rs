@@ -6,10 +6,10 @@ use super::named;
 use crate::config::{Document, Faults};
 use crate::plan::builtin;
 
-/// Reads a study file. A name that is no file may be that of a study that comes with Flashloom.
+/// Reads a study file, or the built-in study of this name.
 ///
 /// # Errors
-/// If there is neither, or it is not TOML.
+/// If there is neither, or the file is not TOML.
 pub fn study(path: &Path) -> Result<Document, Faults> {
     match named(path, "study", "studies", builtin())? {
         Some(text) => Document::parse(path, text.to_owned()),

@@ -14,30 +14,30 @@ use workload::{Source, SourceError, fio};
 use super::named;
 use crate::config::{Document, Fault, Faults, text};
 
-/// A part of a workload that begins when all requests of the one before it have completed.
+/// A stage of a workload. It begins when all requests of the stage before it have completed.
 pub struct Stage {
-    /// What it is called in results.
+    /// The stage's name in results.
     pub name: String,
-    /// Its requests.
+    /// The stage's requests.
     pub source: Box<dyn Source>,
 }
 
-/// A workload, ready to run on a disk.
+/// An opened workload.
 pub struct Workload {
-    /// What runs one after another.
+    /// The stages, which run one after another.
     pub stages: Vec<Stage>,
-    /// The resolved description, for the result.
+    /// The resolved description, for the results.
     pub config: toml::Table,
-    /// What a reader of the results should know.
+    /// Notes for a reader of the results.
     pub notes: Vec<String>,
 }
 
-/// Why there is no workload.
+/// The reason that a workload cannot be opened.
 #[derive(Debug)]
 pub enum WorkloadError {
-    /// Its description is at fault.
+    /// Its description has faults.
     Faults(Faults),
-    /// Its trace is.
+    /// Its trace cannot be read.
     Source(SourceError),
 }
 
@@ -69,18 +69,17 @@ impl From<SourceError> for WorkloadError {
 pub enum WorkloadFile {
     /// A generator or a script (`.toml`).
     Described(Document),
-    /// A fio job file: where it is from, and its text.
+    /// A fio job file: its path and its text.
     Jobs(PathBuf, String),
     /// A trace.
     Trace(TraceFile),
 }
 
-/// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, anything else a trace, `-` one from
-/// standard input. A name
-/// that is no file may be that of a workload that comes with Flashloom.
+/// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, anything else a trace, `-` a trace from
+/// standard input. A name that is not a file may be that of a built-in workload.
 ///
 /// # Errors
-/// If there is none of that name, or a description cannot be read or is not TOML.
+/// If there is no such workload, or a description cannot be read or is not TOML.
 pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
     if path == Path::new("-") {
         return Ok(WorkloadFile::Trace(TraceFile::at(path)));
@@ -96,16 +95,16 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
 }
 
 impl WorkloadFile {
-    /// A generator, a script, a fio job file, a trace, or a workload that comes with Flashloom under this name; `-` is a
-    /// trace from standard input. It is read when a session [opens](crate::session::Session::open) it.
+    /// A generator, a script, a fio job file, a trace, or the built-in workload of this name; `-` is a trace from
+    /// standard input. A session reads it when it [opens](crate::session::Session::open) it.
     ///
     /// # Errors
-    /// If there is none of that name, or a description is not TOML.
+    /// If there is no such workload, or a description is not TOML.
     pub fn find(path: impl AsRef<Path>) -> Result<Self, Faults> {
         workload(path.as_ref())
     }
 
-    /// The generator or script that a text in TOML describes. Faults name the file `workload`.
+    /// The generator or script that a TOML text describes. Faults name the file `workload`.
     ///
     /// # Errors
     /// If it is not TOML.
@@ -113,23 +112,23 @@ impl WorkloadFile {
         Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
     }
 
-    /// True if it is a recorded one.
+    /// True if it is a trace.
     #[must_use]
     pub const fn is_trace(&self) -> bool {
         matches!(self, Self::Trace(_))
     }
 
-    /// True if it says that requests are issued as others complete.
+    /// True if each completion triggers the next request.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
         let Self::Described(document) = self else { return false };
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
     }
 
-    /// Opens it for a disk of `capacity`. Traces are read with `options`.
+    /// Opens the workload for a drive of `capacity`. `options` apply to traces.
     ///
     /// # Errors
-    /// All faults of a description, or what is wrong with a trace.
+    /// All faults of a description, or the fault of a trace.
     pub fn open(&self, options: &TraceOptions, capacity: Sectors, seed: u64) -> Result<Workload, WorkloadError> {
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
@@ -174,7 +173,7 @@ impl WorkloadFile {
     }
 }
 
-/// Generators that run one after another: what a job file with several stages comes to, as results write it.
+/// The generators of a job file with several stages, as results write them.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Stages {
@@ -189,7 +188,7 @@ fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<S
     }
     let mut stages = Vec::new();
     for (number, spec) in (0_u64..).zip(specs) {
-        // Two jobs that read alike must not draw alike.
+        // Jobs with equal descriptions must draw different requests.
         let generator = Generator::new(spec, capacity, seed.wrapping_add(number << 32)).map_err(|faults| {
             let inside = |fault: base::fault::Fault| {
                 let path = if specs.len() > 1 { format!("stage[{number}].{}", fault.path) } else { fault.path };
@@ -202,7 +201,7 @@ fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<S
     Ok(stages)
 }
 
-/// How a trace was read: what is not as usual, and how it was placed.
+/// The options with which a trace was read: `skip`, `repeat` and `extent`, and others that differ from the defaults.
 fn reading(options: &TraceOptions) -> toml::Table {
     let plain = TraceOptions::default();
     let mut table = toml::Table::new();

@@ -1,12 +1,12 @@
-//! Where the time of requests went on each disk, if that was watched: all runs of a disk together.
+//! The parts of the requests' time on each drive, over all its runs, if an observer attributed it.
 
 use crate::summary::Summary;
 use crate::watch::explain::{ALL, Band, Explained};
 
-/// The slowest in a hundred: together, because of few requests there are hardly any beyond p99.9.
+/// The slowest 1 % in one band, because small runs have hardly any requests beyond p99.9.
 pub const SLOWEST: &str = "beyond p99";
 
-/// For each kind of request, all of a disk's runs together, and the slowest of them.
+/// The parts for each kind of request over all runs of a drive, and for the slowest of them.
 pub(super) fn explained(runs: &[Summary]) -> Vec<Explained> {
     let all = || runs.iter().flat_map(|run| &run.explained);
     let mut kinds: Vec<&'static str> = Vec::new();

@@ -1,4 +1,4 @@
-//! From the values of a document to a type, or to all faults at once.
+//! Decodes the values of a document into a type, or reports all faults at once.
 
 use base::fault::Fault as Whole;
 use schemars::JsonSchema;
@@ -11,28 +11,28 @@ use super::place::{Step, joined, places, split};
 use super::schema::{Found, Schema, Substitute};
 use super::{Fault, Faults};
 
-/// How often what was found is mended to look for what stands behind it.
+/// The maximum number of repairs and retries that uncover further faults.
 const ROUNDS: usize = 8;
 
-/// What it took to find all faults: tested instead of time.
+/// The effort to find all faults: tests bound it instead of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
-    /// Values that the schema was held against.
+    /// Values compared with the schema.
     pub(super) visited: usize,
-    /// Times that a type was made of the whole table.
+    /// Attempts to decode the whole table.
     pub(super) attempts: usize,
 }
 
-/// A fault on its way to a message.
+/// A fault before it becomes a message.
 enum Any<'a> {
-    /// Of one value.
+    /// A fault of one value.
     Found(Found<'a>),
-    /// Of several together.
+    /// A fault of several values together.
     Whole(Whole),
 }
 
 impl Document {
-    /// Makes a `T` of it.
+    /// Decodes the document into a `T`.
     ///
     /// # Errors
     /// All faults, in the order of their lines.
@@ -40,10 +40,11 @@ impl Document {
         self.decode_and(|_: &T| Ok(())).map(|(value, ())| value)
     }
 
-    /// Makes a `T` of it, and of that what `check` makes of it.
+    /// Decodes the document into a `T`, and passes that to `check`.
     ///
     /// # Errors
-    /// All faults of single values, and those of `check` that do not follow from them, in the order of their lines.
+    /// All faults of single values, and those faults of `check` that are not consequences of them, in the order of
+    /// their lines.
     pub fn decode_and<T: DeserializeOwned + JsonSchema, R>(
         &self,
         check: impl Fn(&T) -> Result<R, Vec<Whole>>,
@@ -57,13 +58,13 @@ impl Document {
         Err(self.all_faults(&|value: &T| check(value).err().unwrap_or_default()).0)
     }
 
-    /// True if the schema has all its keys and takes their values. Serde overlooks unknown keys in a choice that has no keys
-    /// of its own, e.g. `victim = { policy = "greedy", window = 8 }`, and reads a date as a text.
+    /// True if the schema has all keys of the document and accepts their values. Serde overlooks unknown keys in a
+    /// choice without keys of its own, e.g. `victim = { policy = "greedy", window = 8 }`, and reads a date as a text.
     fn fits_schema<T: JsonSchema>(&self) -> bool {
         Schema::shared::<T>().walk(&mut self.table().clone(), Substitute::First).found.is_empty()
     }
 
-    /// All faults, also if every value can be read but the schema does not have its key.
+    /// All faults, including keys that serde accepts and the schema lacks.
     pub(super) fn all_faults<T: DeserializeOwned + JsonSchema>(
         &self,
         check: &dyn Fn(&T) -> Vec<Whole>,
@@ -78,7 +79,7 @@ impl Document {
             _ => None,
         });
         let mut blamed: Vec<String> = used.collect();
-        // Most of a file that is full of faults is not what its writer meant.
+        // With this many faults, most of the file has another meaning than its writer intended.
         let hopeless = all.len() > MOST_FAULTS;
         if !hopeless {
             work.visited += schema.walk(&mut second, Substitute::Second).visited;
@@ -96,7 +97,7 @@ impl Document {
                 }
                 Err(_) => break,
             };
-            // What is wrong whatever stands in for the faulty values does not follow from them.
+            // A fault that appears with both substitutes is not a consequence of the faulty values.
             let Ok(other) = (if all.is_empty() { Ok(one.clone()) } else { faults(&second) }) else { break };
             let new = |fault: &Whole| other.contains(fault) && !blamed.iter().any(|key| touches(key, &fault.path));
             let new: Vec<Whole> = one.into_iter().filter(new).collect();
@@ -129,14 +130,14 @@ impl Document {
         (self.in_order(&all, way, say), work)
     }
 
-    /// The faults of a whole description, each at its line, in the order of their lines.
+    /// The faults of a whole description in the order of their lines.
     #[must_use]
     pub fn faults(&self, faults: Vec<Whole>) -> Faults {
         let say = |fault: &Whole| (fault.path.clone(), fault.message.clone(), fault.remedy.clone());
         self.in_order(&faults, |fault| split(&fault.path), say)
     }
 
-    /// Faults at their lines, in the order of the lines; no more than anyone reads.
+    /// Faults in the order of their lines; no more than a reader can use.
     fn in_order<F>(
         &self,
         faults: &[F],
@@ -158,13 +159,13 @@ impl Document {
     }
 }
 
-/// Whether one of two keys leads through the other.
+/// True if one of the two keys lies inside the other.
 pub(super) fn touches(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (one, other) } else { (other, one) };
     long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// What a type refuses although its schema does not.
+/// The fault of a value that the schema accepts and the type refuses.
 fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
     let steps: Vec<Step> = error
         .path()
@@ -176,7 +177,7 @@ fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
         })
         .collect();
     let message = error.inner().message().trim();
-    // The messages of our own types say what is wrong, a colon, and what to write instead.
+    // Messages of our own types have the form "fault: remedy".
     match message.split_once(": ") {
         Some((wrong, remedy)) if wrong.contains('`') && !wrong.starts_with("invalid") => {
             Whole::new(joined(&steps), wrong, remedy)

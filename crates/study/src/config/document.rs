@@ -1,7 +1,7 @@
-//! A TOML file on its way to a type.
+//! A parsed TOML file and the changes to it.
 //!
-//! A deserializer stops at the first fault. To report all of them, the schema of the type is held against the values in
-//! one pass (`schema`); and what can be used of them, with something sound in place of the rest, is checked as a whole
+//! A deserializer stops at the first fault. To report all of them, one pass compares the values with the schema of the
+//! type (`schema`). A second step replaces the faulty values by valid ones and checks the description as a whole
 //! (`decode`).
 
 use std::collections::BTreeMap;
@@ -16,20 +16,20 @@ use super::parse;
 use super::place::{Place, Step, joined, place_of, split};
 use super::{Fault, Faults};
 
-/// More faults than anyone reads at once.
+/// More faults at once than a reader can use.
 pub(super) const MOST_FAULTS: usize = 50;
 
-/// A parsed file with the values given on the command line put in.
+/// A parsed file, including values from the command line.
 #[derive(Clone, Debug)]
 pub struct Document {
     path: PathBuf,
     source: Arc<str>,
     table: Table,
-    /// Keys that were set otherwise, and by what.
+    /// Changed keys, with the origin of each change.
     overridden: BTreeMap<String, Setter>,
 }
 
-/// What sets keys of a document otherwise.
+/// The origin of a change.
 #[derive(Clone, Debug)]
 enum Setter {
     /// The command line.
@@ -55,10 +55,10 @@ impl Document {
         Self::parse(path, parse::text(path, "a TOML file")?)
     }
 
-    /// Parses a text that came from `path`.
+    /// Parses a text; faults name `path` as its file.
     ///
     /// # Errors
-    /// Everything in it that is not TOML.
+    /// All places that are not TOML.
     pub fn parse(path: &Path, source: String) -> Result<Self, Faults> {
         let table = parse::table(&source).map_err(|faults| {
             let fault = |(line, message, remedy)| Fault {
@@ -75,10 +75,10 @@ impl Document {
         Ok(Self { path: path.to_owned(), source: source.into(), table, overridden: BTreeMap::new() })
     }
 
-    /// Sets one value, as in `ftl.gc.threshold=5%`; the value is TOML, or else text.
+    /// Sets one value, as in `ftl.gc.threshold=5%`. The value is parsed as TOML, otherwise taken as text.
     ///
     /// # Errors
-    /// If it is not of that form, or the key leads through something that is not a table.
+    /// If `assignment` has another form, or the key leads through a value that is not a table.
     pub fn set(&mut self, assignment: &str) -> Result<(), Faults> {
         let fault = |key: &str, message: String, remedy: &str| Fault {
             path: None,
@@ -107,8 +107,8 @@ impl Document {
         Ok(())
     }
 
-    /// Sets every value of `changes`, which stand at `key` of another file: tables are merged, everything else is
-    /// replaced. If `whole`, that key stands for all of them, not for the table that they are in.
+    /// Applies `changes`, which are the value of `key` in another file: tables are merged, all other values replaced.
+    /// If `whole`, `key` itself is the origin of each change; otherwise the origin is the key inside it.
     pub fn merge(&mut self, changes: &Table, from: &Self, key: &str, whole: bool) {
         merge(&mut self.table, changes, &mut Vec::new(), &mut |set| {
             let key = if whole { key.to_owned() } else { format!("{key}.{set}") };
@@ -117,13 +117,13 @@ impl Document {
         });
     }
 
-    /// The file it came from.
+    /// The path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Its text.
+    /// The text of the file.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
@@ -134,7 +134,7 @@ impl Document {
         &self.table
     }
 
-    /// A fault of the value at `key`, for what is only found out when the values are taken together.
+    /// A fault of the value at `key`, for checks of several values together.
     #[must_use]
     pub fn fault(&self, key: &str, message: impl Into<String>, remedy: impl Into<String>) -> Fault {
         let place = place_of(&self.source, &split(key));
@@ -145,7 +145,7 @@ impl Document {
         let within =
             |outer: &str, inner: &str| inner.strip_prefix(outer).is_some_and(|rest| rest.starts_with(['.', '[']));
         let setter = self.overridden.iter().find(|(set, _)| set.as_str() == key || within(set, key));
-        // A table that is there only because a key in it was set.
+        // The table exists only because a change set a key in it.
         let setter = setter
             .or_else(|| self.overridden.iter().find(|(set, _)| !place.there && !key.is_empty() && within(key, set)));
         let (path, line, key, message) = match setter {
@@ -164,7 +164,7 @@ impl Document {
     }
 }
 
-/// Puts `changes` into `table` and names every key that is set.
+/// Merges `changes` into `table` and calls `set` with every changed key.
 fn merge(table: &mut Table, changes: &Table, way: &mut Vec<Step>, set: &mut dyn FnMut(String)) {
     for (name, change) in changes {
         way.push(Step::Key(name.clone()));
@@ -179,7 +179,7 @@ fn merge(table: &mut Table, changes: &Table, way: &mut Vec<Step>, set: &mut dyn 
     }
 }
 
-/// The place of a value that may not be there yet, tables on the way included.
+/// The slot of a value; creates it and its tables if they are missing.
 fn make<'a>(table: &'a mut Table, steps: &[Step]) -> Option<&'a mut Value> {
     let (first, rest) = steps.split_first()?;
     let Step::Key(key) = first else { return None };

@@ -1,4 +1,4 @@
-//! Every key of every kind of file, with a wrong value.
+//! Tests every key of every kind of file with a wrong value.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use super::schema::{Schema, Substitute, keys, kinds, names};
 use super::{Faults, texts};
 use crate::plan::{RunSpec, StudySpec};
 
-/// Words of the language that Flashloom is written in, and of its libraries.
+/// Terms of Rust and its libraries, which messages must avoid.
 const FORBIDDEN: [&str; 38] = [
     "u8",
     "u16",
@@ -60,14 +60,14 @@ const FORBIDDEN: [&str; 38] = [
     "identifier",
 ];
 
-/// The first forbidden word of a message; what is quoted in it, and an example, are in the words of the file.
+/// The first forbidden word of a message. Quotations and examples are exempt, because they have the words of the file.
 fn forbidden(message: &str) -> Option<&'static str> {
     let plain: String = message.split("e.g. ").next().unwrap_or_default().split('`').step_by(2).collect();
     let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
     FORBIDDEN.into_iter().find(|word| words.contains(word))
 }
 
-/// A way into a file of a kind: the steps, and the sound file around a value there.
+/// Makes a valid file around a value at some key.
 type Around<'a> = &'a dyn Fn(Value) -> Table;
 
 /// Calls `each` with every key.
@@ -154,7 +154,7 @@ fn every_wrong_value<T: DeserializeOwned + JsonSchema>() -> usize {
             }
             assert!(!faults.is_empty());
         }
-        // What is in tables that the study passes on is looked at where they are used.
+        // The study does not check tables that it passes on; their users do.
         let passed_on = way.iter().any(|step| *step == Step::Key("run".into()));
         assert!(some || passed_on, "{} takes everything", joined(way));
         refused += 1;
@@ -209,13 +209,13 @@ fn examples_of_the_schemas_are_sound() {
     sound::<StudySpec>();
 }
 
-/// A slip in a sound device: the key, and what becomes of the file.
+/// A fault in a valid device file: the key, and the change.
 #[derive(Clone, Copy, Debug)]
 enum Slip {
     Unknown(&'static str),
     Missing(&'static str),
     Wrong(&'static str),
-    /// Of the right kind, and impossible all the same.
+    /// A value of the right type that the device cannot have.
     Whole(&'static str, &'static str),
 }
 
@@ -272,10 +272,10 @@ impl Slip {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever slips are made in a sound device, each is reported and nothing else.
+    /// Any combination of faults is reported completely, and no other fault is.
     #[test]
     fn all_slips_are_found_in_one_round_and_no_others(which in proptest::sample::subsequence(SLIPS.to_vec(), 1..8), device in 0..64_usize) {
-        // Other families refuse some of the keys.
+        // Other families do not have all of these keys.
         let is_plain = |text: &str| {
             let table = text.parse::<Table>().expect("TOML");
             let kind = table.get("ftl").and_then(|ftl| ftl.get("kind")).and_then(Value::as_str);
@@ -293,7 +293,7 @@ proptest! {
         prop_assert_eq!(found, planted, "{}: {:#?}", name, faults);
     }
 
-    /// The same of workloads.
+    /// The same for workloads.
     #[test]
     fn all_slips_in_a_workload_are_found_in_one_round(streams in 1..4_usize, faulty in 0..8_u8) {
         let mut text = String::from("requests = 10\narrivals = { kind = \"closed\", depth = 4 }\n");

@@ -1,4 +1,4 @@
-//! What is wrong with a file, where, and what to do about it.
+//! Faults of configuration files: the place, the fault and the remedy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use super::shown::shortened;
 /// One fault of a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The file; `None` for something given on the command line.
+    /// The file; `None` for a value from the command line.
     pub path: Option<PathBuf>,
-    /// The line, counted from one, where it is known.
+    /// The line, counted from one, if known.
     pub line: Option<usize>,
-    /// The key, its tables joined by dots; empty for the file as a whole.
+    /// The key with its tables, joined by dots; empty for the whole file.
     pub key: String,
-    /// What is wrong.
+    /// The fault.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
 impl fmt::Display for Fault {
-    /// `file:line: key: message; remedy`, without the parts that are unknown.
+    /// Writes `file:line: key: message; remedy` without the unknown parts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.path, self.line) {
             (Some(path), Some(line)) => write!(f, "{}:{line}: ", path.display())?,
@@ -44,7 +44,7 @@ impl fmt::Display for Fault {
 pub struct Faults(pub Vec<Fault>);
 
 impl fmt::Display for Faults {
-    /// One line per fault.
+    /// Writes one line per fault.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, fault) in self.0.iter().enumerate() {
             write!(f, "{}{fault}", if i == 0 { "" } else { "\n" })?;
@@ -56,7 +56,7 @@ impl fmt::Display for Faults {
 impl std::error::Error for Faults {}
 
 impl Faults {
-    /// The same, and that there are so many more.
+    /// Adds a note that there are `more` faults.
     pub(super) fn and_more(mut self, path: &Path, more: usize) -> Self {
         if more > 0 {
             self.0.push(Fault {

@@ -1,13 +1,13 @@
-//! Reading a description: never more than one can be, whatever the file is.
+//! Reads descriptions up to a maximum size.
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Bytes of a description at most: a thousand times the largest that comes with Flashloom.
+/// The maximum size of a description in bytes: a thousand times the largest built-in one.
 const MOST: u64 = 4 << 20;
 
-/// Reads a file whole. Of a larger one, or one without an end such as a device, no more than the limit is read.
+/// Reads a whole file. Of a larger file, or of one without end such as a device, it reads no more than the limit.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;

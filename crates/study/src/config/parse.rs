@@ -1,4 +1,4 @@
-//! From a file to a TOML table: why it cannot be read, or everything in it that is not TOML.
+//! Reads a file into a TOML table, or reports all places that are not TOML.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) fn text(path: &Path, what: &str) -> Result<String, Faults> {
     })
 }
 
-/// The table of a text, or its faults: the line of each, what is wrong and what to do.
+/// The table of a text, or its faults: line, message and remedy.
 pub(super) fn table(source: &str) -> Result<Table, Vec<(Option<usize>, String, String)>> {
     let (root, errors) = DeTable::parse_recoverable(source);
     let lines = Lines::new(source);
@@ -50,7 +50,7 @@ pub(super) fn table(source: &str) -> Result<Table, Vec<(Option<usize>, String, S
             (Some(lines.at(offset)), message, "write a number below 1e308".to_owned())
         }));
     }
-    // One slip of the pen makes several errors on its line: the first is the one to read.
+    // One slip causes several errors on its line; the first describes it best.
     faults.sort_by_key(|(line, ..)| *line);
     faults.dedup_by_key(|(line, ..)| *line);
     Err(faults)
@@ -69,8 +69,8 @@ fn fault(lines: &Lines, error: &Error) -> (Option<usize>, String, String) {
     (line, message, "correct the TOML; text values need quotes, e.g. \"25us\"".to_owned())
 }
 
-/// The same values without their places. A whole number beyond 64 bits becomes a fraction, so that it is refused where
-/// a whole number belongs, with its key; what no fraction can hold is noted in `beyond`.
+/// The same values without their places. An integer beyond 64 bits becomes a float, so that a key that needs an integer
+/// refuses it by name. `beyond` receives numbers too large for a float.
 fn plain(table: DeTable<'_>, beyond: &mut Vec<(usize, String)>) -> Table {
     let entry = |(key, value): (toml::Spanned<_>, toml::Spanned<DeValue<'_>>)| {
         let key: std::borrow::Cow<'_, str> = key.into_inner();

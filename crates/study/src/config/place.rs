@@ -1,9 +1,9 @@
-//! Where in a file a key stands.
+//! Places of keys in a file.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// One step on the way to a value.
+/// One step on the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
     /// Into a table.
@@ -12,7 +12,7 @@ pub(super) enum Step {
     Item(usize),
 }
 
-/// The steps as they are written in a message: `ftl.streams[2].name`.
+/// The steps as a message shows them: `ftl.streams[2].name`.
 pub(super) fn joined(steps: &[Step]) -> String {
     let mut text = String::new();
     for step in steps {
@@ -28,7 +28,7 @@ pub(super) fn joined(steps: &[Step]) -> String {
     text
 }
 
-/// The steps of a key written by a person or by the device: the inverse of [`joined`].
+/// The steps of a key in a message or on the command line: the inverse of [`joined`].
 pub(super) fn split(key: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     for part in key.split('.').filter(|part| !part.is_empty()) {
@@ -39,11 +39,11 @@ pub(super) fn split(key: &str) -> Vec<Step> {
     steps
 }
 
-/// Where the lines of a text begin, so that finding the line of many bytes costs one look at the text.
+/// The starts of a text's lines. One scan of the text serves look-ups of many bytes.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    /// Those of `source`.
+    /// The lines of `source`.
     pub(super) fn new(source: &str) -> Self {
         let ends = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
@@ -55,16 +55,16 @@ impl Lines {
     }
 }
 
-/// How well a key is known to the text.
+/// The place of a key in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The line of the key, or of the last one on the way to it that is in the text.
+    /// The line of the key, or of its innermost table that is in the text.
     pub(super) line: Option<usize>,
-    /// Whether the key itself is in the text.
+    /// True if the text has the key itself.
     pub(super) there: bool,
 }
 
-/// The places of many keys, for one look at the text.
+/// The places of many keys, from one scan of the text.
 pub(super) fn places<'a>(source: &str, keys: impl Iterator<Item = &'a [Step]>) -> Vec<Place> {
     let lines = Lines::new(source);
     let Ok(root) = DeTable::parse(source) else { return keys.map(|_| Place::default()).collect() };

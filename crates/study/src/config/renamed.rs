@@ -1,4 +1,4 @@
-//! Names that files had in earlier versions: each is refused, with the name of today.
+//! Names of earlier versions. Each is refused with a hint at its current name.
 
 /// A name of an earlier version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub enum Renamed {
     Key {
         /// Its path in the file.
         path: &'static str,
-        /// Its name today.
+        /// Its current name.
         now: &'static str,
     },
     /// A value of a key of a device file.
@@ -16,19 +16,19 @@ pub enum Renamed {
         path: &'static str,
         /// The value.
         old: &'static str,
-        /// Its name today.
+        /// Its current name.
         now: &'static str,
     },
     /// A metric.
     Metric {
-        /// Its name.
+        /// Its former name.
         old: &'static str,
-        /// Its name today.
+        /// Its current name.
         now: &'static str,
     },
 }
 
-/// All of them.
+/// All renamed keys, values and metrics.
 pub const RENAMED: [Renamed; 6] = [
     Renamed::Key { path: "flash.units", now: "controllers" },
     Renamed::Key { path: "flash.software-units", now: "software-controllers" },
@@ -47,7 +47,7 @@ impl Renamed {
     }
 }
 
-/// Today's name of what was called `name`, if it is one of `candidates`.
+/// The current name of the former `name`, if it is one of `candidates`.
 pub(crate) fn renamed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let now = |candidate: &&'a str| {
         RENAMED.iter().any(|renamed| {

@@ -1,5 +1,4 @@
-//! What is wrong with a value and what may stand there instead, in words: from the schema, whose examples and bounds they
-//! are.
+//! Describes a faulty value and its remedy in words. Examples and bounds come from the schema.
 
 use base::suggest::nearest;
 use serde_json::Value as Json;
@@ -14,7 +13,7 @@ fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl Schema {
-    /// What is wrong, and the remedy.
+    /// The fault and the remedy.
     pub(super) fn say(&self, found: &Found<'_>) -> (String, String) {
         let steps = &found.steps;
         match &found.wrong {
@@ -74,7 +73,7 @@ impl Schema {
         (format!("`{}` is none of its values", shortened(name, 60).trim_matches('`')), remedy)
     }
 
-    /// What a schema allows: "a whole number from 0 to 65535".
+    /// The values that a schema allows, in words: "a whole number from 0 to 65535".
     fn allowed(&self, schema: &Json) -> String {
         let (schema, name) = self.follow(schema);
         let about = schema.get("description").and_then(Json::as_str);
@@ -120,7 +119,7 @@ impl Schema {
         of.map_or_else(|| format!("a list{count}"), |of| format!("a list{count}, each of it {of}"))
     }
 
-    /// A key with a sound value: `channels = 8`, or the head of the table that it is.
+    /// A key with a valid value: `channels = 8`, or the head of a table.
     fn assigned(&self, steps: &[Step], schema: &Json) -> String {
         let names: Vec<Step> = steps.iter().filter(|step| matches!(step, Step::Key(_))).cloned().collect();
         let way = joined(&names);
@@ -146,7 +145,7 @@ impl Schema {
     }
 }
 
-/// The head of a table, and what must be in it.
+/// The head of a table, with the keys that it requires.
 fn headed(head: &str, table: &Json) -> String {
     match quoted(required(table)) {
         none if none.is_empty() => format!("the table {head}"),
@@ -154,14 +153,14 @@ fn headed(head: &str, table: &Json) -> String {
     }
 }
 
-/// "A time with its unit." in the middle of a sentence.
+/// "A time with its unit." as part of a sentence.
 fn lowered(text: &str) -> String {
     let text = text.trim_end_matches('.');
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// A message of which the text that it quotes is cut, if it is long.
+/// The message, with a long quotation shortened.
 fn shortened_quote(message: &str) -> String {
     let mut parts = message.splitn(2, '`');
     match (parts.next(), parts.next().and_then(|rest| rest.rsplit_once('`'))) {

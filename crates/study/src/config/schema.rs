@@ -1,5 +1,5 @@
-//! What the schema of a kind of file has against a table: every key that is unknown, missing or of the wrong kind, in one
-//! pass, and the table as it would be without them.
+//! Compares a table with the schema of its kind of file in one pass: finds every key that is unknown, missing or of the
+//! wrong type, and repairs the table.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,43 +18,43 @@ use super::texts;
 /// The schema of a kind of file.
 pub(super) struct Schema(Json);
 
-/// What is wrong at a key.
+/// The fault of a key.
 #[derive(Debug)]
 pub(super) enum Wrong<'a> {
-    /// The tables of the schema that may stand here have no such key.
+    /// None of the schema's tables at this place has the key.
     Unknown(Vec<&'a Json>),
-    /// A key that must be there.
+    /// A required key is missing.
     Missing(&'a Json),
-    /// A value of another kind, or beyond the range.
+    /// The value has another type, or is out of range.
     Value(&'a Json, Value),
-    /// A name that none of the choices has; `None` if there is no name.
+    /// None of the choices has this name; `None` if the table names no choice.
     Choice(&'a Json, Option<String>),
-    /// Keys of which only one may be there.
+    /// Keys that exclude each other.
     Both(String, String),
-    /// What the value's own type says: what is wrong, and the remedy.
+    /// The message of the value's own type: fault and remedy.
     Text(String, String),
 }
 
-/// One fault, and the way to it.
+/// One fault and the path to it.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) steps: Vec<Step>,
     pub(super) wrong: Wrong<'a>,
 }
 
-/// Which value stands in for one that cannot be used: what is wrong with both of them is wrong whatever stands there.
+/// The substitute for an unusable value. A fault that appears with both substitutes does not depend on the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Substitute {
     First,
     Second,
 }
 
-/// One pass through a table.
+/// One pass over a table.
 pub(super) struct Walk<'a> {
     pub(super) schema: &'a Schema,
     pub(super) substitute: Substitute,
     pub(super) found: Vec<Found<'a>>,
-    /// Values looked at.
+    /// Values visited.
     pub(super) visited: usize,
 }
 
@@ -63,7 +63,7 @@ impl Schema {
         Self(schemars::schema_for!(T).to_value())
     }
 
-    /// The same, made once: every point of a study is held against it.
+    /// The same schema, built once: every point of a study is compared with it.
     pub(super) fn shared<T: JsonSchema>() -> Arc<Self> {
         static MADE: Mutex<BTreeMap<String, Arc<Schema>>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +75,7 @@ impl Schema {
         &self.0
     }
 
-    /// Looks through `table` and mends it.
+    /// Finds the faults of `table` and repairs them.
     pub(super) fn walk(&self, table: &mut Table, substitute: Substitute) -> Walk<'_> {
         let mut walk = Walk { schema: self, substitute, found: Vec::new(), visited: 0 };
         let mut root = Value::Table(std::mem::take(table));
@@ -86,7 +86,7 @@ impl Schema {
         walk
     }
 
-    /// What stands behind a reference, and its name.
+    /// The target of a reference, and its name.
     pub(super) fn follow<'a>(&'a self, schema: &'a Json) -> (&'a Json, Option<&'a str>) {
         let name = schema.get("$ref").and_then(Json::as_str).and_then(|way| way.strip_prefix("#/$defs/"));
         match name.and_then(|name| Some((self.0.get("$defs")?.get(name)?, name))) {
@@ -95,13 +95,13 @@ impl Schema {
         }
     }
 
-    /// The branches of a union, without the one that stands for a missing value; none if it is no union.
+    /// The branches of a union, without the null branch of an optional value; empty if the schema is not a union.
     pub(super) fn branches<'a>(&'a self, schema: &'a Json) -> Vec<&'a Json> {
         let all = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array);
         all.into_iter().flatten().filter(|branch| kinds(branch) != ["null"]).collect()
     }
 
-    /// The schema of the key that the steps lead to, and whether the key must be there.
+    /// The schema of the key at these steps, and whether the key is required.
     pub(super) fn at<'a>(&'a self, steps: &[Step]) -> Option<(&'a Json, bool)> {
         let mut here = vec![&self.0];
         let mut needed = true;
@@ -123,7 +123,7 @@ impl Schema {
         here.first().map(|schema| (*schema, needed))
     }
 
-    /// What a schema comes to: itself, or the branches of the union that it is.
+    /// The schema itself, or the leaves of its branches if it is a union.
     pub(super) fn leaves<'a>(&'a self, schema: &'a Json) -> Vec<&'a Json> {
         let (schema, _) = self.follow(schema);
         match self.branches(schema) {
@@ -132,8 +132,8 @@ impl Schema {
         }
     }
 
-    /// Takes a value that cannot be used out of `table`, or puts another in its place. False if there is no such key, or
-    /// it leads to a whole table.
+    /// Removes an unusable value from `table` or replaces it. Returns false if there is no such key, or its value is a
+    /// table.
     pub(super) fn repair(&self, table: &mut Table, steps: &[Step], substitute: Substitute) -> bool {
         let Some((schema, needed)) = self.at(steps) else { return false };
         let Some((Step::Key(last), way)) = steps.split_last() else { return false };
@@ -144,7 +144,7 @@ impl Schema {
         let Some(parent) = parent else { return false };
         match parent.get(last) {
             Some(Value::Table(_)) => return false,
-            // Its default may be as much at odds with the other keys as it is.
+            // The default might conflict with the other keys as well.
             Some(Value::Integer(_)) => parent.insert(last.clone(), Value::Integer(number(substitute))),
             Some(_) if !needed && substitute == Substitute::First => parent.remove(last),
             _ => parent.insert(last.clone(), self.example(schema, substitute)),
@@ -152,7 +152,7 @@ impl Schema {
         true
     }
 
-    /// A sound value.
+    /// A valid value.
     pub(super) fn example(&self, schema: &Json, substitute: Substitute) -> Value {
         let pick = |all: &[Json]| match substitute {
             Substitute::First => all.first().cloned(),
@@ -196,7 +196,7 @@ impl Schema {
     }
 }
 
-/// A whole number that hardly any key refuses.
+/// An integer that hardly any key refuses.
 const fn number(substitute: Substitute) -> i64 {
     match substitute {
         Substitute::First => 8,
@@ -204,7 +204,7 @@ const fn number(substitute: Substitute) -> i64 {
     }
 }
 
-/// The kinds of value that a schema allows, but that none is there.
+/// The types that a schema allows, null excepted.
 pub(super) fn kinds(schema: &Json) -> Vec<&str> {
     match schema.get("type") {
         Some(Json::String(kind)) => vec![kind],
@@ -214,23 +214,23 @@ pub(super) fn kinds(schema: &Json) -> Vec<&str> {
     }
 }
 
-/// The keys that must be in a table.
+/// The required keys of a table.
 pub(super) fn required(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// The keys that a table may have.
+/// The keys of a table.
 pub(super) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(key, _)| key.as_str())
 }
 
-/// The names that a schema allows as they are.
+/// The names that a schema allows as values.
 pub(super) fn names(schema: &Json) -> impl Iterator<Item = &str> {
     let all = schema.get("enum").and_then(Json::as_array).into_iter().flatten();
     schema.get("const").into_iter().chain(all).filter_map(Json::as_str)
 }
 
-/// The least and the greatest whole number that a schema allows.
+/// The least and the greatest integer that a schema allows.
 pub(super) fn range(schema: &Json) -> (i64, i64) {
     let (low, high) = match schema.get("format").and_then(Json::as_str) {
         Some("uint8") => (0, i64::from(u8::MAX)),
@@ -244,7 +244,7 @@ pub(super) fn range(schema: &Json) -> (i64, i64) {
     (bound("minimum").unwrap_or(low).max(low), bound("maximum").unwrap_or(high).min(high))
 }
 
-/// Whether a schema of one kind takes a value.
+/// True if a schema without branches accepts the value.
 fn takes(schema: &Json, value: &Value) -> bool {
     kinds(schema).iter().any(|kind| match (*kind, value) {
         ("integer", Value::Integer(number)) => {
@@ -269,14 +269,14 @@ impl<'a> Walk<'a> {
         false
     }
 
-    /// False if the value cannot be used; what is wrong inside of one that can is mended.
+    /// Returns false if the value is unusable. Faults inside a usable value are repaired.
     fn value(&mut self, schema: &'a Json, value: &mut Value, way: &mut Vec<Step>) -> bool {
         self.visited += 1;
         let (schema, name) = self.schema.follow(schema);
         let Some(name) = name.filter(|name| texts::is_known(name)) else {
             return self.inside(schema, value, way);
         };
-        // Numbers without a unit are what its type knows best how to refuse.
+        // The type itself gives the best message for a number without a unit of measure.
         let plain = matches!(value, Value::Integer(_) | Value::Float(_)) && kinds(schema) == ["string"];
         let before = self.found.len();
         if !plain && (!self.inside(schema, value, way) || self.found.len() > before) {
@@ -368,7 +368,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Takes an unknown key for the one that was probably meant, so that no fault follows from its absence.
+    /// Treats an unknown key as the known one that the writer probably meant, so that the latter is not reported as
+    /// missing.
     fn rename(&mut self, schema: &'a Json, table: &mut Table, name: &str, way: &mut Vec<Step>) {
         let Some(mut value) = table.remove(name) else { return };
         if self.found.len() > MOST_FAULTS {
@@ -401,7 +402,7 @@ impl<'a> Walk<'a> {
                 _ => return self.one_of(&tables, schema, table, way),
             }
         }
-        // A branch is a union of its own where what may be missing may have several forms.
+        // A branch is itself a union if an optional value has several forms.
         let nested = |branch: &&&Json| !self.schema.branches(branch).is_empty();
         let taken = branches.iter().zip(&resolved).find(|(_, branch)| takes(branch, value));
         match taken.map(|(branch, _)| branch).or_else(|| resolved.iter().find(nested)) {
@@ -415,7 +416,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// A table of one of several forms: a key names the form, or each form is a key of its own.
+    /// A table with several forms: either a tag key names the form, or each form has its own key.
     fn one_of(&mut self, tables: &[&'a Json], schema: &'a Json, table: &mut Table, way: &mut Vec<Step>) -> bool {
         if let Some(tag) = tag(tables) {
             let form = |name: &str| tables.iter().find(|form| named(form, tag) == Some(name));
@@ -465,19 +466,19 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The key that has a name of its own in every form of a table.
+/// The tag key, which has a different constant in every form of a table.
 pub(super) fn tag<'a>(forms: &[&'a Json]) -> Option<&'a str> {
     let first = forms.first()?;
     keys(first).find(|key| forms.iter().all(|form| named(form, key).is_some()))
 }
 
-/// The name that a form of a table has under `key`.
+/// The constant that a form of a table has at `key`.
 pub(super) fn named<'a>(form: &'a Json, key: &str) -> Option<&'a str> {
     form.get("properties")?.get(key)?.get("const")?.as_str()
 }
 
 impl Wrong<'_> {
-    /// Whether what it is about is neither used nor stood in for, so that nothing follows from it.
+    /// True if the fault's value is neither used nor substituted, and thus has no consequences.
     pub(super) const fn is_idle(&self) -> bool {
         matches!(self, Self::Unknown(_))
     }

@@ -1,8 +1,8 @@
-//! What stands in a file, as a message shows it.
+//! Values of a file as messages show them.
 
 use toml::Value;
 
-/// A value as it is written, unless it is a list or a table.
+/// A value as written, or a description of a list or table.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Array(_) => "a list".into(),
@@ -13,7 +13,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A text of a file as a message shows it: no longer than so many letters.
+/// A text of a file, shortened to at most this many letters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     let plain: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if plain.len() == text.len() { plain } else { format!("{plain}...") }

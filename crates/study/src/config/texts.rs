@@ -1,5 +1,5 @@
-//! Values that are more than their kind: texts with a unit, orders, metrics. A schema says that they are texts; only
-//! their type can read them.
+//! Values with a syntax of their own: texts with a unit of measure, preconditioning steps, metrics. The schema only
+//! says that they are texts; their types parse them.
 
 use base::units::{Bytes, Current, Frequency, Rate, Ratio, Span, Voltage};
 use serde::de::DeserializeOwned;
@@ -9,10 +9,10 @@ use workload::generate::{Amount, RequestRate, SizeRange};
 
 use crate::metric::Metric;
 
-/// What a type has against a value, in its own words.
+/// The message with which a type refuses a value.
 type Refusal = fn(&Value) -> Option<String>;
 
-/// The types by the name that a schema has for them.
+/// The types by their names in the schema.
 const TEXTS: [(&str, Refusal); 14] = [
     ("Amount", refusal::<Amount>),
     ("Bytes", refusal::<Bytes>),
@@ -34,16 +34,16 @@ fn refusal<T: DeserializeOwned>(value: &Value) -> Option<String> {
     T::deserialize(value.clone()).err().map(|error| error.message().trim().to_owned())
 }
 
-/// Whether the schema's type of this name reads its values itself.
+/// True if the schema's type of this name parses its values itself.
 pub(super) fn is_known(name: &str) -> bool {
     TEXTS.iter().any(|(known, _)| *known == name)
 }
 
-/// What the type of this name has against a value: what is wrong, and the remedy.
+/// The fault and remedy with which the type of this name refuses a value.
 pub(super) fn refused(name: &str, value: &Value) -> Option<(String, String)> {
     let (_, refusal) = TEXTS.iter().find(|(known, _)| *known == name)?;
     let message = refusal(value)?;
-    // They say what is wrong, a colon, and what to write instead.
+    // These messages have the form "fault: remedy".
     let (wrong, remedy) = message.split_once(": ").unwrap_or((&message, "see `flashloom schema`"));
     Some((wrong.to_owned(), remedy.to_owned()))
 }

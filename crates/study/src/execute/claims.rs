@@ -1,4 +1,4 @@
-//! What the claims of studies came to: each beside what was measured.
+//! The claims of studies, each beside the measurements.
 
 use std::cmp::Ordering;
 
@@ -8,22 +8,22 @@ use serde::Serialize;
 use super::Outcome;
 use crate::expect::Judgement;
 
-/// How an expectation came out.
+/// The verdict on an expectation or claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// As claimed.
+    /// It holds.
     Holds,
-    /// Some of its expectations hold; the others do not, for a reason that is known. Of claims only.
+    /// Some expectations of a claim hold; the others differ for a known reason.
     Partly,
-    /// Otherwise, for a reason that is known.
+    /// It does not hold, for a known reason.
     Differs,
-    /// Otherwise.
+    /// It does not hold, and no reason is known.
     Fails,
 }
 
 impl Verdict {
-    /// Its name.
+    /// The verdict's name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,45 +35,45 @@ impl Verdict {
     }
 }
 
-/// What one expectation came to.
+/// The result of one expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The study it was measured in.
+    /// The study that measured it.
     pub study: String,
-    /// The metric it is about.
+    /// Its metric.
     pub metric: String,
-    /// What the paper says.
+    /// The paper's value.
     pub paper: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
-    /// How it came out.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Why it is known to differ.
+    /// The known reason for a difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Where it does not hold.
+    /// The points at which it does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offenders: Vec<String>,
 }
 
-/// What one claim came to, over all studies that test it.
+/// The result of one claim, over all studies that test it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
-    /// Its name.
+    /// The claim's name.
     pub id: String,
-    /// What it says.
+    /// The claim in words.
     pub says: String,
-    /// Where.
+    /// The place where the claim is made.
     pub source: String,
-    /// What a reader should know.
+    /// A note for readers.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// Its expectations.
+    /// The results of its expectations.
     pub findings: Vec<Finding>,
 }
 
 impl Claim {
-    /// The verdict on all of its expectations together.
+    /// The verdict on all expectations together.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let any = |verdict| self.findings.iter().any(|finding| finding.verdict == verdict);
@@ -86,7 +86,7 @@ impl Claim {
     }
 }
 
-/// The claims of some studies, in the natural order of their names; one that several studies test is one.
+/// The claims of several studies, in the natural order of their names. A claim that several studies test appears once.
 #[must_use]
 pub fn claims(outcomes: &[Outcome]) -> Vec<Claim> {
     let mut all: Vec<Claim> = Vec::new();
@@ -131,7 +131,7 @@ pub fn claims(outcomes: &[Outcome]) -> Vec<Claim> {
     all
 }
 
-/// The order in which people count: DJ2 before DJ10.
+/// The natural order of names: DJ2 before DJ10.
 #[must_use]
 pub fn natural(a: &str, b: &str) -> Ordering {
     let split = |text: &str| {

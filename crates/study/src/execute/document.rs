@@ -1,4 +1,4 @@
-//! The outcome of studies for programs.
+//! The outcome of studies as JSON.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -7,10 +7,10 @@ use super::{Claim, Outcome, Program};
 use crate::plan::Label;
 use crate::summary::Summary;
 
-/// Version of the keys: raised when one changes its meaning or disappears.
+/// Version of the keys, raised when a key changes its meaning or disappears.
 pub const SCHEMA: &str = "flashloom-study-2";
 
-/// What studies print with `--json`, and write as `study.json`: every run, and what became of the claims.
+/// The document that studies print with `--json` and write as `study.json`: every run, and the results of the claims.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct Studies<'a> {
@@ -21,36 +21,36 @@ pub struct Studies<'a> {
     version: &'a str,
     /// Commit of the program.
     commit: &'a str,
-    /// What the claims of all studies came to.
+    /// The results of the claims of all studies.
     claims: &'a [Claim],
-    /// The studies in the order in which they were named.
+    /// The studies in the order of the user.
     studies: Vec<StudyResult<'a>>,
 }
 
 /// The runs of a study.
 #[derive(Debug, Serialize, JsonSchema)]
 struct StudyResult<'a> {
-    /// Its name.
+    /// The study's name.
     name: &'a str,
-    /// The names of its axes.
+    /// The names of the axes.
     axes: Vec<&'a str>,
-    /// Its points.
+    /// The points.
     points: Vec<PointResult<'a>>,
 }
 
 /// The runs at a point.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PointResult<'a> {
-    /// Where it is on each axis.
+    /// The point's label on each axis.
     labels: &'a [Label],
     /// One for each seed.
     runs: &'a [Summary],
 }
 
-/// Everything as JSON, indented, with a newline at its end.
+/// The document as JSON, indented, with a newline at its end.
 ///
 /// # Panics
-/// Never: every value has a form in JSON.
+/// Never: every value can be written as JSON.
 #[must_use]
 pub fn json(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> String {
     let studies = outcomes.iter().map(|outcome| StudyResult {

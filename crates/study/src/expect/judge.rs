@@ -1,4 +1,4 @@
-//! Whether an expectation holds.
+//! Judges expectations.
 
 use super::values::Group;
 use super::{
@@ -8,18 +8,18 @@ use super::{
 use crate::label::Label;
 use crate::metric::{Dimension, digits};
 
-/// What an expectation came to.
+/// The judgement of an expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether it holds.
+    /// True if it holds.
     pub holds: bool,
-    /// What was measured, short.
+    /// The measured values, in short.
     pub measured: String,
-    /// Where it does not hold: one sentence each.
+    /// The places at which it does not hold, one sentence each.
     pub offenders: Vec<String>,
 }
 
-/// A change as people say it: a share of the old value, or a factor if it is large.
+/// A change in words: a share of the old value, or a factor if it is large.
 fn change(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 2.0 => format!("x{}", digits(ratio)),
@@ -28,22 +28,21 @@ fn change(ratio: f64) -> String {
     }
 }
 
-/// The extremes of some values, or the only one.
+/// The extremes of some values, or the value if there is one.
 fn range(values: impl IntoIterator<Item = f64>, show: impl Fn(f64) -> String) -> String {
     let (least, most) = values.into_iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
     let (low, high) = (show(least), show(most));
     if low == high { low } else { format!("{low} to {high}") }
 }
 
-/// The judgement over groups that are each judged by `holds`; `show` is what is said of a group that
-/// does not hold.
+/// Judges each group by `holds`; `show` describes a group that does not hold.
 fn over(
     groups: &[Group],
     measured: impl FnOnce() -> String,
     holds: impl Fn(&Group) -> bool,
     show: impl Fn(&Group) -> String,
 ) -> Judgement {
-    // An expectation of nothing must not hold.
+    // An expectation about no value must not hold.
     let nothing = |group: &Group| group.values.is_empty() || !group.values.iter().all(|value| value.is_finite());
     if groups.is_empty() || groups.iter().any(nothing) {
         let offenders = vec!["there is no such number at these points".to_owned()];
@@ -61,13 +60,13 @@ fn over(
 }
 
 impl Group {
-    /// The first value and the last; `None` if there are fewer than three, which are always on a line.
+    /// The first and the last value; `None` if there are fewer than three, because two always lie on a line.
     fn ends(&self) -> Option<(f64, f64)> {
         self.values.first().copied().zip(self.values.last().copied()).filter(|_| self.values.len() > 2)
     }
 
-    /// How far a value is off the line between the first and the last at most, as a share of their difference; `None`
-    /// if a label is no number, or there is no line.
+    /// The largest deviation of a value from the line between the first and the last, as a share of their difference;
+    /// `None` if a label is not a number, or there is no line.
     fn bend(&self) -> Option<f64> {
         let (first, last) = self.ends()?;
         let at: Vec<f64> = self.labels.iter().map(Label::number).collect::<Option<_>>()?;
@@ -83,10 +82,10 @@ fn list(group: &Group, unit: Dimension) -> String {
 }
 
 impl ExpectSpec {
-    /// Judges it by the values of its metric.
+    /// Judges the expectation by the values of its metric.
     ///
     /// # Panics
-    /// If it was not checked before: see `plan::Plan::new`.
+    /// If the expectation was not checked before: see `plan::Plan::new`.
     #[must_use]
     pub fn judge(&self, values: &Values<'_>) -> Judgement {
         let mut values = values.select(&self.filter, self.per.as_ref());
@@ -118,7 +117,7 @@ impl Within {
 }
 
 impl Bounded {
-    /// Every number keeps to its side of the bounds.
+    /// Every number respects the bounds.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let bound = |bound: &Bound| bound.number(unit).expect("it was checked");
@@ -163,13 +162,13 @@ impl DifferenceOf {
 }
 
 impl Monotonic {
-    /// Each step along the axis goes one way.
+    /// Each step along the axis has the required direction.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.along(&self.along);
         let slack = self.slack.get();
         let step = |pair: &[f64]| pair[1] / pair[0];
-        // One value goes nowhere.
+        // One value has no direction.
         let holds = |group: &Group| {
             group.values.len() > 1
                 && group.values.windows(2).all(|pair| match self.direction {
@@ -189,7 +188,7 @@ impl Monotonic {
 }
 
 impl Linear {
-    /// The numbers along the axis are on the line from the first to the last.
+    /// The numbers along the axis lie on the line from the first to the last.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.along(&self.along);
@@ -212,7 +211,7 @@ impl Linear {
 }
 
 impl Saturates {
-    /// The number changes up to a point of the axis, and no longer beyond it.
+    /// The number changes up to a point of the axis, and stays constant beyond it.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.along(&self.along);
@@ -220,7 +219,7 @@ impl Saturates {
         let before = |group: &Group| at(group).map(|at| group.values[at] / group.values[0]);
         let beyond = |group: &Group| {
             let at = at(group)?;
-            // The value farthest from the one where it self.
+            // The value beyond `from` that deviates most from the one at `from`.
             let ratios = group.values[at + 1..].iter().map(|value| value / group.values[at]);
             ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
         };
@@ -237,7 +236,7 @@ impl Saturates {
 }
 
 impl Equal {
-    /// The largest number exceeds the least by no more than a share.
+    /// The largest number exceeds the smallest by at most a share.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = match &self.along {
@@ -248,7 +247,7 @@ impl Equal {
         };
         let spread = |group: &Group| {
             let (least, most) = group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-            // Nothing at all is equal as well.
+            // All zeros are equal, too.
             if most <= least { 0.0 } else { most / least - 1.0 }
         };
         let holds = |group: &Group| group.values.len() > 1 && spread(group) <= self.within.get();
@@ -258,7 +257,7 @@ impl Equal {
 }
 
 impl Ascending {
-    /// Each number exceeds the one before it.
+    /// Each number exceeds the previous one.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.tuples(&self.of.iter().collect::<Vec<_>>());

@@ -1,9 +1,9 @@
-//! Every condition, held and broken.
+//! Every condition, once true and once false.
 
 use super::*;
 use crate::config::Document;
 
-/// Response times of one and two disks of 1, 2, 4 and 8 banks.
+/// Response times of drives old and new with 1, 2, 4 and 8 banks.
 fn axes() -> Vec<(String, Vec<Label>)> {
     let labels = |all: &[&str]| all.iter().map(|label| Label::from(*label)).collect();
     vec![("disk".into(), labels(&["old", "new"])), ("banks".into(), labels(&["1", "2", "4", "8"]))]
@@ -122,7 +122,8 @@ fn numbers_can_be_looked_at_relative_to_others() {
 
 #[test]
 fn numbers_lie_on_a_line_or_not() {
-    // Four banks are 3/7 of the way from one to eight: 10.81 ms on the line, 56.3 % of the whole fall away from it.
+    // Four banks are 3/7 of the way from one to eight: 10.81 ms on the line, which deviates by 56.3 % of the whole
+    // fall.
     fails(
         "linear = { along = \"banks\", direction = \"falls\", within = \"50%\" }",
         &["disk old: 16.0ms, 8.00ms, 4.00ms, 3.90ms", "disk new: 10.0ms, 4.00ms, 2.00ms, 2.10ms"],
@@ -187,7 +188,7 @@ fn an_expectation_of_nothing_does_not_hold() {
         let one = (vec![Label::from("old"), Label::from("1")], Some(f64::NAN));
         assert!(!spec.judge(&Values::new(&axes, Dimension::Time, [one])).holds, "{condition}");
     }
-    // One point goes nowhere and is like nothing.
+    // A single point has no direction, and no other to equal.
     let one = (vec![Label::from("old"), Label::from("1")], Some(1.0));
     for condition in &conditions[2..6] {
         assert!(!parse(condition).judge(&Values::new(&axes, Dimension::Time, [one.clone()])).holds, "{condition}");

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::label::{Assignment, Label};
 use crate::metric::Dimension;
 
-/// A metric's values, by the places of their points on the axes, so that they are in the axes' order.
+/// The values of a metric by the positions of their points on the axes, and thus in the axes' order.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     axes: Cow<'a, [(String, Vec<Label>)]>,
@@ -14,17 +14,17 @@ pub struct Values<'a> {
     unit: Dimension,
 }
 
-/// Numbers that are looked at together, in the order of their axis, and what they have in common.
+/// Numbers that are judged together, in the order of their axis, and their common labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
-    /// The labels that all of them share.
+    /// Their common labels.
     pub(crate) name: String,
     pub(crate) labels: Vec<Label>,
     pub(crate) values: Vec<f64>,
 }
 
 impl<'a> Values<'a> {
-    /// The values of a metric of this unit. Points without one are left out, and those that are on no axis.
+    /// The values of a metric of this dimension. Points without a value or outside the axes are left out.
     pub fn new(
         axes: &'a [(String, Vec<Label>)],
         unit: Dimension,
@@ -38,7 +38,7 @@ impl<'a> Values<'a> {
         Self { axes: Cow::Borrowed(axes), at, unit }
     }
 
-    /// What they count.
+    /// The dimension of the values.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {
         self.unit
@@ -54,7 +54,7 @@ impl<'a> Values<'a> {
             .all(|(axis, wanted)| wanted.labels().contains(self.label(axis, place)))
     }
 
-    /// Those that match `filter`, each divided by the value at the same point moved to `per`.
+    /// The values at points that match `filter`, each divided by the value at the same point moved to `per`.
     pub(crate) fn select(&self, filter: &Assignment, per: Option<&Assignment>) -> Self {
         let value = |place: &Vec<usize>, value: f64| match per {
             None => Some(value),
@@ -65,8 +65,8 @@ impl<'a> Values<'a> {
         Self { axes: self.axes.clone(), at, unit: if per.is_some() { Dimension::Plain } else { self.unit } }
     }
 
-    /// Their geometric means along an axis, which is gone then. Combinations of the other axes with fewer points than
-    /// others are left out.
+    /// The geometric means along an axis, which removes that axis. Combinations of the other axes with fewer points
+    /// than others are left out.
     pub(crate) fn geometric_mean(mut self, axis: &str) -> Self {
         let Some(at) = self.axes.iter().position(|(name, _)| name == axis) else { return self };
         let mut logarithms: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
@@ -93,12 +93,12 @@ impl<'a> Values<'a> {
         Some((*self.at.get(&place)?, *self.at.get(&self.moved(&place, to))?))
     }
 
-    /// All of them.
+    /// All values.
     pub(crate) fn all(&self) -> impl Iterator<Item = f64> + '_ {
         self.at.values().copied()
     }
 
-    /// A point with the labels of an assignment in place of its own.
+    /// The point, with the labels of an assignment replacing its own.
     fn moved(&self, place: &[usize], to: &Assignment) -> Vec<usize> {
         let moved = |(axis, (name, all)): (usize, &(String, Vec<Label>))| {
             let wanted = to.get(name).and_then(|wanted| wanted.labels().first());
@@ -107,13 +107,13 @@ impl<'a> Values<'a> {
         self.axes.iter().enumerate().map(moved).collect()
     }
 
-    /// For each combination of the axes that no assignment names: the values at all the assignments, in
-    /// their order. Combinations in which one is missing are left out.
+    /// For each combination of the axes that no assignment names: the values at all the assignments, in their order.
+    /// Combinations with a missing value are left out.
     pub(crate) fn tuples(&self, of: &[&Assignment]) -> Vec<Group> {
         let Some(first) = of.first() else { return Vec::new() };
         let mut groups = Vec::new();
         for place in self.at.keys().filter(|place| self.matches(first, place)) {
-            // A point in which an axis that only others name has any label: it counts once, below.
+            // The point may have any label on an axis that only other assignments name; the check below counts it once.
             let values: Option<Vec<f64>> = of.iter().map(|to| self.at.get(&self.moved(place, to)).copied()).collect();
             let Some(values) = values else { continue };
             let named = |name: &str| of.iter().any(|assignment| assignment.contains_key(name));
@@ -125,7 +125,7 @@ impl<'a> Values<'a> {
         groups
     }
 
-    /// For each combination of the other axes: the values along this one, in its order.
+    /// For each combination of the other axes: the values along this axis, in its order.
     pub(crate) fn along(&self, axis: &str) -> Vec<Group> {
         let Some(at) = self.axes.iter().position(|(name, _)| name == axis) else { return Vec::new() };
         let mut groups: BTreeMap<Vec<usize>, Group> = BTreeMap::new();
@@ -143,7 +143,7 @@ impl<'a> Values<'a> {
         groups.into_values().collect()
     }
 
-    /// Each value alone.
+    /// Each value in its own group.
     pub(crate) fn single(&self) -> Vec<Group> {
         let group = |(place, value): (&Vec<usize>, &f64)| Group {
             name: self.name(place, |_| false),

@@ -2,14 +2,13 @@
 
 use crate::summary::FlashRow;
 
-/// An operation, and perhaps a cause, by their names.
 pub(super) fn flash(op: &str, cause: Option<&str>) -> Option<(String, Option<String>)> {
     let known = flash::backend::Op::ALL.into_iter().any(|other| other.name() == op)
         && cause.is_none_or(|cause| flash::backend::Cause::ALL.into_iter().any(|other| other.name() == cause));
     known.then(|| (op.to_owned(), cause.map(ToOwned::to_owned)))
 }
 
-/// The sum over the commands of an operation, of all causes or one.
+/// The sum over an operation's commands, of all causes or of one.
 pub(super) fn sum_of(rows: &[FlashRow], op: &str, cause: Option<&str>, of: fn(&FlashRow) -> u64) -> f64 {
     let rows = rows.iter().filter(|row| row.op == op && cause.is_none_or(|cause| row.cause == cause));
     rows.map(of).sum::<u64>() as f64

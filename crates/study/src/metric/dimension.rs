@@ -1,10 +1,10 @@
-//! What numbers count, and how they are written.
+//! Dimensions of numbers, and how numbers are written.
 
 use base::units::{Energy, Rate, Ratio, Span};
 use serde::Serialize;
 use workload::generate::RequestRate;
 
-/// What a number counts.
+/// The dimension of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
@@ -16,16 +16,16 @@ pub enum Dimension {
     PerSecond,
     /// Joules.
     Energy,
-    /// A share of something, 1 being all of it.
+    /// A share of a whole, which is 1.
     Share,
-    /// Things.
+    /// A count.
     Count,
-    /// Nothing: a quotient.
+    /// A dimensionless quotient.
     Plain,
 }
 
 impl Dimension {
-    /// The number that a text with this unit stands for.
+    /// The number in a text of this dimension.
     #[must_use]
     pub fn parse(self, text: &str) -> Option<f64> {
         match self {
@@ -37,7 +37,7 @@ impl Dimension {
         }
     }
 
-    /// How a number of this unit is written in a file.
+    /// An example of a number of this dimension, as written in a file.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Dimension {
         }
     }
 
-    /// A number of this unit, short.
+    /// A short text for a number of this dimension.
     #[must_use]
     pub fn show(self, value: f64) -> String {
         let scaled = |value: f64, unit: &str| {
@@ -77,7 +77,7 @@ impl Dimension {
     }
 }
 
-/// Three digits that count.
+/// The number with three significant digits.
 pub(crate) fn digits(value: f64) -> String {
     match value.abs() {
         abs if abs >= 99.95 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! The merges of log blocks by name.
+//! The metrics of merges of log blocks by name.
 
 use super::dimension::Dimension;
 use crate::summary::LogSummary;
@@ -17,7 +17,7 @@ pub(super) enum LogStat {
 }
 
 impl LogStat {
-    /// The number that these parts of a name, those behind `log`, stand for.
+    /// The metric whose name has these parts after `log`.
     pub(super) fn parse(name: &[&str]) -> Option<Self> {
         Some(match name {
             ["switch"] => Self::Switch,

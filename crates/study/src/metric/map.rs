@@ -1,4 +1,4 @@
-//! The numbers of the map unit by name.
+//! The metrics of the map unit by name.
 
 use super::dimension::Dimension;
 use crate::summary::MapSummary;
@@ -23,7 +23,7 @@ pub(super) enum MapStat {
 }
 
 impl MapStat {
-    /// The number that these parts of a name, those behind `map`, stand for.
+    /// The metric whose name has these parts after `map`.
     pub(super) fn parse(name: &[&str]) -> Option<Self> {
         Some(match name {
             ["questions"] => Self::Questions,

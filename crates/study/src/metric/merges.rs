@@ -1,4 +1,4 @@
-//! The numbers of a block-mapped FTL by name.
+//! The metrics of a block-mapped FTL by name.
 
 use crate::summary::MergeSummary;
 
@@ -16,7 +16,7 @@ pub(super) enum MergeStat {
 }
 
 impl MergeStat {
-    /// The number that this part of a name, the one behind `merges`, stands for.
+    /// The metric whose name has this part after `merges`.
     pub(super) fn parse(name: &str) -> Option<Self> {
         Some(match name {
             "merges" => Self::Merges,

@@ -1,10 +1,9 @@
-//! A hybrid SLC/MLC disk by name.
+//! The metrics of a hybrid SLC/MLC drive by name.
 
 use super::commands::{flash, sum_of};
 use super::dimension::Dimension;
 use crate::summary::SlcMlcSummary;
 
-/// A number of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SlcStat {
     Of(&'static str, Dimension),
@@ -39,7 +38,7 @@ const NAMES: [(&str, Dimension); 23] = [
 ];
 
 impl SlcStat {
-    /// The number that these parts of a name, those behind `slc`, stand for.
+    /// The metric whose name has these parts after `slc`.
     pub(super) fn parse(name: &[&str]) -> Option<Self> {
         match name {
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),

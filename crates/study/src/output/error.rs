@@ -1,4 +1,4 @@
-//! What is wrong with an output.
+//! The error of an output.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 /// An output that cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputError {
-    /// Which.
+    /// Its path.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: &'static str,
 }
 

@@ -1,7 +1,7 @@
-//! The folder of `--out`: its files get their names together, when all of them are whole.
+//! The folder of `--out`. Its files get their names together, when all are complete.
 //!
-//! In a folder that is there already the file by which a result is known goes first and comes last, so that files of two
-//! runs are never taken for one result. Other files stay as they are.
+//! In an existing folder, the file that marks a result is removed first and named last, so that files of two runs never
+//! look like one result. Other files stay.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -13,15 +13,15 @@ use super::kind::Kind;
 use super::place::{Before, permit, unwritable};
 use super::staged::Staged;
 
-/// The file by which a folder is known to hold the result of a run.
+/// The file that marks a folder with the result of a run.
 pub const MARK: &str = "summary.json";
-/// The file by which a folder is known to hold the result of studies.
+/// The file that marks a folder with the result of studies.
 pub const STUDY_MARK: &str = "study.json";
 
-/// How the folders of several stages begin.
+/// The prefix of the folders of stages.
 const STAGE: &str = "stage-";
 
-/// What a file of this name is in a folder with results.
+/// The kind of a result file with this name.
 fn kind_of(name: &str) -> Option<Kind> {
     match name.rsplit_once('/').map_or(name, |(_, name)| name) {
         MARK | STUDY_MARK => Some(Kind::Results),
@@ -33,7 +33,7 @@ fn kind_of(name: &str) -> Option<Kind> {
     }
 }
 
-/// The folder.
+/// The folder of a result.
 #[derive(Debug)]
 pub struct OutFolder {
     shown: PathBuf,
@@ -44,7 +44,7 @@ pub struct OutFolder {
 }
 
 impl OutFolder {
-    /// Prepares the folder at `path`, shown as `shown`, for files of these names.
+    /// Prepares the folder at `path`, shown as `shown`, for files with these names.
     pub(super) fn create(
         (shown, path): (&Path, PathBuf),
         force: bool,
@@ -52,7 +52,7 @@ impl OutFolder {
         names: &[String],
     ) -> Result<Self, OutputError> {
         let folder = Self { shown: shown.to_owned(), path, force, inputs: inputs.clone(), files: Vec::new() };
-        // Whether it can be written is known before the run.
+        // An unwritable folder must be found before the run.
         drop(folder.stage()?);
         let earlier = folder.earlier()?;
         for name in &earlier {
@@ -74,13 +74,13 @@ impl OutFolder {
         Staged::create(home.unwrap_or(Path::new("."))).map_err(|error| unwritable(&self.shown, &error))
     }
 
-    /// Where it is, as the user calls it.
+    /// The path as the user gave it.
     #[must_use]
     pub fn shown(&self) -> &Path {
         &self.shown
     }
 
-    /// Writes a file that will have this name in the folder, which may begin with the name of a folder inside it.
+    /// Writes a file with this name to the folder. The name may begin with a folder inside it.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -98,7 +98,7 @@ impl OutFolder {
         Ok(())
     }
 
-    /// Refuses to touch the file of this name if it is an input.
+    /// Refuses to replace the file with this name if it is an input.
     fn spare_inputs(&self, name: &str) -> Result<(), OutputError> {
         self.inputs.spare(&self.path.join(name), &self.shown.join(name))
     }
@@ -109,7 +109,7 @@ impl OutFolder {
         permit(&self.path.join(name), &self.shown.join(name), kind, self.force)
     }
 
-    /// The files of an earlier result, by their names in the folder.
+    /// The names of an earlier result's files in the folder.
     fn earlier(&self) -> Result<Vec<String>, OutputError> {
         let mut found = Vec::new();
         let mut look = |inside: &str| -> io::Result<Vec<String>> {
@@ -134,12 +134,12 @@ impl OutFolder {
         Ok(found)
     }
 
-    /// Whether all of it can get its names. Returns what becomes of the files that are there.
+    /// Checks that all files can get their names. Returns the fate of each existing file.
     pub(super) fn check(&self) -> Result<Vec<Before>, OutputError> {
         self.files.iter().map(|(name, _)| self.permit(name)).collect()
     }
 
-    /// Gives all files their names. Returns what is to be said about those that were there.
+    /// Names all files. Returns notes about the files they replace.
     pub(super) fn publish(mut self) -> Result<Vec<String>, OutputError> {
         self.files.sort_by_key(|(name, _)| [MARK, STUDY_MARK].contains(&&**name));
         let before = self.check()?;
@@ -154,7 +154,7 @@ impl OutFolder {
         let named = self.replace(&earlier, &before);
         if let Err(error) = named {
             if made {
-                // Only what was made here is in it.
+                // The folder holds only files of this run.
                 let _ = fs::remove_dir_all(path);
             }
             return Err(failed(error));
@@ -167,14 +167,14 @@ impl OutFolder {
         Ok(notes)
     }
 
-    /// Returns the files that were replaced because the user says so.
+    /// Replaces the files. Returns those replaced by `--force`.
     fn replace(self, earlier: &[String], before: &[Before]) -> io::Result<Vec<String>> {
         let is_mark = |name: &&String| [MARK, STUDY_MARK].contains(&&***name);
         let stays = |name: &&String| self.files.iter().any(|(new, _)| new == *name);
         for name in earlier.iter().filter(is_mark).chain(earlier.iter().filter(|name| !is_mark(name) && !stays(name))) {
             fs::remove_file(self.path.join(name))?;
             if let Some((stage, _)) = name.split_once('/') {
-                // It stays if there is something else in it.
+                // A folder with other files stays.
                 let _ = fs::remove_dir(self.path.join(stage));
             }
         }
@@ -193,7 +193,7 @@ impl OutFolder {
     }
 }
 
-/// Whether a file at `path` would stand among the results in `folder`, links followed in both.
+/// True if a file at `path` would lie among the results in `folder`. Both follow links.
 pub(super) fn holds(folder: &Path, path: &Path) -> bool {
     let Some(inside) = path.parent() else { return false };
     let stage = inside.file_name().is_some_and(|name| name.to_string_lossy().starts_with(STAGE));

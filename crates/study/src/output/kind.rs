@@ -1,4 +1,4 @@
-//! What Flashloom writes, and how a file says that Flashloom wrote it.
+//! Kinds of output files, and the marks by which Flashloom recognises its own.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -9,7 +9,7 @@ use crate::snapshot;
 /// A kind of file that Flashloom writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A page to look at.
+    /// An HTML page.
     Page,
     /// Results as JSON.
     Results,
@@ -17,41 +17,41 @@ pub enum Kind {
     Text,
     /// Results as Parquet.
     Columns,
-    /// One row for each request, as Parquet.
+    /// One row per request, as Parquet.
     Requests,
     /// A trace, as Parquet.
     Trace,
-    /// What every resource did, as JSON.
+    /// The activity of every resource, as JSON.
     Timeline,
     /// The state of a drive.
     Snapshot,
 }
 
-/// How every text begins.
+/// The first line of every text.
 pub const TEXT: &str = "# Written by Flashloom\n";
 
-/// What the head of every page has.
+/// The mark in the head of every page.
 pub const PAGE: &str = "<meta name=\"generator\" content=\"Flashloom\">";
 
-/// How every timeline begins.
+/// The first bytes of every timeline.
 pub const TIMELINE: &str = "{\"otherData\":{\"generator\":\"Flashloom\"},";
 
-/// How results in JSON begin, without white space and opening brackets.
+/// The first characters of JSON results, without white space and opening brackets.
 const RESULTS: &str = "\"schema\": \"flashloom-";
 
-/// Who created a Parquet file of results.
+/// The creator that a Parquet file of results names.
 pub const COLUMNS: &str = "flashloom results";
 
-/// Who created a Parquet file of requests.
+/// The creator that a Parquet file of requests names.
 pub const REQUESTS: &str = "flashloom request log";
 
-/// A page says within this what made it.
+/// A page has its mark within this many bytes.
 const HEAD: u64 = 1024;
 
-/// The length of the footer and the mark at the end of a Parquet file.
+/// The bytes of the footer's length and the magic at the end of a Parquet file.
 const TAIL: u64 = 8;
 
-/// Longer footers are not of ours.
+/// A longer footer is not Flashloom's.
 const FOOTER: u64 = 64 << 20;
 
 impl Kind {
@@ -66,7 +66,7 @@ impl Kind {
         Self::Snapshot,
     ];
 
-    /// What it is, with its article.
+    /// The kind's name, with its article.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// What Flashloom wrote here; `None` if it was somebody else, or the file was changed beyond recognition.
+    /// The kind of an existing file; `None` if another program wrote it, or the file is changed beyond recognition.
     pub(super) fn of(path: &Path) -> io::Result<Option<Self>> {
         let mut file = File::open(path)?;
         let mut head = Vec::new();
@@ -107,7 +107,7 @@ fn has(bytes: &[u8], mark: &str) -> bool {
     bytes.windows(mark.len()).any(|window| window == mark.as_bytes())
 }
 
-/// The footer of a Parquet file, undecoded; empty if it is none.
+/// The undecoded footer of a Parquet file; empty for another file.
 fn footer(file: &mut File) -> io::Result<Vec<u8>> {
     let length = file.metadata()?.len();
     let Some(end) = length.checked_sub(TAIL) else { return Ok(Vec::new()) };

@@ -1,4 +1,4 @@
-//! Where an output leads: to a new file, a file that is there, a folder, a device or a pipe.
+//! The destination of an output: a new file, an existing file, a folder, a device or a pipe.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -8,12 +8,12 @@ use super::error::OutputError;
 use super::kind::Kind;
 use super::system::{self, Sort};
 
-/// Where a name leads, links followed.
+/// The destination of a path, links followed.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// Nothing is there yet: the folder and the name in it.
+    /// Nothing exists yet: the folder and the name in it.
     New(PathBuf),
-    /// A file.
+    /// An existing file.
     File(PathBuf),
     /// A folder.
     Folder(PathBuf),
@@ -23,7 +23,7 @@ pub(super) enum Place {
 
 const WRITABLE: &str = "choose a place that exists and can be written";
 
-/// Something about `path` that the system reported.
+/// The error that the system reports for `path`.
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room there, or choose another place",
@@ -33,7 +33,7 @@ pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
     OutputError::new(path, format!("cannot be written: {error}"), remedy)
 }
 
-/// Looks where the path of an option leads.
+/// The destination of an option's path.
 pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
     let fault = |reason: &str, remedy: &'static str| Err(OutputError::new(path, reason, remedy));
     if path.as_os_str().is_empty() {
@@ -61,20 +61,20 @@ pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
     })
 }
 
-/// What becomes of a file that is in the way.
+/// The fate of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// There is none.
+    /// No file exists.
     Nothing,
-    /// There is one without content.
+    /// The existing file is empty.
     Empty,
-    /// Flashloom wrote it, and it is of the same kind.
+    /// Flashloom wrote the existing file, and it is of the same kind.
     Ours(Kind),
-    /// It is replaced because the user says so.
+    /// `--force` replaces the existing file.
     Forced,
 }
 
-/// Decides whether `path`, shown as `shown`, may become a file of this kind.
+/// Decides whether a file of this kind may replace `path`, shown as `shown`.
 pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Result<Before, OutputError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
@@ -105,7 +105,7 @@ pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Resu
 }
 
 impl Before {
-    /// What is said when it has been replaced.
+    /// The note about the replacement.
     pub(super) fn note(self, shown: &Path) -> Option<String> {
         let shown = shown.display();
         match self {

@@ -1,8 +1,8 @@
-//! A file without a name until it is whole.
+//! A file that gets its name when it is complete.
 //!
-//! Where the file system can, it has no name at all before: whatever ends the program, nothing is left. Elsewhere it has
-//! a hidden name beside its place. A signal or a panic removes that ([`sweep`]), and what SIGKILL leaves is cleared away by the
-//! next run that writes there: a file that a living program still writes is locked by it.
+//! On file systems that support it, the file has no name until then, and no end of the program leaves anything behind.
+//! Elsewhere it has a hidden name beside its destination. A signal or a panic removes the hidden name ([`sweep`]).
+//! After SIGKILL the next run that writes to the folder removes it: a running program locks its files.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
@@ -12,38 +12,38 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::system;
 
-/// Held while finished files get their names: an interruption waits for that.
+/// Held while complete files get their names: an interruption waits for it.
 static NAMING: Mutex<()> = Mutex::new(());
 
-/// The hidden names that are in use.
+/// The hidden names in use.
 static HIDDEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 const FIRST: &str = ".flashloom-";
 const LAST: &str = ".part";
 
 fn locked<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
-    // A panic elsewhere does not make these wrong.
+    // A panic elsewhere leaves these values valid.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lets an interruption wait until whoever has this has named all that belongs together.
+/// Takes the lock for which an interruption waits, until all files of one result are named.
 pub(super) fn naming() -> MutexGuard<'static, ()> {
     locked(&NAMING)
 }
 
-/// Removes everything that is half written. For a panic hook.
+/// Removes all incomplete files; for a panic hook.
 pub fn sweep() {
-    // They are temporary files: if one cannot be removed, nothing can be done about it here.
+    // They are temporary files: if one cannot be removed, no remedy is possible here.
     locked(&HIDDEN).drain(..).for_each(|path| drop(fs::remove_file(path)));
 }
 
-/// The same for a signal that ends the program: what is just being named is named to its end, and nothing after it.
+/// The same for a signal that ends the program. It waits for the naming that is in progress and prevents any other.
 pub fn sweep_for_good() {
     std::mem::forget(naming());
     sweep();
 }
 
-/// Removes hidden files whose programs are gone.
+/// Removes hidden files of programs that no longer run.
 fn clear(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
@@ -55,13 +55,13 @@ fn clear(folder: &Path) {
         if let Ok(file) = File::open(entry.path())
             && system::lock(&file)
         {
-            // If it is gone by now somebody else was quicker.
+            // If the file is gone, another program was faster.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// A hidden name, which nothing has any more when this is dropped.
+/// A hidden name. Dropping it removes the name.
 #[derive(Debug)]
 struct Hidden(PathBuf);
 
@@ -89,7 +89,7 @@ impl Drop for Hidden {
     }
 }
 
-/// The file.
+/// A file that is being written.
 #[derive(Debug)]
 pub(super) struct Staged {
     file: File,
@@ -97,12 +97,12 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Starts a file that will get a name in this folder.
+    /// Creates a file that will get its name in this folder.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         clear(folder);
         match system::anonymous(folder)? {
             Some(file) => {
-                // It keeps the lock when it gets a hidden name on the way to its own.
+                // A lock, because the file may get a hidden name before its own.
                 system::lock(&file);
                 Ok(Self { file, hidden: None })
             }
@@ -110,14 +110,14 @@ impl Staged {
         }
     }
 
-    /// The same where every file has a name.
+    /// The same on file systems without nameless files.
     fn named(folder: &Path) -> io::Result<Self> {
         loop {
             let hidden = Hidden::new(folder);
             match hidden.create() {
                 Ok(file) => {
                     system::lock(&file);
-                    // Another program may have taken it for abandoned before it was locked.
+                    // Another program may have removed the file before the lock.
                     if system::has_name(&file) {
                         return Ok(Self { file, hidden: Some(hidden) });
                     }
@@ -132,10 +132,10 @@ impl Staged {
         &self.file
     }
 
-    /// Gives it its name, in the folder that it was created in or in one on the same file system. If `replace` is not
-    /// set the name must be free.
+    /// Names the file, in the folder of its creation or in another one of the same file system. Without `replace`, the
+    /// name must be free.
     pub(super) fn publish(mut self, to: &Path, replace: bool) -> io::Result<()> {
-        // Some file systems say only now that there is no room.
+        // Some file systems report only here that they are full.
         self.file.sync_all()?;
         if let Some(before) = fs::symlink_metadata(to).ok().filter(|before| replace && before.is_file()) {
             self.file.set_permissions(before.permissions())?;
@@ -145,7 +145,7 @@ impl Staged {
             None => match system::link(&self.file, to) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !replace => return Err(error),
-                // A link replaces nothing, so it gets a hidden name first.
+                // A link replaces nothing, so the file gets a hidden name first and is renamed.
                 Err(_) => self.hide(to)?,
             },
         };
@@ -155,7 +155,7 @@ impl Staged {
         fs::rename(&hidden.0, to)
     }
 
-    /// Gives it a hidden name beside `to`, or makes a copy of that name where files cannot be linked.
+    /// Gives the file a hidden name beside `to`. If files cannot be linked, it makes a copy with that name.
     fn hide(&self, to: &Path) -> io::Result<Hidden> {
         let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
         locked(&HIDDEN).push(hidden.0.clone());
@@ -179,7 +179,7 @@ mod tests {
 
     use super::*;
 
-    /// With and without a name from the beginning.
+    /// Nameless files and named ones.
     const WAYS: [fn(&Path) -> io::Result<Staged>; 2] = [Staged::create, Staged::named];
 
     #[test]
@@ -214,7 +214,7 @@ mod tests {
     fn a_file_has_no_name_before_it_is_whole() {
         let dir = tempfile::tempdir().expect("a directory");
         let staged = Staged::create(dir.path()).expect("writable");
-        // File systems without nameless files are few; a hidden name is then what there is.
+        // Few file systems have nameless files; elsewhere there is a hidden name.
         if staged.hidden.is_none() {
             assert!(names(dir.path()).is_empty());
         } else {
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn what_a_dead_program_left_is_cleared_and_what_a_living_one_writes_is_not() {
         let dir = tempfile::tempdir().expect("a directory");
-        // Nobody holds a lock on it, as after SIGKILL.
+        // No program holds a lock on it, as after SIGKILL.
         fs::write(dir.path().join(".flashloom-1-0.part"), "half").expect("written");
         fs::write(dir.path().join(".flashloom.part"), "somebody else's").expect("written");
         let alive = Staged::named(dir.path()).expect("writable");

@@ -1,15 +1,15 @@
-//! What the operating system says about files: which two names are one file, and files without a name.
+//! File operations that depend on the operating system: the identity of files, and files without a name.
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// What a name stands for, links followed.
+/// The kind of a name's target, links followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     File,
     Folder,
-    /// A character device or a pipe: what is written there goes on at once.
+    /// A character device or a pipe: data written there leave at once.
     Stream,
     /// A block device or a socket, in words.
     Other(&'static str),
@@ -45,7 +45,7 @@ mod unix {
         path.metadata().map(|meta| id(&meta))
     }
 
-    /// The file or pipe that a stream of this program leads to; a device may be shared, and is left out.
+    /// The file or pipe of a standard stream; `None` for a device, which several outputs may share.
     pub(crate) fn stream(stream: impl AsFd) -> Option<FileId> {
         let meta = File::from(stream.as_fd().try_clone_to_owned().ok()?).metadata().ok()?;
         (!meta.file_type().is_char_device()).then(|| id(&meta))
@@ -55,12 +55,12 @@ mod unix {
         path.metadata().is_ok_and(|meta| meta.file_type().is_char_device())
     }
 
-    /// Whether this file has become this program's alone. Its end, however it comes, gives it back.
+    /// Locks the file for this program; returns false if another has it. The lock ends with the program.
     pub(crate) fn lock(file: &File) -> bool {
         flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
 
-    /// Whether a file that is open still has a name.
+    /// True if an open file still has a name.
     pub(crate) fn has_name(file: &File) -> bool {
         file.metadata().is_ok_and(|meta| meta.nlink() > 0)
     }
@@ -91,7 +91,7 @@ mod unix {
         false
     }
 
-    /// Nothing tells whether another program still works on a file, so none is taken for abandoned.
+    /// Always false: without locks no file counts as abandoned.
     pub(crate) fn lock(_: &File) -> bool {
         false
     }
@@ -103,7 +103,7 @@ mod unix {
 
 pub(super) use unix::{FileId, has_name, identity, lock, may_be_shared, sort, stream};
 
-/// A file in this folder that has no name and is gone when this program is; `None` where there are no such files.
+/// A nameless file in this folder, which vanishes with the program; `None` where files need names.
 #[cfg(target_os = "linux")]
 pub(super) fn anonymous(folder: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, open};
@@ -112,7 +112,7 @@ pub(super) fn anonymous(folder: &Path) -> io::Result<Option<File>> {
     match open(folder, flags, Mode::from_raw_mode(0o666)) {
         Ok(file) => {
             let file = File::from(file);
-            // Without /proc it could not be given a name.
+            // The link to its name needs /proc.
             Ok(way(&file).exists().then_some(file))
         }
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
@@ -126,7 +126,7 @@ fn way(file: &File) -> std::path::PathBuf {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
-/// Gives a file without a name this one, which must be free.
+/// Gives a nameless file this name, which must be free.
 #[cfg(target_os = "linux")]
 pub(super) fn link(file: &File, to: &Path) -> io::Result<()> {
     use rustix::fs::{AtFlags, CWD, linkat};

@@ -1,4 +1,4 @@
-//! The rule for outputs, and each way to break it.
+//! Tests of the rule for outputs, and of each violation.
 
 use std::fs;
 
@@ -10,14 +10,14 @@ fn dir() -> tempfile::TempDir {
     tempfile::tempdir().expect("a directory")
 }
 
-/// A page in a file, and what is said about what was there.
+/// Writes a page to a file; returns the notes about the previous file.
 fn page(inputs: &[&Path], path: &Path, force: bool) -> Result<Vec<String>, OutputError> {
     let mut out = Outputs::new(inputs, force).file("--report", path, Kind::Page)?;
     out.fill(|out| out.write_all(PAGE.as_bytes()))?;
     publish(vec![out], None)
 }
 
-/// A result in a folder, with these files.
+/// Writes a result with these files to a folder.
 fn result(inputs: &[&Path], path: &Path, force: bool, files: &[&str]) -> Result<Vec<String>, OutputError> {
     let planned: Vec<String> = files.iter().map(|name| (*name).to_owned()).collect();
     let mut folder = Outputs::new(inputs, force).folder("--out", path, &planned)?;
@@ -136,7 +136,7 @@ fn an_input_is_never_overwritten() {
     fs::create_dir(&out).expect("created");
     for name in ["a.toml", "b.toml"] {
         fs::hard_link(&input, out.join(name)).expect("linked");
-        // Planned, or part of an earlier result.
+        // Both a planned file and one of an earlier result.
         let error = result(&[&input], &out, true, &["a.toml", "study.json"]).expect_err("an input").to_string();
         assert!(error.contains(name) && error.contains("is an input of this command"), "{error}");
         fs::remove_file(out.join(name)).expect("removed");

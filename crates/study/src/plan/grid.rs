@@ -9,40 +9,40 @@ use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{self, Document, Faults};
 
-/// More points than anyone waits for; a slip in an axis makes as many.
+/// Too many points to wait for; a slip in an axis easily makes as many.
 const MOST_POINTS: usize = 100_000;
 
-/// One combination.
+/// One combination of the axes.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Where it is: a label for each axis, in the order of the axes.
+    /// The point's label on each axis, in the order of the axes.
     pub labels: Vec<Label>,
-    /// The device there.
+    /// The point's device.
     pub device: Device,
-    /// The workload there.
+    /// The point's workload.
     pub workload: WorkloadFile,
-    /// How it is run.
+    /// How the point runs.
     pub run: RunSpec,
 }
 
-/// A study that can be run.
+/// A study that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// As it was described.
+    /// The description.
     pub spec: StudySpec,
-    /// The names of its axes, each with the labels of its points.
+    /// The names of the axes, each with the labels of its points.
     pub axes: Vec<(String, Vec<Label>)>,
     /// All points.
     pub points: Vec<Point>,
-    /// The devices and workloads that it names, as paths of files or names of what comes with Flashloom.
+    /// The devices and workloads that the study names: paths of files, or names from the catalogue.
     pub named: Vec<PathBuf>,
 }
 
-/// What one point of an axis changes.
+/// The changes at one point of an axis.
 struct Step {
-    /// The key of the study that does.
+    /// The study's key that makes the change.
     key: String,
-    /// Whether that key is a value, and not a table with what is changed.
+    /// True if that key holds a value, false if it holds a table of changes.
     whole: bool,
     label: Label,
     device: Option<PathBuf>,
@@ -51,20 +51,20 @@ struct Step {
 }
 
 impl Plan {
-    /// Makes a study of its file. Files that it names are looked for beside it.
+    /// Makes a study from its file. Files that the study names are looked up beside it.
     ///
     /// # Errors
-    /// All faults of the study, or else those of its points.
+    /// All faults of the study; if it has none, those of its points.
     pub fn new(document: &Document) -> Result<Self, Faults> {
         let (spec, grid) = document.decode_and(Grid::new)?;
         Self::of(document, spec, grid)
     }
 
-    /// The same under another workload, a file or the name of one that comes with Flashloom. Axes along which the
-    /// workload changes are left out, and so is what is claimed: it is about the study's own.
+    /// The same study with another workload: a file or a name from the catalogue. Axes that change the workload are
+    /// dropped, and so are the claims, because they are about the study's own workload.
     ///
     /// # Errors
-    /// As [`Plan::new`], and if there is no such workload.
+    /// As [`Plan::new`]; also if there is no such workload.
     pub fn under(document: &Document, workload: &Path) -> Result<Self, Faults> {
         catalogue::workload(workload)?;
         let (mut spec, _) = document.decode_and(Grid::new)?;
@@ -81,14 +81,14 @@ impl Plan {
         Self::of(document, spec, grid)
     }
 
-    /// True if a trace is played somewhere: only then it matters how traces are read.
+    /// True if any point plays a trace. Otherwise the options of traces have no effect.
     #[must_use]
     pub fn plays_a_trace(&self) -> bool {
         self.points.iter().any(|point| point.workload.is_trace())
     }
 
-    /// Keys of `run` in the file that have no effect. How traces are read may be said in any study: it can be run under
-    /// one.
+    /// Keys of `run` in the file that have no effect. Options of traces are never among them, because any study can run
+    /// with a trace.
     #[must_use]
     pub fn idle(&self, document: &Document) -> Faults {
         let closed = |point: &Point| point.run.depth.is_some() || point.workload.is_closed_loop();
@@ -114,7 +114,7 @@ impl Plan {
                     Err(found) => faults.add(document, &named, &labels, found),
                 }
             }
-            // The last axis turns fastest.
+            // The last axis changes fastest.
             let next = (0..axes.len()).rev().find(|axis| at[*axis] + 1 < axes[*axis].len());
             let Some(axis) = next.filter(|_| !faults.is_full()) else { break };
             at[axis] += 1;
@@ -131,7 +131,7 @@ impl Plan {
     }
 }
 
-/// The axes of a study, checked.
+/// The checked axes of a study.
 struct Grid {
     axes: Vec<Vec<Step>>,
     named: Vec<(String, Vec<Label>)>,
@@ -184,7 +184,7 @@ impl Grid {
     }
 }
 
-/// The faults of all points, each once, with the first point that has it.
+/// The faults of all points. Each fault appears once, with the first point that has it.
 #[derive(Default)]
 struct PointFaults {
     found: Vec<config::Fault>,
@@ -192,7 +192,7 @@ struct PointFaults {
 }
 
 impl PointFaults {
-    /// More points with faults of their own than anyone reads.
+    /// Too many points with their own faults for a reader.
     const MOST: usize = 50;
 
     fn add(&mut self, document: &Document, axes: &[(String, Vec<Label>)], labels: &[Label], faults: Faults) {
@@ -202,7 +202,7 @@ impl PointFaults {
             pairs => format!("at {}, ", pairs.join(", ")),
         };
         for fault in faults.0 {
-            // An unknown key is unknown with all values of its axis.
+            // An unknown key is the same fault at every value of its axis.
             let axis = |key: &str| key.rsplit_once(".values[").map_or(key.len(), |(axis, _)| axis.len());
             let alike = |other: &config::Fault| {
                 other.key[..axis(&other.key)] == fault.key[..axis(&fault.key)]
@@ -228,7 +228,7 @@ impl PointFaults {
     }
 }
 
-/// Whether the labels of a point are among those of an assignment.
+/// True if the assignment includes the labels of this point.
 fn matches(assignment: &Assignment, axes: &[(String, Vec<Label>)], labels: &[Label]) -> bool {
     axes.iter()
         .zip(labels)
@@ -281,7 +281,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
     steps
 }
 
-/// The point at which `key` has this value.
+/// The point that sets `key` to this value.
 fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
     let Some(label) = Label::of(value) else {
         let message = format!("`{value}` is no name of a point");
@@ -319,7 +319,7 @@ fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>)
     Some(Step { key: format!("{axis}.values[{i}]"), whole: true, label, device: None, workload: None, set: changes })
 }
 
-/// Finds the names in an assignment that no axis and no point have.
+/// Reports labels and axes of an assignment that do not exist.
 fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
     for (name, wanted) in assignment {
         let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
@@ -344,13 +344,13 @@ fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faul
     }
 }
 
-/// Where a file that the study names is: beside it, or in the catalogue.
+/// The place of a file that the study names: beside the study, or in the catalogue.
 fn beside(document: &Document, path: &Path) -> PathBuf {
     let there = document.path().parent().map(|folder| folder.join(path));
     there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-/// What a part of the study sets otherwise: the key of the study, whether it stands for all of it, and the changes.
+/// A part of the study with changes: its key, whether that key holds one value, and the changes.
 struct Part<'a> {
     key: String,
     whole: bool,
@@ -358,7 +358,7 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Sets the part's keys of the `kind` of document otherwise.
+    /// Applies the part's changes to a document of this `kind`.
     fn apply(&self, kind: &str, changes: &Table, to: &mut Document, study: &Document) {
         let key = if self.whole { self.key.clone() } else { format!("{}.{kind}", self.key) };
         to.merge(changes, study, &key, self.whole);
@@ -435,7 +435,7 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 
-/// Where a point is, in words.
+/// The labels of a point, in words.
 pub(crate) fn describe(axes: &[(String, Vec<Label>)], labels: &[Label]) -> String {
     let pairs = axes.iter().zip(labels).map(|((name, _), label)| format!("{name} {label}"));
     pairs.collect::<Vec<_>>().join(", ")
@@ -480,7 +480,7 @@ mod tests {
             ("banks 2, run other", 2, 2, 10, None),
         ];
         assert_eq!(shown, wanted.map(|(name, c, b, r, d)| (name.to_owned(), c, b, Some(r), d)));
-        // The raw size stays what it was, whatever the number of banks.
+        // The raw capacity is independent of the number of banks.
         assert!(plan.points.iter().all(|point| point.device.resolved.raw_capacity().get() == 32 << 30));
     }
 
@@ -565,7 +565,7 @@ mod tests {
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";
         assert_eq!(text, wanted);
-        // Each point that has a fault of its own, and a fault of the device itself once.
+        // Each point's own fault appears; a fault of the device itself appears once.
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [0, 1, -2]\n[set.device]\nhost = { burst = 0 }\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         let wanted = [
@@ -575,7 +575,7 @@ mod tests {
         ];
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines.len() == 3 && lines.iter().zip(wanted).all(|(line, wanted)| line.starts_with(wanted)), "{text}");
-        // A fault that the device has only at a point.
+        // A fault of the device that only one point has.
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [2, 3]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         assert!(text.starts_with("dirik-1x1:") && text.contains("flash.size: in study s.toml, at banks=3, "), "{text}");

@@ -1,4 +1,4 @@
-//! Why a run has no result.
+//! Errors of a run.
 
 use std::fmt;
 use std::io;
@@ -11,46 +11,46 @@ use workload::{Source, SourceError};
 use super::time::{END, LAST};
 use crate::oracle::Mismatch;
 
-/// Why a run has no result.
+/// The reason that a run has no result.
 #[derive(Debug)]
 pub enum RunError {
     /// The workload cannot be read.
     Source(SourceError),
     /// The workload yielded no request.
     Empty,
-    /// The workload ended before the warm-up did, so that nothing was measured.
+    /// The workload ended before the warm-up, so that nothing was measured.
     OnlyWarmUp {
-        /// Requests of it that completed.
+        /// The requests that completed.
         requests: u64,
     },
-    /// Somebody asked the run to stop.
+    /// The caller asked the run to stop.
     Interrupted,
-    /// A closed loop without a request outstanding never starts.
+    /// A closed loop of depth zero never starts.
     NoDepth,
-    /// A flow is submitted to a queue that the device does not have.
+    /// A flow names a queue that the device does not have.
     NoQueue {
         /// The queue.
         queue: QueueId,
-        /// How many the device has.
+        /// The number of queues of the device.
         queues: usize,
     },
     /// A request of the workload ends beyond the device.
     BeyondCapacity {
-        /// Its number.
+        /// The request's tag.
         tag: Tag,
         /// The request.
         io: Io,
-        /// What the device offers.
+        /// The device's capacity.
         capacity: Sectors,
     },
-    /// Simulated time is over, and the device has not finished.
+    /// Simulated time ended before the device finished.
     EndOfTime {
-        /// Requests under way.
+        /// Requests in flight.
         outstanding: u64,
-        /// When a request was last submitted or completed.
+        /// The time of the last submission or completion.
         last_sign: Time,
     },
-    /// The busy times of its parts add up to more than can be told.
+    /// The sum of the busy times of a part overflowed.
     BusyTime,
     /// The request log cannot be written.
     Log(io::Error),
@@ -110,7 +110,7 @@ impl From<SourceError> for RunError {
     }
 }
 
-/// What to say of a request that arrives after the end of simulated time, at its place in the workload.
+/// The error of a request that arrives after the end of simulated time, with its place in the workload.
 pub(super) fn too_late<W: Source + ?Sized>(source: &W, number: u64) -> RunError {
     let days = LAST.as_secs_f64() / 86_400.0;
     let message =

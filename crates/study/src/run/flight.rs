@@ -1,4 +1,4 @@
-//! A run under way: requests go in, completions come out, and every one of them is accounted for.
+//! The state of a running run: it submits requests, takes completions and accounts for every request.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,33 +16,34 @@ use super::time::{END, arrival, until};
 use crate::oracle::Payload;
 use crate::series::Series;
 
-/// Points of the time series that are kept at most; at least half as many of a long run are.
+/// The maximum number of points of the time series. A long run keeps at least half as many.
 pub(super) const SERIES_POINTS: usize = 400;
 
-/// Distance of the points before the first doubling: below any run that is worth a time series.
+/// The distance of the points before the first doubling: shorter than any run that deserves a time series.
 const SERIES_INTERVAL: Span = Span::from_us(10);
 
-/// Requests that complete between two calls of a progress callback.
+/// Requests completed between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// Events for each mapping unit of a drive after which a request has been lost, if none was submitted or completed
-/// meanwhile. The longest request is about every unit, each of them takes some dozens of events, and garbage collection
-/// copies some hundred units for each that is written; simulated time says nothing, because a drive may be slow.
+/// Events per mapping unit of a drive after which a request counts as lost, if none was submitted or completed
+/// meanwhile. The longest request touches about every mapping unit, each takes some dozens of events, and garbage
+/// collection copies some hundred mapping units for each one written. Simulated time would be no measure, because a
+/// drive may be slow.
 const LOST_AFTER: u64 = 1 << 14;
 
-/// A run under way.
+/// The state of a running run.
 pub(super) struct Flight<'a, 'l, S, D, P> {
     pub(super) drive: &'a mut D,
     payload: &'a mut P,
     capacity: Sectors,
     /// Requests that may still be submitted.
     pub(super) left: u64,
-    /// None is submitted from here on.
+    /// Submission ends at this time.
     pub(super) stop_at: Time,
     stop: Stop,
-    /// The warm-up, while it lasts.
+    /// The warm-up, until it ends.
     warm_up: Option<Warm<'l, D>>,
-    /// What the warm-up came to.
+    /// Requests completed in the warm-up.
     warmed: u64,
     first_tag: Tag,
     scale: Option<f64>,
@@ -50,45 +51,46 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     log: Option<&'l mut dyn RequestLog>,
     progress: Option<&'l mut dyn FnMut(Progress)>,
     completions: Vec<Completion<S>>,
-    /// A sum over the tags under way: zero again if each came back exactly once.
+    /// A sum over the tags in flight: zero again if each tag came back exactly once.
     ledger: u64,
     pub(super) outstanding: u64,
     pub(super) now: Time,
-    /// When a request was last submitted or completed, and how many events the device had handled then.
+    /// The time of the last submission or completion, and the number of events that the device had handled by then.
     last_sign: (Time, u64),
-    /// The counters at the start, when nothing was under way.
+    /// The counters at the start, with nothing in flight.
     at_rest: Counters,
-    /// Events without such a sign after which a request counts as lost.
+    /// Events without a submission or completion after which a request counts as lost.
     patience: u64,
     before: Counters,
     series: Series,
     pub(super) result: Collected,
 }
 
-/// A warm-up under way.
+/// A warm-up that has not ended.
 struct Warm<'l, D> {
-    /// It ends when so many requests have completed,
+    /// It ends after this many completions,
     requests: u64,
-    /// or at this instant.
+    /// or at this time.
     until: Time,
-    /// Takes the requests that are measured.
+    /// The request log, which begins with the measurement.
     log: Option<&'l mut dyn RequestLog>,
-    /// Hears that it is over.
+    /// Called when the warm-up ends.
     measure: fn(&mut D, Time),
 }
 
-/// What a tag adds to the ledger: scattered, so that two wrong tags do not cancel.
+/// A tag's contribution to the ledger: scrambled, so that two wrong tags do not cancel.
 fn entry(tag: Tag) -> u64 {
     let x = (tag + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ (x >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
-/// Events without a sign after which a request has been lost, for a drive with so many sectors in units of so many.
+/// Events without a submission or completion after which a request counts as lost. `unit` is the size of a mapping
+/// unit.
 fn patience(capacity: Sectors, unit: Sectors) -> u64 {
     (capacity.get() / unit.get().max(1)).max(64).saturating_mul(LOST_AFTER)
 }
 
-/// True if a sum of busy times has come to the end of what a span can hold.
+/// True if a sum of busy times has reached the maximum of a span.
 fn is_beyond_telling(counters: &Counters) -> bool {
     let second = counters.slc_array.iter().map(|second| &second.flash);
     let accounts = std::iter::once(&counters.flash).chain(second);
@@ -100,16 +102,16 @@ fn is_beyond_telling(counters: &Counters) -> bool {
     })
 }
 
-/// Whose requests are under way.
+/// The owners of the requests in flight.
 pub(super) trait Flows {
-    /// A request has completed; the number of its flow.
+    /// Accounts for a completed request and returns the index of its flow.
     fn completed<S>(&mut self, completion: &Completion<S>) -> u16;
 
-    /// The warm-up is over: what is under way counts, and nothing before.
+    /// Ends the warm-up: requests in flight count, earlier ones do not.
     fn measure(&mut self) {}
 }
 
-/// All requests are of one flow, whose results are those of the run.
+/// A single flow, whose results are those of the run.
 struct Alone;
 
 impl Flows for Alone {
@@ -159,17 +161,17 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         flight
     }
 
-    /// The rule by which submitting stops counts from now.
+    /// Restarts the stop rule from now.
     fn limit(&mut self) {
         match self.stop {
             Stop::AtEnd => {}
-            // Those under way have been submitted already.
+            // Requests in flight have already been submitted.
             Stop::Requests(requests) => self.left = requests.saturating_sub(self.outstanding),
             Stop::Time(span) => self.stop_at = until(self.now, Some(span)),
         }
     }
 
-    /// The warm-up is over. What is under way goes on, and is the first that is measured.
+    /// Ends the warm-up. Requests in flight continue and are the first to be measured.
     #[cold]
     fn measure(&mut self, flows: &mut impl Flows) {
         let Some(Warm { log, measure, .. }) = self.warm_up.take() else { return };
@@ -177,7 +179,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.log = log;
         measure(self.drive, self.now);
         flows.measure();
-        // Tags go on where they were.
+        // The numbering of tags continues.
         self.first_tag += self.result.submitted - self.outstanding;
         self.result = Collected::with_under_way(self.outstanding);
         self.before = self.drive.counters();
@@ -185,12 +187,13 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.limit();
     }
 
-    /// When measurement began.
+    /// The time at which the measurement began.
     pub(super) fn measured_from(&self) -> Time {
         self.before.at
     }
 
-    /// As many at once as `depth`, the next at the instant at which one completes, until the time `until`.
+    /// Runs a closed loop until `until`: keeps `depth` requests outstanding and replaces each at the instant of its
+    /// completion.
     pub(super) fn closed<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
@@ -211,7 +214,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Each at its time of arrival, counted from now.
+    /// Runs an open loop: submits each request at its time of arrival, counted from now.
     pub(super) fn open<W: Source + ?Sized>(&mut self, source: &mut W, queue: QueueId) -> Result<(), RunError> {
         let start = self.now;
         while self.left > 0 {
@@ -225,7 +228,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             while self.now < at {
                 self.advance(at, &mut Alone)?;
             }
-            // The warm-up may have ended meanwhile, and submitting with it.
+            // The warm-up may have ended meanwhile; the stop rule then starts from here and may hold at once.
             if self.left == 0 || at >= self.stop_at {
                 break;
             }
@@ -237,7 +240,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Submits the next request of the source; false if there is none, or it is later than `until`.
+    /// Submits the next request of the source. Returns false if there is none or it arrives after `until`.
     #[inline]
     pub(super) fn submit_next<W: Source + ?Sized>(
         &mut self,
@@ -269,8 +272,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Lets the device work up to `to`, the next point of the series or the first completion,
-    /// whichever comes first; the number of requests that completed.
+    /// Advances the device to `to`, the next point of the series or the first completion, whichever comes first.
+    /// Returns the number of completed requests.
     #[inline]
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = match &self.warm_up {
@@ -285,7 +288,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         let finished = self.completions.len() as u64;
         if finished > 0 {
             self.last_sign = (self.now, self.drive.events());
-            // Taken out while they are looked at, and put back for its memory.
+            // Taken out during the loop and put back, to reuse its allocation.
             let mut completions = std::mem::take(&mut self.completions);
             for completion in completions.drain(..) {
                 self.complete(&completion, flows)?;
@@ -327,7 +330,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Tells how far the run has got, and asks whether it shall go on.
+    /// Reports progress, and ends the run if it was interrupted.
     #[cold]
     fn report_progress(&mut self) -> Result<(), RunError> {
         if let Some(progress) = &mut self.progress {
@@ -386,7 +389,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(RunResult::new(self.result, pacing, self.warmed, books, self.series, flows))
     }
 
-    /// Lets background work finish; the counters then, or `None` if it does not finish in time.
+    /// Lets background work finish. Returns the counters then, or `None` if it does not finish in time.
     fn settle(&mut self, at_most: Span) -> Option<Counters> {
         let deadline = until(self.now, Some(at_most));
         while let Some(next) = self.drive.next_event() {

@@ -1,4 +1,4 @@
-//! Several flows at once: tenants of one disk, each with its own pacing, queue and results.
+//! Several flows at once: tenants of one drive, each with its own pacing, queue and results.
 
 use std::collections::VecDeque;
 
@@ -13,46 +13,45 @@ use super::result::{Collected, FlowResult};
 use super::time::{arrival, until};
 use crate::oracle::Payload;
 
-/// One of the workloads that run at the same time.
+/// A workload that runs beside others.
 pub struct Flow<'a> {
-    /// What it is called in results.
+    /// The flow's name in results.
     pub name: String,
-    /// Its requests.
+    /// The flow's requests.
     pub source: &'a mut dyn Source,
-    /// How they are issued; as the source says if `None`.
+    /// The pacing; the source's own if `None`.
     pub pacing: Option<Pacing>,
-    /// The queue they are submitted to.
+    /// The queue to which the requests are submitted.
     pub queue: QueueId,
 }
 
 impl Flow<'_> {
-    /// How its requests are issued.
+    /// The pacing of the requests.
     #[must_use]
     pub fn pacing(&self) -> Pacing {
         self.pacing.unwrap_or_else(|| self.source.pacing())
     }
 }
 
-/// A flow under way.
 struct State<'a> {
     flow: Flow<'a>,
     pacing: Pacing,
-    /// When a closed loop ends.
+    /// The time at which a closed loop ends.
     until: Time,
     /// The next request of an open loop.
     next: Option<(Time, Io)>,
-    /// The source has no more.
+    /// True if the source has ended.
     over: bool,
     outstanding: u64,
-    /// Requests that it has submitted so far, a warm-up included.
+    /// Requests submitted so far, warm-up included.
     issued: u64,
     collected: Collected,
 }
 
-/// Whose the requests under way are, by tag: tags are given in order and come back in nearly that order.
+/// The flow of each request in flight, by tag. Tags are assigned in order and return in nearly that order.
 struct Window {
     first: Tag,
-    /// `None` for a request that has completed.
+    /// `None` for a completed request.
     flows: VecDeque<Option<u16>>,
 }
 
@@ -72,7 +71,7 @@ impl Window {
 pub(super) struct Several<'a> {
     flows: Vec<State<'a>>,
     window: Window,
-    /// The flows whose requests have just completed, in that order.
+    /// The flows whose requests have just completed, in order of completion.
     completed: Vec<u16>,
     start: Time,
     scale: Option<f64>,
@@ -94,7 +93,7 @@ impl<'a> Several<'a> {
         Self { flows: flows.into_iter().map(state).collect(), window, completed: Vec::new(), start, scale }
     }
 
-    /// Looks for the next request of an open loop.
+    /// Fetches the next request of an open loop.
     fn fetch(&mut self, i: usize, now: Time) -> Result<(), RunError> {
         let state = &mut self.flows[i];
         state.next = match state.flow.source.next()? {
@@ -108,13 +107,13 @@ impl<'a> Several<'a> {
         Ok(())
     }
 
-    /// When the next request of an open loop is due, and whose it is; of several the first.
+    /// The time and flow of the next request of an open loop; the first flow wins a tie.
     fn due(&self) -> Option<(Time, usize)> {
         let next = |(i, state): (usize, &State<'a>)| state.next.map(|(at, _)| (at, i));
         self.flows.iter().enumerate().filter_map(next).min()
     }
 
-    /// What became of each flow, measured from `from` on.
+    /// The results of each flow, measured from `from`.
     pub(super) fn results(self, from: Time) -> Vec<FlowResult> {
         let result = |state: State<'a>| {
             let Flow { name, queue, .. } = state.flow;
@@ -154,7 +153,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
         for i in (0..several.flows.len()).filter(|i| several.flows[*i].pacing == Pacing::Open).collect::<Vec<_>>() {
             several.fetch(i, self.now)?;
         }
-        // One request of each closed loop in turn, so that none has an advantage.
+        // Closed loops submit one request each by turns, so that none has an advantage.
         let mut more = true;
         while more {
             more = false;
@@ -177,7 +176,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 break;
             }
             self.advance(due.map_or(Time::MAX, |(at, _)| at), several)?;
-            // Taken out while it is looked at, and put back for its memory.
+            // Taken out during the loop and put back, to reuse its allocation.
             let mut completed = std::mem::take(&mut several.completed);
             for i in completed.drain(..) {
                 self.refill(several, usize::from(i))?;
@@ -188,7 +187,8 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
         Ok(())
     }
 
-    /// Submits a request of a closed loop that has fewer under way than its depth. False if none was.
+    /// Submits a request of a closed loop that has fewer outstanding than its depth. Returns false if it submitted
+    /// none.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         let State { flow, pacing, until, over, outstanding, .. } = &mut several.flows[i];
         let Pacing::Closed { depth } = *pacing else { return Ok(false) };

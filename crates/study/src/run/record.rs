@@ -1,4 +1,4 @@
-//! What is told of a run under way.
+//! Records and progress of a run.
 
 use std::io;
 
@@ -7,39 +7,39 @@ use base::units::{Span, Time};
 use flash::backend::CauseSet;
 use ssd::{QueueId, Status, Tag};
 
-/// A finished request, as a request log takes it.
+/// A completed request for a request log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// The request's number, counted from zero in the order of submission.
+    /// The request's tag: its number in order of submission, from zero.
     pub tag: Tag,
-    /// Its flow, in the order in which they were given.
+    /// The index of its flow.
     pub flow: u16,
-    /// The queue it was submitted to.
+    /// The queue to which it was submitted.
     pub queue: QueueId,
-    /// What was asked.
+    /// The request itself.
     pub io: Io,
-    /// How it ended.
+    /// Its status.
     pub status: Status,
-    /// When it was submitted.
+    /// The time of its submission.
     pub arrival: Time,
-    /// When it left its queue.
+    /// The time at which it left its queue.
     pub start: Time,
-    /// When it ended.
+    /// The time of its completion.
     pub end: Time,
-    /// Flash commands issued on its behalf before it was acknowledged.
+    /// Flash commands issued on its behalf before its acknowledgement.
     pub commands: u32,
-    /// The longest that any of them waited for a unit or a die.
+    /// The longest wait of any of these commands for a controller or a die.
     pub flash_wait: Span,
-    /// The causes of the commands it waited behind.
+    /// The causes of the commands that they waited behind.
     pub waited_for: CauseSet,
 }
 
-/// Takes a record of every request, in the order of their completion.
+/// Receives a record of every request, in order of completion.
 pub trait RequestLog {
     /// Takes one record.
     ///
     /// # Errors
-    /// If it cannot be kept; the run ends.
+    /// If the record cannot be kept; the run ends.
     fn record(&mut self, record: &Record) -> io::Result<()>;
 }
 
@@ -56,7 +56,7 @@ impl<L: RequestLog + ?Sized> RequestLog for &mut L {
     }
 }
 
-/// How far a run has got.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Requests completed.

@@ -1,4 +1,4 @@
-//! What a run came to.
+//! The results of a run.
 
 use base::io::IoKind;
 use base::units::{Bytes, Rate, Sectors, Span, Time};
@@ -17,32 +17,32 @@ pub(crate) const fn index(kind: IoKind) -> usize {
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// How many.
+    /// The number of requests.
     pub requests: u64,
-    /// The sum of their latencies in picoseconds, whatever else they waited for.
+    /// The sum of their latencies in picoseconds, waits for other causes included.
     pub latency_ps: u128,
 }
 
-/// Everything about the requests of one kind.
+/// The results of all requests of one kind.
 #[derive(Clone, Debug, Default)]
 pub struct KindResult {
-    /// From submission to the end.
+    /// From submission to completion.
     pub latency: Histogram,
     /// From submission to leaving the host queue.
     pub queue_wait: Histogram,
-    /// From leaving the host queue to the end.
+    /// From leaving the host queue to completion.
     pub service: Histogram,
-    /// Sectors asked for.
+    /// Sectors requested.
     pub sectors: Sectors,
     /// Flash commands issued before the acknowledgements.
     pub commands: u64,
-    /// The sum of the longest waits for a unit or a die, in picoseconds.
+    /// The sum over the requests of the longest wait for a controller or a die, in picoseconds.
     pub flash_wait_ps: u128,
-    /// Those that waited behind other commands, by `Cause`.
+    /// The requests that waited behind other commands, by `Cause`.
     pub delayed: [Delay; Cause::COUNT],
 }
 
-/// What the runner adds up while it runs.
+/// The sums that the runner collects during a run.
 #[derive(Debug)]
 pub(super) struct Collected {
     pub(super) submitted: u64,
@@ -50,8 +50,9 @@ pub(super) struct Collected {
     pub(super) inversions: u64,
     statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
-    /// Latencies of the requests that did not wait in the host queue: for them latency and service are one,
-    /// and each bin that is touched less is a cache miss less. They join the others at the end.
+    /// Latencies of the requests that did not wait in the host queue. Their latency equals their service time, so that
+    /// one histogram instead of two is updated, which saves a cache miss per request. The end of the run adds them to
+    /// the others.
     prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
@@ -73,7 +74,7 @@ impl Default for Collected {
 }
 
 impl Collected {
-    /// Measurement begins with so many requests under way.
+    /// A measurement that begins with this many requests in flight.
     pub(super) fn with_under_way(submitted: u64) -> Self {
         Self { submitted, ..Self::default() }
     }
@@ -104,7 +105,7 @@ impl Collected {
         }
     }
 
-    /// The requests by kind, each in all histograms it belongs to.
+    /// The results by kind, with every request in all its histograms.
     fn kinds(&mut self) -> [KindResult; IoKind::ALL.len()] {
         let mut kinds = std::mem::take(&mut self.kinds);
         for (kind, prompt) in kinds.iter_mut().zip(&self.prompt) {
@@ -116,31 +117,31 @@ impl Collected {
     }
 }
 
-/// The part of one flow in the outcome of a run.
+/// The results of one flow of a run.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// What it is called.
+    /// The flow's name.
     pub name: String,
-    /// The queue its requests were submitted to.
+    /// The queue to which its requests were submitted.
     pub queue: QueueId,
-    /// How its requests were issued.
+    /// The pacing of its requests.
     pub pacing: Pacing,
-    /// Its requests handed to the device.
+    /// Requests submitted to the device.
     pub submitted: u64,
-    /// Those that came back.
+    /// Requests completed.
     pub completed: u64,
-    /// Requests of an open loop that its workload yielded after a later one; they were issued late.
+    /// Requests of an open loop that the workload yielded after a later one, and that were therefore issued late.
     pub inversions: u64,
-    /// When its first request was submitted.
+    /// The submission time of its first request.
     pub started: Time,
-    /// When its last request ended.
+    /// The completion time of its last request.
     pub ended: Time,
     statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
 }
 
 impl FlowResult {
-    /// That of a flow of a run that is measured from `from` on.
+    /// The results of a flow, measured from `from`.
     pub(super) fn new(name: String, queue: QueueId, pacing: Pacing, from: Time, mut collected: Collected) -> Self {
         let kinds = collected.kinds();
         let Collected { submitted, completed, inversions, statuses, first_arrival, last_end, .. } = collected;
@@ -158,13 +159,13 @@ impl FlowResult {
         }
     }
 
-    /// Everything about its requests of one kind.
+    /// The results of its requests of one kind.
     #[must_use]
     pub const fn kind(&self, kind: IoKind) -> &KindResult {
         &self.kinds[index(kind)]
     }
 
-    /// Its requests that ended with this status.
+    /// Its requests that completed with this status.
     #[must_use]
     pub const fn with_status(&self, status: Status) -> u64 {
         self.statuses[status as usize]
@@ -176,14 +177,14 @@ impl FlowResult {
         self.ended.saturating_since(self.started)
     }
 
-    /// Its requests per simulated second of that time; `None` if it took none.
+    /// Its requests per simulated second of [`FlowResult::span`]; `None` if that span is empty.
     #[must_use]
     pub fn requests_per_second(&self) -> Option<f64> {
         (!self.span().is_zero()).then(|| self.completed as f64 / self.span().as_secs_f64())
     }
 }
 
-/// The counters of a device at the turning points of a run.
+/// The counters of a device at the milestones of a run.
 pub(super) struct Books {
     pub(super) at_rest: Counters,
     pub(super) before: Counters,
@@ -191,34 +192,34 @@ pub(super) struct Books {
     pub(super) settled: Option<Counters>,
 }
 
-/// The outcome of a run.
+/// The results of a run.
 #[derive(Clone, Debug)]
 pub struct RunResult {
-    /// How the requests were issued.
+    /// The pacing of the requests.
     pub pacing: Pacing,
-    /// Requests handed to the device.
+    /// Requests submitted to the device.
     pub submitted: u64,
-    /// Requests that came back.
+    /// Requests completed.
     pub completed: u64,
-    /// Requests of an open loop that the workload yielded after a later one; they were issued late.
+    /// Requests of an open loop that the workload yielded after a later one, and that were therefore issued late.
     pub inversions: u64,
-    /// When the first request was submitted.
+    /// The submission time of the first request.
     pub started: Time,
-    /// When the last request ended.
+    /// The completion time of the last request.
     pub ended: Time,
-    /// Requests of a warm-up that completed before anything was measured; nothing else here is about them.
+    /// Requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
-    /// The counters when the run began and nothing was under way.
+    /// The counters at the start of the run, with nothing in flight.
     pub at_rest: Counters,
-    /// The counters when measurement began: before the first request, or at the end of the warm-up.
+    /// The counters at the start of the measurement: before the first request, or at the end of the warm-up.
     pub before: Counters,
-    /// The counters at the end of the last request.
+    /// The counters at the completion of the last request.
     pub after: Counters,
-    /// The counters when all background work was done, if that was waited for and it ended.
+    /// The counters at the end of all background work, if the run waited for it and it ended.
     pub settled: Option<Counters>,
-    /// How it went over time.
+    /// The time series.
     pub series: Series,
-    /// The parts of its flows, if there were several.
+    /// The results of each flow, if there were several.
     pub flows: Vec<FlowResult>,
     statuses: [u64; 4],
     kinds: [KindResult; IoKind::ALL.len()],
@@ -240,7 +241,7 @@ impl RunResult {
             submitted,
             completed,
             inversions,
-            // Some that were under way when the warm-up ended had arrived in it.
+            // Requests in flight at the end of the warm-up may have arrived during it.
             started: first_arrival.max(before.at),
             ended: last_end,
             warmed_up,
@@ -255,13 +256,13 @@ impl RunResult {
         }
     }
 
-    /// Everything about the requests of one kind.
+    /// The results of all requests of one kind.
     #[must_use]
     pub const fn kind(&self, kind: IoKind) -> &KindResult {
         &self.kinds[index(kind)]
     }
 
-    /// Requests that ended with this status.
+    /// Requests that completed with this status.
     #[must_use]
     pub const fn with_status(&self, status: Status) -> u64 {
         self.statuses[status as usize]
@@ -273,14 +274,13 @@ impl RunResult {
         self.ended.saturating_since(self.started)
     }
 
-    /// What was counted during the run; the levels (free and bad blocks, event hash) are those at
-    /// its end.
+    /// The counts of the run. Levels (free and bad blocks, event hash) are those at its end.
     #[must_use]
     pub fn counters(&self) -> Counters {
         since(&self.after, &self.before)
     }
 
-    /// Requests of all kinds per simulated second; `None` if the run took no time.
+    /// Requests of all kinds per simulated second; `None` if the run took no simulated time.
     #[must_use]
     pub fn requests_per_second(&self) -> Option<f64> {
         (!self.span().is_zero()).then(|| self.completed as f64 / self.span().as_secs_f64())
@@ -299,7 +299,7 @@ impl RunResult {
     }
 }
 
-/// `bytes` over `span`; `None` if either is nothing.
+/// `bytes` over `span`; `None` if either is zero.
 #[must_use]
 pub fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
     if span.is_zero() {
@@ -309,8 +309,9 @@ pub fn rate(bytes: Bytes, span: Span) -> Option<Rate> {
     u64::try_from(per_second).ok().filter(|rate| *rate > 0).map(Rate::new)
 }
 
-/// Units programmed, on both arrays of a hybrid disk, per unit the host wrote and no buffer absorbed, between two
-/// snapshots. A write may be absorbed later than it was accepted, so that a short interval can have nothing to divide by.
+/// Mapping units programmed per mapping unit that the host wrote and no buffer absorbed, between two snapshots of the
+/// counters. Programs of the SLC array of a hybrid drive count too. A buffer may absorb a write later than it accepted
+/// it, so that a short interval can have a divisor of zero.
 #[must_use]
 pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     let flash = to.flash.since(&from.flash);
@@ -318,12 +319,13 @@ pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     host_slots(from, to).map(|host| written / host as f64)
 }
 
-/// Units programmed on the second array.
+/// Mapping units programmed on the SLC array.
 fn slc_units(from: &Counters, to: &Counters) -> f64 {
     to.slc_controllers() - from.slc_controllers()
 }
 
-/// Its parts, by the cause of the programs, and the SLC flash of a hybrid disk: those that are not zero.
+/// The parts of the write amplification by cause of the programs, and that of the SLC flash of a hybrid drive. Zero
+/// parts are left out.
 pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
     let flash = to.flash.since(&from.flash);
     let Some(host) = host_slots(from, to) else { return Vec::new() };
@@ -333,17 +335,17 @@ pub(crate) fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'s
     parts.filter(|(_, units)| *units > 0.0).map(|(name, units)| (name, units / host as f64)).collect()
 }
 
-/// Units that the host wrote and no buffer absorbed, if any.
+/// Mapping units that the host wrote and no buffer absorbed; `None` if zero.
 fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
     let host = (to.host_slots - from.host_slots).checked_sub(to.absorbed_slots - from.absorbed_slots)?;
     (host > 0).then_some(host)
 }
 
-/// What was counted between two snapshots of one device. What is a level and not a count (free and
-/// bad blocks, the maxima of the map unit, the event hash) is that of the later one.
+/// The counts between two snapshots of one device. Levels (free and bad blocks, the maxima of the map unit, the event
+/// hash) are those of the later snapshot.
 ///
 /// # Panics
-/// If the first snapshot is the later one.
+/// If `from` is later than `to`.
 #[must_use]
 pub fn since(to: &Counters, from: &Counters) -> Counters {
     let busy = |to: &[Span], from: &[Span]| to.iter().zip(from).map(|(to, from)| *to - *from).collect();

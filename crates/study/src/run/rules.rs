@@ -1,4 +1,4 @@
-//! When measurement begins and when it ends, and who hears of it.
+//! The rules by which measurement and submission begin and end, and the callbacks.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,33 +7,34 @@ use ssd::Tag;
 
 use super::record::{Progress, RequestLog};
 
-/// What of a workload runs before anything is measured.
+/// The part of a workload that runs before the measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WarmUp {
-    /// Nothing: the first request is measured.
+    /// None: the first request is measured.
     #[default]
     None,
-    /// Until so many requests, those of all flows together, have completed.
+    /// Until this many requests of all flows together have completed.
     Requests(u64),
-    /// For so much simulated time.
+    /// For this much simulated time.
     Time(Span),
 }
 
-/// When a run stops submitting requests, if its workload does not end before. Both count from the end of the warm-up.
+/// When a run stops submitting requests, unless its workload ends first. Counts and times begin at the end of the
+/// warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// With the end of the workload.
+    /// At the end of the workload.
     #[default]
     AtEnd,
-    /// After so many requests, those of all flows together, and those that were under way when the warm-up ended.
+    /// After this many requests of all flows together. Requests in flight at the end of the warm-up count.
     Requests(u64),
-    /// After so much simulated time. What has been submitted until then is completed, and measured.
+    /// After this much simulated time. Requests submitted before are completed and measured.
     Time(Span),
 }
 
-/// What a run keeps to, whatever its flows are.
+/// The rules of a run, independent of its flows.
 #[derive(Default)]
 pub(super) struct Rules<'a> {
     pub(super) warm_up: WarmUp,

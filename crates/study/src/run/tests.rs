@@ -1,4 +1,4 @@
-//! The runner against a disk whose numbers follow from a formula.
+//! Tests the runner with a drive whose numbers follow from a formula.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -14,13 +14,13 @@ const READ: &[IoKind] = &[IoKind::Read];
 const MIXED: &[IoKind] = &[IoKind::Write, IoKind::Read, IoKind::Discard, IoKind::Flush, IoKind::Write, IoKind::Read];
 
 fn closed(kinds: &[IoKind], count: u64, depth: u32) -> List {
-    // 31 places, so that every kind of request comes to every place.
+    // 31 places, so that every kind of request reaches every place.
     List::cycle(kinds, count, 8, 248, 0, Pacing::Closed { depth })
 }
 
 #[test]
 fn a_closed_loop_keeps_its_depth_outstanding() {
-    // Four servers of 100 us: one request waits for nothing, sixteen wait for three rounds.
+    // Four servers of 100 us: a single request does not wait, sixteen wait for three rounds.
     for (depth, queue_wait_us, span_us) in [(1, 0, 40_000), (4, 0, 10_000), (16, 300, 10_000)] {
         let result =
             Runner::new().run(&mut small::four_servers(), &mut closed(READ, 400, depth), &mut Blank).expect("it runs");
@@ -43,13 +43,13 @@ fn throughput_of_less_than_a_second_is_finite() {
 
 #[test]
 fn an_open_loop_submits_at_the_times_of_arrival() {
-    // One request per 10 us against 25 us per request: the last waits longest.
+    // One request per 10 us against 25 us per request: the last request waits longest.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
     let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!(result.span(), Span::from_us(2_530));
     assert_eq!(result.kind(IoKind::Read).latency.min(), Some(Span::from_us(100)));
     assert_eq!(result.kind(IoKind::Read).latency.max(), Some(Span::from_us(2_530 - 990)));
-    // Three times slower, nothing ever waits.
+    // Arrivals are three times slower: no request waits.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
     let result =
         Runner::new().time_scale(3.0).run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
@@ -149,7 +149,7 @@ fn a_lost_request_ends_the_run() {
     let _ = Runner::new().run(&mut small::four_servers().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
-/// A drive that is always busy and completes nothing: `step` from one event to the next.
+/// A drive that is always busy and completes no request; events are `step` apart.
 struct Circles {
     step: Span,
     now: Time,
@@ -194,7 +194,7 @@ fn a_drive_that_is_slower_than_time_is_long_is_no_fault_of_flashloom() {
     assert!(error.to_string().contains("207 days") && error.to_string().contains("--limit"), "{error}");
 }
 
-/// Runs 60 writes, 60 reads and a flush on a small drive, filled before if that is asked for.
+/// Runs 60 writes, 60 reads and a flush on a small drive, filled first if `fill`.
 fn on_a_drive(text: &str, fill: bool) -> Result<RunResult, RunError> {
     let spec: ssd::Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut drive: ssd::Ssd<()> = ssd::Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 1);
@@ -329,7 +329,7 @@ fn a_run_that_begins_at_the_end_of_time_is_refused() {
     assert!(matches!(error, RunError::EndOfTime { outstanding: 1, .. }), "{error}");
     let mut source = at_times(&[0]);
     assert!(matches!(Runner::new().run(&mut drive, &mut source, &mut Blank), Err(RunError::Source(_))));
-    // A duration that ends after the end of time is no end.
+    // A duration beyond the end of time has no effect.
     let spec =
         "name = 'w'\nduration = '200days'\nrequests = 9\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
                 reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n"

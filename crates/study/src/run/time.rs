@@ -2,18 +2,18 @@
 
 use base::units::{Span, Time};
 
-/// The last instant at which a request arrives: 13 days before 64 bits end. They are for the device to finish in.
+/// The latest time at which a request may arrive: 13 days before 64 bits end, so that the device has time to finish.
 pub(super) const LAST: Time = Time::from_ps(u64::MAX - (1 << 60));
 
-/// The last instant at which a run goes on, half of these days later: no time of a device that is summed from here leaves
+/// The latest time at which a run continues, half of these days later: sums of device times that start here stay within
 /// 64 bits.
 pub(super) const END: Time = Time::from_ps(u64::MAX - (1 << 59));
 
-/// When a request arrives that its source gives at `at`; `None` if that is after the end of simulated time.
+/// The time at which a request arrives whose source says `at`; `None` if that is after the end of simulated time.
 pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Option<Time> {
     let ps = match scale {
         None => at.as_ps(),
-        // Beyond 64 bits it is the largest number, which is refused below.
+        // Beyond 64 bits the cast saturates, and the filter below refuses it.
         Some(factor) => (at.as_ps() as f64 * factor) as u64,
     };
     start.as_ps().checked_add(ps).map(Time::from_ps).filter(|at| *at <= LAST)

@@ -1,4 +1,4 @@
-//! What results say about where they come from.
+//! The provenance of results.
 
 use base::units::Exact;
 use toml::{Table, Value};
@@ -10,13 +10,13 @@ use crate::catalogue::Device;
 use crate::run::{Stop, WarmUp};
 use crate::summary::About;
 
-/// The resolved device and workloads, and how they are run.
+/// The resolved device, workloads and session settings.
 pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) -> About {
     let mut config = Table::from_iter([
         ("device".to_owned(), Value::Table(device.config())),
         ("run".to_owned(), Value::Table(run(settings, flows.first()))),
     ]);
-    // Requests of any kind of source have no description to run again.
+    // A flow of `Flow::of` has no description that could run again.
     if let Some(first) = flows.first().filter(|flow| !flow.config.is_empty()) {
         config.insert("workload".into(), Value::Table(first.config.clone()));
     }
@@ -38,7 +38,7 @@ pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) ->
 fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     let mut run = Table::new();
     let mut note = |key: &str, value: Value| run.insert(key.into(), value);
-    // TOML has no integers of that size.
+    // TOML integers have 64 bits with a sign: a larger seed becomes text.
     let seed = i64::try_from(settings.seed).map_or_else(|_| settings.seed.to_string().into(), Value::Integer);
     note("seed", seed);
     note("verify", settings.verify.into());
@@ -75,7 +75,6 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     run
 }
 
-/// A workload that runs beside the first.
 fn beside(flow: &Flow<'_>) -> Value {
     let mut table = Table::from_iter([
         ("name".to_owned(), flow.name.clone().into()),

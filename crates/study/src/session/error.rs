@@ -1,4 +1,4 @@
-//! Why a session has no outcome.
+//! Errors of a session.
 
 use std::fmt;
 use std::io;
@@ -12,42 +12,42 @@ use crate::run::RunError;
 use crate::snapshot::LoadError;
 use crate::worn::WornOut;
 
-/// Why a session has no outcome.
+/// The reason that a session has no outcome.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// There is no workload.
+    /// The session has no workload.
     NoFlow,
-    /// Workloads that run at once have several stages.
+    /// A workload has several stages, and others run beside it.
     SeveralStages {
-        /// The first that has.
+        /// The first such workload.
         workload: String,
     },
-    /// It takes more memory than there is.
+    /// The simulation needs more memory than there is.
     TooLarge(TooLarge),
-    /// A step of preconditioning that the device does not allow.
+    /// The device does not allow a preconditioning step.
     Precondition {
         /// The step.
         step: Precondition,
-        /// What is wrong with it.
+        /// The fault.
         fault: Fault,
     },
-    /// Preconditioning has worn the drive out.
+    /// Preconditioning wore the drive out.
     WornOut(WornOut),
-    /// A snapshot cannot be loaded.
+    /// The snapshot cannot be loaded.
     Load(LoadError),
-    /// A snapshot cannot be kept.
+    /// The snapshot cannot be kept.
     Save(io::Error),
-    /// A run did not get to its end.
+    /// A run failed.
     Run {
-        /// Why.
+        /// The reason.
         error: Box<RunError>,
         /// The workload or its stage.
         workload: String,
     },
-    /// The books of a run do not balance: a fault of Flashloom.
+    /// The counters of a run disagree: a bug of Flashloom.
     Books {
-        /// The checks that do not hold.
+        /// The failed checks.
         error: Unreconciled,
         /// The workload or its stage.
         workload: String,
@@ -55,12 +55,11 @@ pub enum SessionError {
 }
 
 impl SessionError {
-    /// The session was asked to stop before its workload ran.
     pub(super) fn interrupted() -> Self {
         Self::Run { error: Box::new(RunError::Interrupted), workload: String::new() }
     }
 
-    /// True if Flashloom is at fault, and not its input: the drive returned wrong data, or its counters disagree.
+    /// True if Flashloom is at fault, not its input: the drive returned wrong data, or its counters disagree.
     #[must_use]
     pub fn is_bug(&self) -> bool {
         match self {
@@ -70,7 +69,7 @@ impl SessionError {
         }
     }
 
-    /// The workload, or the stage of it, that was under way.
+    /// The workload or stage that was running.
     #[must_use]
     pub fn workload(&self) -> Option<&str> {
         match self {
@@ -83,7 +82,7 @@ impl SessionError {
 impl fmt::Display for SessionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFlow => f.write_str("nothing is to be run; add a workload"),
+            Self::NoFlow => f.write_str("the session has no workload; add one"),
             Self::SeveralStages { workload } => {
                 write!(f, "{workload}: has several stages, and flows run at once; give each a job file of its own")
             }

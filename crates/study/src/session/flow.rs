@@ -1,4 +1,4 @@
-//! A workload in a session.
+//! A workload of a session.
 
 use ssd::QueueId;
 use workload::{Pacing, Source};
@@ -10,22 +10,22 @@ use crate::run;
 pub struct Flow<'a> {
     pub(super) name: String,
     pub(super) parts: Vec<Part<'a>>,
-    /// The resolved description, for the result.
+    /// The resolved description, for the results.
     pub(super) config: toml::Table,
-    /// What a reader of the results should know before it runs.
+    /// Notes for a reader of the results that are known before the run.
     doubts: Vec<String>,
     pub(super) pacing: Option<Pacing>,
     pub(super) queue: QueueId,
 }
 
-/// A part of a workload that begins when all requests of the one before it have completed.
+/// A stage of a workload. It begins when all requests of the stage before it have completed.
 pub(super) struct Part<'a> {
     pub(super) name: String,
     pub(super) source: Box<dyn Source + 'a>,
 }
 
 impl<'a> Flow<'a> {
-    /// A workload that has been opened, under the name of its first stage.
+    /// An opened workload, named after its first stage.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
         let Workload { stages, config, notes } = workload;
@@ -34,7 +34,7 @@ impl<'a> Flow<'a> {
         Self { name, parts, config, doubts: notes, pacing: None, queue: QueueId::default() }
     }
 
-    /// Requests of any kind of source. Results have no description of it.
+    /// A flow of any source. Results have no description of it.
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
@@ -43,72 +43,72 @@ impl<'a> Flow<'a> {
         Self { name, parts, config, doubts, pacing: None, queue: QueueId::default() }
     }
 
-    /// Calls it this in results.
+    /// Sets the name that results use.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Issues its requests like this, whatever the workload says.
+    /// Issues the requests with this pacing instead of the workload's.
     #[must_use]
     pub fn pacing(mut self, pacing: impl Into<Option<Pacing>>) -> Self {
         self.pacing = pacing.into();
         self
     }
 
-    /// Submits its requests to this queue; to the first by default.
+    /// Submits the requests to this queue; the default is the first.
     #[must_use]
     pub fn queue(mut self, queue: QueueId) -> Self {
         self.queue = queue;
         self
     }
 
-    /// Leaves out all stages but the first.
+    /// Drops all stages but the first.
     #[must_use]
     pub fn first_stage(mut self) -> Self {
         self.parts.truncate(1);
         self
     }
 
-    /// What it is called in results.
+    /// The name that results use.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// How many stages it has, which run one after another.
+    /// The number of stages, which run one after another.
     #[must_use]
     pub fn stages(&self) -> usize {
         self.parts.len()
     }
 
-    /// What a reader of the results should know before it runs, one sentence each.
+    /// Notes for a reader of the results that are known before the run, one sentence each.
     #[must_use]
     pub fn doubts(&self) -> &[String] {
         &self.doubts
     }
 
-    /// True if it plays a trace.
+    /// True if the flow plays a trace.
     #[must_use]
     pub fn is_recorded(&self) -> bool {
         self.config.contains_key("trace")
     }
 
-    /// True if requests are issued as others complete, and not at times of arrival.
+    /// True if each completion triggers the next request; false if requests have times of arrival.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
         let pacing = |part: &Part<'_>| self.pacing.unwrap_or_else(|| part.source.pacing());
         self.parts.iter().all(|part| matches!(pacing(part), Pacing::Closed { .. }))
     }
 
-    /// What a reader of the results should know of it, if it ran beside another.
+    /// Notes for a reader of the results, if the flow ran beside another.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         let notes = self.parts.iter().flat_map(|part| part.source.notes());
         notes.map(|note| format!("{}: {note}", self.name))
     }
 
-    /// The same for the runner, if it has a stage.
+    /// The flow as the runner takes it, if it has a stage.
     pub(super) fn running(&mut self) -> Option<run::Flow<'_>> {
         let Self { name, pacing, queue, .. } = self;
         let source = &mut *self.parts.first_mut()?.source;
@@ -116,7 +116,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The first workload of several that has more than one stage.
+/// The first of several workloads that has more than one stage.
 pub(super) fn of_several_stages<'b>(first: &'b Flow<'_>, others: &'b [Flow<'_>]) -> Option<&'b str> {
     if others.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! What a session comes to.
+//! The outcome of a session.
 
 use base::units::Energy;
 
@@ -9,22 +9,22 @@ use crate::watch::Watch;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
 
-/// What was measured of a workload, or of one of its stages: everything that tables, files and pages are made from.
+/// The measurement of a workload or of one of its stages: all data that tables, files and pages need.
 #[derive(Clone, Debug)]
 pub struct Measurement {
-    /// Where it comes from: program, seed, and the resolved device, workloads and session.
+    /// Provenance: program, seed, and the resolved device, workloads and session.
     pub about: About,
-    /// Latencies, counters, flows and the course of it.
+    /// Latencies, counters, flows and the time series.
     pub result: RunResult,
-    /// Where the time of the requests went, if that was watched.
+    /// The parts of the requests' time, if an observer attributed it.
     pub explained: Vec<Explained>,
-    /// Erase count of every block at the end; empty if the device has none.
+    /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: Vec<u32>,
-    /// Energy spent, by name; empty if it is not known.
+    /// Energy spent, by name; empty if unknown.
     pub energy: Vec<(String, Energy)>,
-    /// What the oracle compared since the session began, if it was asked to.
+    /// The oracle's comparisons since the session began, if it ran.
     pub verified: Option<Verified>,
-    /// What a reader should know besides, one sentence each.
+    /// Notes for a reader, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -35,13 +35,13 @@ impl Measurement {
         self.result.after.event_hash
     }
 
-    /// The numbers of it under stable keys.
+    /// The measurement's numbers under stable keys.
     #[must_use]
     pub fn summary(&self) -> Summary {
         Summary::new(&self.report(None))
     }
 
-    /// What reports are made from.
+    /// The input of reports.
     #[must_use]
     pub fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
         let Self { about, result, explained, erase_counts, energy, verified, notes } = self;
@@ -49,40 +49,40 @@ impl Measurement {
     }
 }
 
-/// What a session comes to.
+/// The outcome of a session.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// One for each stage of the workload that was run, in their order: at least one.
+    /// One for each stage of the workload that ran, in order: at least one.
     pub measurements: Vec<Measurement>,
-    /// What was seen, if somebody watched.
+    /// The observer with its records, if there was one.
     pub watch: Option<Watch>,
 }
 
 impl Outcome {
-    /// What was measured of the first stage: all there is, unless the workload has several.
+    /// The measurement of the first stage; the only one, unless the workload has several.
     ///
     /// # Panics
-    /// If it has been taken out.
+    /// If the caller has removed it.
     #[must_use]
     pub fn first(&self) -> &Measurement {
         self.measurements.first().expect("a session ends with a measurement or with an error")
     }
 
-    /// What happened in a window, if that was to be kept.
+    /// The timeline of a window, if the observer recorded one.
     #[must_use]
     pub fn timeline(&self) -> Option<&Timeline> {
         self.watch.as_ref().and_then(Watch::seen)
     }
 
-    /// What reports are made from, in the order of the stages. The timeline is with the first stage: its window counts
-    /// from there.
+    /// The input of reports, in the order of the stages. The first stage gets the timeline: the window's times count
+    /// from its start.
     #[must_use]
     pub fn reports(&self) -> Vec<Report<'_>> {
         let timelines = std::iter::once(self.timeline()).chain(std::iter::repeat(None));
         self.measurements.iter().zip(timelines).map(|(measured, timeline)| measured.report(timeline)).collect()
     }
 
-    /// The numbers of all stages.
+    /// The summaries of all stages.
     #[must_use]
     pub fn summaries(&self) -> Vec<Summary> {
         self.measurements.iter().map(Measurement::summary).collect()

@@ -1,4 +1,4 @@
-//! How a session is run, apart from its device and its workloads.
+//! The settings of a session other than its device and workloads.
 
 use std::path::PathBuf;
 
@@ -7,28 +7,27 @@ use ssd::Precondition;
 
 use crate::run::{Stop, WarmUp};
 
-/// How long background work may go on after the last request, so that the books can be balanced.
+/// How long background work may continue after the last request, so that the counters can be reconciled.
 const SETTLE: Span = Span::from_secs(60);
 
-/// The program that runs something, for its results.
+/// The program that runs a session, for its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// Its version.
+    /// The version.
     pub version: String,
-    /// Its commit.
+    /// The commit.
     pub commit: String,
 }
 
-/// How a session is run.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub(super) program: Program,
     pub(super) seed: u64,
     pub(super) verify: bool,
     pub(super) check_drive: bool,
-    /// Steps of preconditioning.
+    /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
-    /// The snapshot that it begins with.
+    /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
     pub(super) time_scale: Option<f64>,
     pub(super) warm_up: WarmUp,

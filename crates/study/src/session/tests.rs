@@ -1,4 +1,4 @@
-//! A session comes to what its parts come to, and a warm-up, a stop rule and an interruption do what they say.
+//! Tests that a session gives the results of its parts, and that warm-up, stop rule and interruption work.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -18,7 +18,7 @@ use crate::config::Document;
 use crate::run::{Record, RunError};
 use crate::watch::timeline::{Timeline, Window};
 
-/// A small device of each family, and some with more than an FTL.
+/// A small device of each family, and some with further components.
 const DEVICES: [(&str, &str); 7] = [
     ("page", "map-unit = \"2KiB\""),
     ("fmmu", "map-unit = \"2KiB\"\nmap = { kind = \"fmmu\" }"),
@@ -38,7 +38,7 @@ fn device((name, ftl): (&str, &str)) -> Device {
     catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// Writes and reads all over the device, as fast as it can.
+/// Writes and reads over the whole device.
 fn mixture(device: &Device, count: u64, pacing: Pacing) -> List {
     let units = device.capacity().get() / 8;
     let arrival = |i: u64| {
@@ -57,7 +57,7 @@ fn session<'a>(device: &'a Device, count: u64, pacing: Pacing) -> Session<'a> {
     Session::new(device).seed(3).precondition(vec![FILL]).flow(flow)
 }
 
-/// The event hash of the same, step by step and without any of the code of sessions and runners.
+/// The event hash of the same run, step by step without the code of sessions and runners.
 fn by_hand(device: &Device, count: u64) -> u64 {
     let mut drive = Ssd::<()>::new(&device.resolved, 3);
     drive.precondition(FILL, &mut |_, _| {});
@@ -105,7 +105,7 @@ fn a_warm_up_is_not_measured_and_changes_no_event() {
         assert_eq!((result.submitted, result.completed, records.len()), (200, 200, 200), "{}", of.0);
         assert!((100..108).contains(&result.warmed_up), "{}: {}", of.0, result.warmed_up);
 
-        // The same requests without a warm-up: what was measured of the warmed one is the end of it.
+        // The same requests without a warm-up end with the measurement of the warmed run.
         let mut all: Vec<Record> = Vec::new();
         let whole = session(&device, 1_000, EIGHT).stop(Stop::Requests(200 + result.warmed_up));
         let whole = whole.log(&mut all).run().expect("sound");
@@ -290,7 +290,7 @@ fn a_snapshot_is_kept_and_a_session_goes_on_from_it() {
         assert_eq!(first.erase_counts, again.erase_counts, "{}", of.0);
         assert_eq!(first.verified, again.verified, "{}", of.0);
         assert_eq!(first.result.span(), again.result.span(), "{}", of.0);
-        // A map unit has a clock of its own while it is preconditioned: the run begins later, and its events with it.
+        // A map unit has a clock during preconditioning: the run starts later, and its event hash differs.
         assert!(first.event_hash() == again.event_hash() || first.result.at_rest.at > Time::ZERO, "{}", of.0);
         let about = &again.about.config["run"];
         assert_eq!(about["snapshot"].as_str(), path.to_str());

@@ -1,4 +1,4 @@
-//! What is saved is loaded, by the disk that it is of and by no other; and nothing that was changed is.
+//! Tests that a drive loads its own snapshots, and refuses those of other drives and changed ones.
 
 use std::io::Cursor;
 
@@ -9,7 +9,7 @@ use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec};
 use super::*;
 use crate::oracle::{Oracle, Payload};
 
-/// Small disks, one of each family and of each kind of map.
+/// Small drives, one of each family and of each kind of map.
 const DISKS: [(&str, &str); 9] = [
     ("page", "map-unit = \"2KiB\""),
     ("table", "map-unit = \"2KiB\"\nmap = { kind = \"table\" }"),
@@ -50,7 +50,7 @@ fn loaded<S: Sector>(bytes: &[u8], resolved: &Resolved) -> Result<Ssd<S>, LoadEr
     read.map_err(|reason| LoadError { path: "s".into(), reason })
 }
 
-/// Reads the whole disk before the oracle's eyes.
+/// Reads the whole drive and checks the data with the oracle.
 fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
     let mut oracle = Oracle::blank(Sectors::new(1));
     Payload::<Stamp>::begin(&mut oracle, drive.history());
@@ -83,7 +83,7 @@ fn what_was_saved_without_a_payload_is_verified() {
 fn a_lost_unit_is_found() {
     let resolved = disk(DISKS[0]);
     let drive = prepared::<Stamp>(&resolved);
-    // The same flash under a past in which one unit was written once more.
+    // The same flash with a history in which one mapping unit has one write more.
     let mut versions = drive.history().expect("it is noted").versions().to_vec();
     versions[7] += 1;
     let history = ssd::History::new(resolved.geometry.sectors, versions);
@@ -94,7 +94,7 @@ fn a_lost_unit_is_found() {
 
 #[test]
 fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
-    // They keep the same things in the same places.
+    // Drives with the same format of data.
     let alike = |a: &str, b: &str| {
         a == b || [["page", "table"], ["dftl", "fmmu"]].iter().any(|pair| pair.contains(&a) && pair.contains(&b))
     };

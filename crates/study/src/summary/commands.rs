@@ -1,4 +1,4 @@
-//! Flash commands in numbers.
+//! Flash commands in a summary.
 
 use flash::backend::{Account, Cause, Op, Tally};
 use schemars::JsonSchema;

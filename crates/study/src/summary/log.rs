@@ -1,29 +1,29 @@
-//! The merges of log blocks in numbers.
+//! The merges of log blocks in a summary.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::LogMerges;
 
-/// What was merged during the run, if the device has log blocks.
+/// The merges of the run, if the device has log blocks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LogSummary {
-    /// Log blocks that became data blocks as they were.
+    /// Switch merges: log blocks that became data blocks without a copy.
     pub switch: u64,
-    /// Log blocks that became data blocks when the rest had been copied into them.
+    /// Partial merges: log blocks that became data blocks after the missing pages were copied into them.
     pub partial: u64,
-    /// Log blocks whose pages were copied into new data blocks.
+    /// Full merges: log blocks whose pages were copied into new data blocks.
     pub full: u64,
-    /// New data blocks for each full merge.
+    /// New data blocks per full merge.
     pub k: Option<f64>,
-    /// Pages copied for each partial merge.
+    /// Pages copied per partial merge.
     pub pages_of_partial: Option<f64>,
-    /// Pages copied for each full merge.
+    /// Pages copied per full merge.
     pub pages_of_full: Option<f64>,
-    /// Erases that they come to: one for each of them, and for a full merge one more for each new data block
-    /// (Sung, Table 3).
+    /// Erases that the merges cause: one for each, and for a full merge one more for each new data block (Sung, Table
+    /// 3).
     pub erases: u64,
-    /// What the allocation method saves on an idle device, in seconds: the time of each merge on one
-    /// controller beside its destination's, less that on controllers of its own (Sung, Fig. 11 to 13).
+    /// The saving of the allocation method on an idle device, in seconds: the time of each merge on one controller
+    /// beside its destination's, minus that on controllers of its own (Sung, Fig. 11 to 13).
     pub saving_s: f64,
 }
 
@@ -58,7 +58,7 @@ mod tests {
         let summary = summary(&result);
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
         let merges = summary.log_merges.clone().expect("log blocks");
-        // Overwritten at random: each log block has pages of several data blocks.
+        // Random overwrites: each log block has pages of several data blocks.
         assert!(merges.full > 10 && merges.k.is_some_and(|k| k > 2.0), "{merges:?}");
         for (name, value) in [
             ("log.switch", Some(merges.switch as f64)),
@@ -72,9 +72,9 @@ mod tests {
         ] {
             assert_eq!(of(name), value, "{name}");
         }
-        // The identity of erases (Sung, Table 2): one for each switch and partial merge, k + 1 for each full one.
+        // The identity of erases (Sung, Table 2): one for each switch and partial merge, k + 1 for each full merge.
         assert_eq!(of("commands.erase.merge"), Some(merges.erases as f64));
-        // A full merge saves at least one erase and a page, and no more than two erases and all it copies.
+        // A full merge saves at least one erase and one page, and at most two erases and all its copies.
         assert!(merges.saving_s > 0.0 && merges.saving_s < merges.erases as f64 * 0.02, "{merges:?}");
         for wrong in ["log", "log.all", "log.pages", "log.full.k"] {
             assert!(wrong.parse::<Metric>().is_err(), "{wrong}");

@@ -1,26 +1,27 @@
-//! The map unit in numbers.
+//! The map unit in a summary.
 
 use base::units::Span;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::map_unit::Counters;
 
-/// What the map unit did during the run, if the device has one.
+/// The work of the map unit during the run, if the device has one.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MapSummary {
     /// Questions answered.
     pub questions: u64,
-    /// Those whose block of entries was in the first level of cache (CMT), or all if there is the full table.
+    /// Questions whose block of entries was in the first level of cache (CMT); all questions if the full table is in
+    /// RAM.
     pub hits: u64,
-    /// Those whose block was not, or was still being loaded.
+    /// Questions whose block was missing or still being loaded.
     pub misses: u64,
-    /// Share of hits.
+    /// The share of hits.
     pub hit_ratio: Option<f64>,
-    /// Requests to the second level (CTP) whose translation page was there.
+    /// Requests to the second level (CTP) that found their translation page.
     pub page_hits: u64,
-    /// Those whose page was not, or was still being loaded.
+    /// Requests whose page was missing or still being loaded.
     pub page_misses: u64,
-    /// Share of hits; none if there is no second level.
+    /// The share of hits; missing without a second level.
     pub page_hit_ratio: Option<f64>,
     /// Translation pages loaded from flash.
     pub loads: u64,
@@ -28,22 +29,22 @@ pub struct MapSummary {
     pub stores: u64,
     /// Flushes: each writes back all dirty blocks of one translation page.
     pub flushes: u64,
-    /// Blocks that they wrote back.
+    /// Blocks that flushes wrote back.
     pub flushed_blocks: u64,
-    /// Loads under way at once, at most, since the power came.
+    /// The maximum number of concurrent loads since power-on.
     pub loads_at_most: u64,
-    /// Miss status registers in use at once, at most, since the power came.
+    /// The maximum number of miss status registers in use since power-on.
     pub mshrs_at_most: Mshrs,
-    /// Mean busy time of a question, with the command that follows it; loads from flash are no busy time.
+    /// Mean busy time of a question, including the command that follows it; loads from flash do not count.
     pub time_us: Option<f64>,
-    /// Mean busy time of a flush and of the stores that it leads to.
+    /// Mean busy time of a flush, including its stores.
     pub flush_time_us: Option<f64>,
 }
 
 /// Miss status registers of the two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Mshrs {
-    /// Of the first level; in software the questions that wait for a load.
+    /// Of the first level; in software, the questions that wait for a load.
     pub cmt: u64,
     /// Of the second level.
     pub ctp: u64,
@@ -107,7 +108,7 @@ mod tests {
             assert_eq!((before.questions, before.loads, before.stores), (0, 0, 0), "preconditioning does not count");
             let summary = summary(&result);
             let asked = summary.map.as_ref().expect("a map unit");
-            // One for each request, and one for each unit that collection copied.
+            // One question per request, and one per mapping unit that garbage collection copied.
             let copies = counted.flash.of(Op::Program, Cause::Gc).slots;
             assert!((2_000..=2_000 + copies).contains(&asked.questions), "{map}: {} questions", asked.questions);
             let begun = asked.hits + asked.misses;
@@ -146,7 +147,7 @@ mod tests {
         let [cmt, ctp] = fmmu.utilisation.ftl_parts[..] else { panic!("CMT and CTP") };
         let busy = of(&fmmu, "busy.ftl").expect("two machines");
         assert!((busy - cmt.max(ctp)).abs() < 1e-12 && busy > 0.0 && cmt.min(ctp) > 0.0);
-        // All that the machines did was for questions or for flushes.
+        // All busy time belongs to questions or flushes.
         for (summary, parts) in [(&dftl, one + two), (&fmmu, cmt + ctp)] {
             let total = of(summary, "map.time").zip(of(summary, "map.questions")).map_or(0.0, |(each, n)| each * n)
                 + of(summary, "map.flush-time").zip(of(summary, "map.flushes")).map_or(0.0, |(each, n)| each * n);

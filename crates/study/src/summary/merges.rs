@@ -1,29 +1,29 @@
-//! The merges of a block-mapped FTL in numbers.
+//! The merges of a block-mapped FTL in a summary.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::MergeCounters;
 
-/// What a block-mapped FTL did.
+/// The work of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MergeSummary {
-    /// Merges, those of wear levelling among them.
+    /// Merges, including those of wear levelling.
     pub merges: u64,
-    /// Rows that they copied inside their chips.
+    /// Rows that merges copied inside their chips.
     pub copied: u64,
-    /// Rows with sectors of the host.
+    /// Rows with sectors from the host.
     pub given: u64,
-    /// Pages of the log, replicas not counted.
+    /// Pages of the log, without replicas.
     pub log_pages: u64,
-    /// Times the map was written.
+    /// The number of times the map was written.
     pub maps: u64,
     /// Pages of flushes without merges.
     pub flush_pages: u64,
-    /// Failing blocks that a spare stands in for.
+    /// Failing blocks replaced by spares.
     pub replaced: u64,
-    /// What recovery would take, in microseconds, if the power went at the end.
+    /// The time of recovery, in microseconds, after a power cut at the end.
     pub recovery_us: f64,
-    /// Erases of the most erased superblock less those of the least erased one, at the end.
+    /// The erase count of the most erased superblock minus that of the least erased one, at the end.
     pub erase_spread: u32,
 }
 

@@ -1,4 +1,4 @@
-//! A hybrid SLC/MLC disk in numbers: what went where, how both arrays wear, and what the closed form says of it.
+//! A hybrid SLC/MLC drive in a summary: the traffic and wear of both arrays, and the closed form.
 
 use flash::backend::{Account, Op};
 use schemars::JsonSchema;
@@ -7,51 +7,51 @@ use ssd::{Cost, Counters, SlcMlcCounters, WriteCost};
 
 use super::commands::{FlashRow, rows};
 
-/// What a hybrid disk, or the conventional one beside it, did during the run.
+/// The work of a hybrid drive, or of the conventional drive beside it, during the run.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SlcMlcSummary {
     /// Write requests.
     pub writes: u64,
-    /// Share of them that were not larger than the threshold.
+    /// The share of writes up to the threshold in size.
     pub small: Option<f64>,
-    /// Share of them that the SLC flash took.
+    /// The share of writes that the SLC flash accepted.
     pub accepted: Option<f64>,
-    /// Small writes that the throttle turned away.
+    /// Small writes that the throttle rejected.
     pub throttled: u64,
-    /// Small writes that found no place in the hash table.
+    /// Small writes without a free place in the hash table.
     pub unplaced: u64,
-    /// Share of the accepted writes that were updates.
+    /// The share of accepted writes that were updates.
     pub updates: Option<f64>,
     /// The threshold at the end, in sectors.
     pub threshold: u32,
-    /// Blocks that the SLC log might have at the end.
+    /// The maximum number of blocks of the SLC log at the end.
     pub k: u32,
     /// The factors of the closed form (Chang, Table 3).
     #[serde(flatten)]
     pub factors: WriteCost,
-    /// What the closed form expects a page write to take with these factors.
+    /// The time of a page write that the closed form expects with these factors.
     pub expected_page_write_us: f64,
-    /// Chains that became a data block without a copy.
+    /// Chains that became data blocks without a copy.
     pub switches: u64,
-    /// Chains moved by wear levelling.
+    /// Chains that wear levelling moved.
     pub levelled: u64,
-    /// Sectors that went from the SLC flash to the MLC flash when its tail was cleaned, and with folds.
+    /// Sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds.
     pub written_back: u64,
-    /// Sectors that folds took along.
+    /// Sectors of the SLC flash that folds carried along to the MLC flash.
     pub assisted: u64,
-    /// Mean erases of an SLC block by those of an MLC block.
+    /// Mean erases per SLC block divided by mean erases per MLC block.
     pub wear_ratio: Option<f64>,
-    /// The least and the most erases of an SLC block.
+    /// The minimum and maximum erase count of SLC blocks.
     pub slc_erases: Option<[u32; 2]>,
-    /// Price of the flash by that of the MLC flash alone, if the prices are known.
+    /// The price of all flash divided by that of the MLC flash alone, if the prices are known.
     pub cost: Option<f64>,
     /// Logical blocks in SLC mode at the end, under density control.
     pub slc_mode: u32,
-    /// Logical blocks that folds took to SLC mode, and back.
+    /// Logical blocks that folds switched to SLC mode, and back.
     pub slc_mode_changes: [u64; 2],
-    /// Pages of the MLC flash that were programmed in SLC mode.
+    /// Pages of the MLC flash programmed in SLC mode.
     pub slc_mode_pages: u64,
-    /// Bytes of RAM of the tables.
+    /// Bytes of RAM for the tables.
     pub table_bytes: u64,
     /// Commands of the SLC flash by operation and cause.
     pub slc_flash: Vec<FlashRow>,
@@ -110,7 +110,7 @@ mod tests {
     fn what_went_where_is_in_every_result() {
         let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
-        // Sixteen blocks of 32 KiB beside 64 of them.
+        // Sixteen blocks of 32 KiB beside 64 of the same size.
         let about = About { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..About::default() };
         let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!((slc_mlc.cost, of("slc.cost"), of("cost")), (Some(1.25), Some(1.25), Some(5.0)));
         let programs: u64 = slc_mlc.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.commands).sum();
         assert_eq!(of("slc.commands.program"), Some(programs as f64));
-        // What is programmed on both arrays counts.
+        // Programs of both arrays count.
         let by = &summary.write_amplification_by;
         let slots: u64 = slc_mlc.slc_flash.iter().filter(|row| row.op == "program").map(|row| row.slots).sum();
         assert!(slots > 0 && by["slc"] > 0.0 && by.len() > 1, "{by:?}");
@@ -139,7 +139,7 @@ mod tests {
         }
     }
 
-    /// They stand among the other numbers, where results have had them from the first.
+    /// The factors stand at the level of the other numbers, where results have always had them.
     #[test]
     fn the_factors_have_no_level_of_their_own() {
         let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("a hybrid disk");

@@ -1,4 +1,4 @@
-//! Why requests took as long as they did: their time by part, for those in the middle and for the slowest.
+//! Explains response times: the parts of the requests' time, for typical and for the slowest requests.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::journey::{Journey, Leg, Part};
 use super::sums::{Sum, Sums};
 use crate::schema;
 
-/// The bands of a run: from which share of the requests, the fastest first, to which.
+/// The bands of a run: their first and last share of the requests, fastest first.
 const BANDS: [(&str, f64, f64); 6] = [
     ("to p50", 0.0, 0.5),
     ("p50 to p90", 0.5, 0.9),
@@ -26,23 +26,23 @@ const BANDS: [(&str, f64, f64); 6] = [
 /// The band of all requests of a kind.
 pub const ALL: &str = "all";
 
-/// Microseconds by name; nothing that is zero.
+/// Microseconds by name, without zeros.
 pub type Times = Vec<(&'static str, f64)>;
 
 /// The requests of a kind between two percentiles.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Band {
-    /// Which.
+    /// The band's name.
     pub band: &'static str,
-    /// How many there are.
+    /// The number of its requests.
     pub requests: u64,
     /// Their mean latency, in microseconds: the sum of the parts.
     pub latency_us: f64,
-    /// Where it went, in microseconds each.
+    /// The parts of that latency, in microseconds.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub parts_us: Times,
-    /// Of the time for units, dies and channels, what these did meanwhile: microseconds by cause.
+    /// Of the waits for controllers, dies and channels: what these did meanwhile, in microseconds by cause.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub behind_us: Times,
@@ -52,13 +52,13 @@ fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, 
     serializer.collect_map(times.iter().copied())
 }
 
-/// The bands of a kind of requests.
+/// The bands of one kind of request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explained {
-    /// Which kind.
+    /// The kind.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
-    /// The fastest first; then all of them.
+    /// The bands, fastest first; the last has all requests.
     pub bands: Vec<Band>,
 }
 
@@ -80,7 +80,7 @@ fn band(name: &'static str, requests: u64, of: &Sum) -> Band {
 }
 
 impl Band {
-    /// Several as one, and as one over the runs with other seeds; `None` of none.
+    /// Several bands as one, also over runs with other seeds; `None` without bands.
     pub fn together<'a>(name: &'static str, bands: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
         let requests: u64 = bands.clone().map(|band| band.requests).sum();
         let mean = |of: &dyn Fn(&Self) -> f64| {
@@ -99,14 +99,14 @@ impl Band {
         })
     }
 
-    /// The time of a part, in microseconds.
+    /// A part's time, in microseconds.
     #[must_use]
     pub fn part_us(&self, part: Part) -> f64 {
         self.parts_us.iter().find(|(name, _)| *name == part.name()).map_or(0.0, |(_, us)| *us)
     }
 }
 
-/// The bands of every kind that there was.
+/// The bands of every kind of request that occurred.
 #[must_use]
 pub fn explain(sums: &Sums) -> Vec<Explained> {
     let of_kind = |kind: IoKind| {
@@ -120,32 +120,32 @@ pub fn explain(sums: &Sums) -> Vec<Explained> {
     IoKind::ALL.into_iter().map(of_kind).filter(|explained| !explained.bands.is_empty()).collect()
 }
 
-/// One request: every leg of its way.
+/// One request with all its legs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneRequest {
-    /// Its number.
+    /// Its tag.
     pub request: Tag,
-    /// What was asked.
+    /// Its kind.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
-    /// From which sector on.
+    /// Its first sector.
     pub start_sector: u64,
-    /// How many.
+    /// Its number of sectors.
     pub sectors: u64,
     /// Its latency, in microseconds.
     pub latency_us: f64,
-    /// In order and without gaps.
+    /// Its legs, in order and without gaps.
     pub legs: Vec<OneLeg>,
 }
 
-/// A leg of a request's way.
+/// One leg of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneLeg {
-    /// Microseconds after the request's arrival.
+    /// Its start, in microseconds after the request's arrival.
     pub from_us: f64,
-    /// How long it took.
+    /// Its length, in microseconds.
     pub took_us: f64,
-    /// Where the time went.
+    /// The part of the time.
     #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
     pub part: &'static str,
     /// The die or the channel.
@@ -154,7 +154,7 @@ pub struct OneLeg {
 }
 
 impl OneRequest {
-    /// The way of a request.
+    /// The legs of a request.
     #[must_use]
     pub fn new(journey: &Journey, legs: &[Leg]) -> Self {
         let since = |time: Time| us(time - journey.arrival);
@@ -178,10 +178,10 @@ impl OneRequest {
     }
 }
 
-/// Version of the keys of an explanation: raised when one changes its meaning or disappears.
+/// Version of the keys, raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-explain-2";
 
-/// Where the time of the requests of a run went.
+/// The parts of the time of a run's requests.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct Explanation {
@@ -190,12 +190,12 @@ pub struct Explanation {
     schema: &'static str,
     /// By kind and band of percentiles.
     pub explained: Vec<Explained>,
-    /// The one request that was asked for.
+    /// The request that the user selected.
     pub request: Option<OneRequest>,
 }
 
 impl Explanation {
-    /// All requests, and perhaps one of them.
+    /// An explanation of all requests, and perhaps of one.
     #[must_use]
     pub const fn new(explained: Vec<Explained>, request: Option<OneRequest>) -> Self {
         Self { schema: SCHEMA, explained, request }
@@ -204,7 +204,7 @@ impl Explanation {
     /// As JSON, indented, with a newline at its end.
     ///
     /// # Panics
-    /// Never: every value has a form in JSON.
+    /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers and texts") + "\n"

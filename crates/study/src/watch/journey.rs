@@ -1,40 +1,40 @@
-//! Where the time of a request went: its parts, its legs, and both of a finished request.
+//! The time of a request: its parts and legs, and the record of a completed request.
 
 use base::io::Io;
 use base::units::{Span, Time};
 use flash::backend::{Cause, Resource};
 use ssd::Tag;
 
-/// Where time goes.
+/// A part of a request's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum Part {
-    /// In the submission queue, while the device works on as much as it can.
+    /// In the submission queue, while the device serves as many requests as it can.
     Queue,
     /// Behind an earlier request that overlaps.
     Overlap,
-    /// On the host link, waiting for it included.
+    /// On the host link, including the wait for it.
     Link,
-    /// Until flash is asked, and after it has answered: look-ups in the map and changes of it, room to be made.
+    /// In the FTL, before and after flash commands: look-ups and changes of the map, waits for free space.
     Ftl,
-    /// For a place in the write buffer, or for what a flush waits for.
+    /// Waiting for space in the write buffer, or for the data that a flush writes.
     Buffer,
-    /// For a high-level unit, or for commands of other lists; where lists are carried out in turn, for those before.
+    /// Waiting for a controller, for commands of other lists, or for earlier lists if lists are serial.
     Controller,
-    /// For the die, or for a register in it.
+    /// Waiting for the die, or for a register in it.
     Die,
-    /// The array at work.
+    /// In the array.
     Array,
-    /// For the channel.
+    /// Waiting for the channel.
     Channel,
     /// On the channel.
     Transfer,
 }
 
 impl Part {
-    /// How many there are.
+    /// The number of parts.
     pub const COUNT: usize = 10;
-    /// All of them, in the order in which a request comes to them.
+    /// All parts, in the order of a request's way.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
         Self::Overlap,
@@ -66,33 +66,34 @@ impl Part {
     }
 }
 
-/// A piece of a request's time.
+/// One leg of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
-    /// Where it went.
+    /// Its part.
     pub part: Part,
-    /// From when.
+    /// Its start.
     pub from: Time,
-    /// Until when.
+    /// Its end.
     pub until: Time,
-    /// The die or the channel, where there is one.
+    /// The die or the channel, if any.
     pub at: Option<Resource>,
 }
 
-/// A finished request and where its time went.
+/// A completed request and the parts of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Journey {
-    /// The host's number for it.
+    /// The host's tag.
     pub tag: Tag,
-    /// What was asked.
+    /// The request.
     pub io: Io,
-    /// When it came.
+    /// Its time of arrival.
     pub arrival: Time,
-    /// When it was complete.
+    /// Its time of completion.
     pub end: Time,
     /// Its time by [`Part`].
     pub parts: [Span; Part::COUNT],
-    /// Of the time for a unit, a die or a channel, what these did meanwhile, by [`Cause`]; the rest is not known.
+    /// Of the waits for controllers, dies and channels: what these did meanwhile, by [`Cause`]; the remainder is
+    /// unknown.
     pub behind: [Span; Cause::COUNT],
 }
 

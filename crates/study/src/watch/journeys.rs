@@ -1,9 +1,9 @@
-//! Follows every request from its arrival to its end.
+//! Follows every request from its arrival to its completion.
 //!
-//! The time between a request's arrival and its end is divided without a gap. What counts of flash is the critical
-//! path, followed from its end: the command that was done last, before it whatever it had waited for in its list, and
-//! so on to the moment the list was handed in. So the parts add up to the latency exactly, and other commands, which
-//! were at work meanwhile and done earlier, count for nothing.
+//! The legs divide the time between arrival and completion without gaps. The flash part is the critical path, followed
+//! from its end: from the command that finished last to the command of its list that it waited for, and so on up to the
+//! submission of the list. The parts therefore add up to the latency exactly. Other commands that finished earlier at
+//! the same time do not count.
 
 use std::num::NonZeroU32;
 
@@ -15,11 +15,11 @@ use super::journey::{Journey, Leg, Part};
 use super::sums::Sums;
 use super::track::Began;
 
-/// What a resource did lately, so that whoever waited knows for what.
+/// The recent activity of a resource, which names the cause of a wait for it.
 #[derive(Clone, Debug, Default)]
 struct Recent(std::collections::VecDeque<(Time, Time, Cause)>);
 
-/// Enough for everything that can come between a command's arrival and its turn; older ones count as unknown.
+/// Enough for all activity between a command's arrival and its start; earlier activity counts as unknown.
 const RECENT: usize = 512;
 
 impl Recent {
@@ -30,7 +30,7 @@ impl Recent {
         self.0.push_back((from, until, cause));
     }
 
-    /// The same, as one piece with what came just before if that had the same cause.
+    /// The same, merged with the previous piece if that is adjacent and has the same cause.
     fn extend(&mut self, from: Time, until: Time, cause: Cause) {
         match self.0.back_mut() {
             Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,
@@ -38,14 +38,14 @@ impl Recent {
         }
     }
 
-    /// What it did between two moments, in order.
+    /// The activity between two times, in order.
     fn between(&self, from: Time, until: Time) -> impl Iterator<Item = (Time, Time, Cause)> {
         let first = self.0.partition_point(|(_, ended, _)| *ended <= from);
         let some = self.0.range(first..).take_while(move |(began, ..)| *began < until);
         some.map(move |(began, ended, cause)| ((*began).max(from), (*ended).min(until), *cause))
     }
 
-    /// Adds what it did between two moments, the later of which is now.
+    /// Adds the activity between two times, the later of which is now.
     fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
         if from >= until {
             return;
@@ -62,47 +62,46 @@ impl Recent {
     }
 }
 
-/// A command under way or done.
+/// A command in flight or finished.
 #[derive(Clone, Debug)]
 struct Track {
     list: u32,
     submitted: Time,
     ready: Time,
     finished: Time,
-    /// What it did, in order, without gaps.
+    /// Its legs, in order, without gaps.
     legs: Vec<Leg>,
     behind: [Span; Cause::COUNT],
     owners: Vec<NonZeroU32>,
 }
 
-/// A list, and its commands that are done.
+/// A list and its finished commands.
 #[derive(Clone, Debug, Default)]
 struct Done {
     under_way: u32,
     submitted: Time,
-    /// What its unit did while it waited.
+    /// The activity of its controller while it waited.
     behind: [Span; Cause::COUNT],
     tracks: Vec<Track>,
 }
 
-/// What a request has come to.
+/// The state of a request.
 #[derive(Clone, Debug, Default)]
 struct Stops {
     clear: Time,
     here: Time,
     served: Time,
-    /// Its flash, up to the command that was done last.
+    /// The critical path of its flash commands, up to the command that finished last.
     path: Vec<Leg>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
-    /// Legs at the beginning of the path that belong to lists before the last one, when these were done, and behind
-    /// what they waited.
+    /// Legs at the beginning of the path that belong to lists before the last one, the time at which these finished,
+    /// and the causes behind which they waited.
     kept: usize,
     kept_until: Time,
     kept_behind: [Span; Cause::COUNT],
 }
 
-/// The journeys of all requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journeys {
     commands: Vec<Option<Track>>,
@@ -111,16 +110,16 @@ pub(super) struct Journeys {
     dies: Vec<Recent>,
     channels: Vec<Recent>,
     units: Vec<Recent>,
-    /// Lists that were carried out in turn.
+    /// Lists that ran serially.
     serial: Recent,
-    /// The list that a unit has, and since when.
+    /// The list that a controller holds, with the time since when.
     holds: Vec<Option<(Time, Cause)>>,
-    /// Each of those that have ended, if they are kept.
+    /// All completed requests, if they are kept.
     finished: Option<Vec<Journey>>,
-    /// All of them, added up: those that have been told of already, and those since.
+    /// The sums over all requests: those already reported, and those since.
     told: Sums,
     sums: Sums,
-    /// The legs of the request whose path is asked for.
+    /// The request whose legs are kept, and the legs.
     wanted: Option<Tag>,
     legs: Vec<Leg>,
 }
@@ -134,18 +133,18 @@ fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
 }
 
 impl Journeys {
-    /// Those of all requests, each kept, with every leg of one of them.
+    /// Journeys that keep every request, and every leg of one.
     pub(super) fn each(wanted: Option<Tag>) -> Self {
         Self { finished: Some(Vec::new()), wanted, ..Self::default() }
     }
 
-    /// Forgets everything so far.
+    /// Forgets everything.
     pub(super) fn begin(&mut self) {
         let (finished, wanted) = (self.finished.is_some().then(Vec::new), self.wanted);
         *self = Self { finished, wanted, ..Self::default() };
     }
 
-    /// Forgets the requests that have ended. What is under way goes on.
+    /// Forgets completed requests. Those in flight continue.
     pub(super) fn measure(&mut self) {
         self.finished = self.finished.is_some().then(Vec::new);
         (self.told, self.sums) = Default::default();
@@ -156,14 +155,14 @@ impl Journeys {
         self.finished.as_deref().unwrap_or_default()
     }
 
-    /// The sums of all.
+    /// The sums over all requests.
     pub(super) fn all(&self) -> Sums {
         let mut all = self.told.clone();
         all.merge(&self.sums);
         all
     }
 
-    /// The sums since this was last asked.
+    /// The sums since the previous call.
     pub(super) fn since(&mut self) -> Sums {
         let sums = std::mem::take(&mut self.sums);
         self.told.merge(&sums);
@@ -218,14 +217,14 @@ impl Journeys {
         }
     }
 
-    /// A command of a request is done: if it is the last so far, the request's path goes through it.
+    /// Notes a finished command of a request. If it is the last so far, the request's path leads through it.
     fn arrived(&mut self, owner: NonZeroU32, track: &Track) {
         let Done { tracks: done, behind, .. } = &self.lists[track.list as usize];
         let Some(stops) = self.requests.get_mut(owner.get() as usize) else { return };
         if stops.finished.is_some_and(|finished| finished > track.finished) {
             return;
         }
-        // What was done for it before this list was handed in is part of its way, too.
+        // Commands that finished before the submission of this list belong to the path, too.
         if let Some(finished) = stops.finished.filter(|finished| *finished <= track.submitted) {
             (stops.kept, stops.kept_until, stops.kept_behind) = (stops.path.len(), finished, stops.behind);
         } else if track.submitted < stops.kept_until {
@@ -238,7 +237,7 @@ impl Journeys {
         let mut current = track;
         loop {
             stops.path.extend(current.legs.iter().rev());
-            // In its list it had to wait for what was done at that very moment.
+            // In its list the command waited for the one that finished at the instant it became ready.
             let before = done.iter().find(|other| other.finished == current.ready && current.ready > current.submitted);
             match before {
                 Some(before) => {
@@ -253,11 +252,11 @@ impl Journeys {
             stops.path.push(Leg { part: Part::Controller, from, until, at: None });
             behind.iter().zip(&mut stops.behind).for_each(|(from, to)| *to += *from);
         }
-        // It was followed from its end.
+        // The loop followed the path from its end.
         stops.path[stops.kept..].reverse();
     }
 
-    /// A unit takes a list, or has done it.
+    /// Notes that a controller takes a list, or has finished one.
     pub(super) fn controller(&mut self, now: Time, unit: u32, list: Option<(u32, Cause)>) {
         let before = std::mem::replace(at(&mut self.holds, unit), list.map(|(_, cause)| (now, cause)));
         if let Some((from, cause)) = before {
@@ -269,14 +268,14 @@ impl Journeys {
         }
     }
 
-    /// It was the turn of a command.
+    /// Notes a serial command.
     pub(super) fn serial(&mut self, from: Time, until: Time, cause: Cause) {
         self.serial.extend(from, until, cause);
     }
 
     pub(super) fn phase(&mut self, phase: &Phase) {
         let track = self.commands.get_mut(phase.command as usize).and_then(Option::as_mut);
-        // While the channel is kept the array works, and that is what counts.
+        // A hold of the channel does not count: the array works meanwhile.
         if let Some(track) = track.filter(|_| phase.primitive != Primitive::Hold) {
             let last = track.legs.last().map_or(track.ready, |leg| leg.until);
             let asked = phase.ready.clamp(last, phase.from.max(last));
@@ -292,7 +291,7 @@ impl Journeys {
             };
             fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
         }
-        // A die is occupied while its register is filled or emptied, too.
+        // Filling or emptying its register occupies a die, too.
         at(&mut self.dies, phase.die).push(phase.from, phase.until, phase.cause);
         if let Resource::Channel(number) = phase.resource {
             at(&mut self.channels, number).push(phase.from, phase.until, phase.cause);
@@ -324,14 +323,14 @@ impl Journeys {
     }
 }
 
-/// Adds a leg, if it takes any time.
+/// Adds a leg, unless it is empty.
 fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Resource>) {
     if from < until {
         legs.push(Leg { part, from, until, at });
     }
 }
 
-/// Adds what is between two legs: `part`, but for lists whose turn it was.
+/// Fills the gap between two legs with `part`, except for the time of serial lists.
 fn gap(
     legs: &mut Vec<Leg>,
     (from, until): (Time, Time),
@@ -352,7 +351,7 @@ fn gap(
     fill(legs, now, until, part, None);
 }
 
-/// The whole way of a request, in order.
+/// All legs of a request, in order.
 fn legs(of: &Began, stops: &mut Stops, end: Time, serial: &Recent) -> Vec<Leg> {
     let mut legs = Vec::new();
     fill(&mut legs, of.arrival, of.at, Part::Queue, None);
@@ -360,7 +359,7 @@ fn legs(of: &Began, stops: &mut Stops, end: Time, serial: &Recent) -> Vec<Leg> {
     fill(&mut legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;
     for leg in stops.path.iter().filter(|leg| leg.until > stops.here) {
-        // A list may have been handed in before the request came that joined it.
+        // The request may have joined a list that was submitted before it.
         let from = leg.from.max(stops.here);
         gap(&mut legs, (now, from), Part::Ftl, serial, &mut stops.behind);
         fill(&mut legs, from, leg.until, leg.part, leg.at);

@@ -1,8 +1,8 @@
-//! Where the time of requests went, by how long they took: all that bands of percentiles need, in bounded room however
-//! long the run.
+//! Sums of the parts of the requests' time by latency: sufficient for all bands of percentiles, in memory that does not
+//! grow with the run.
 //!
-//! Requests of nearly the same latency are added up. A band that ends among them takes its share of their sums, so its
-//! number of requests is exact, its parts add up to its latency, and both are off by less than the width of a bin.
+//! Requests of nearly equal latency share a sum. A band that ends within a sum takes a share of it. Its number of
+//! requests is therefore exact, its parts add up to its latency, and both deviate by less than the width of a bin.
 
 use base::io::IoKind;
 use base::units::Span;
@@ -10,10 +10,10 @@ use flash::backend::Cause;
 
 use super::journey::{Journey, Part};
 
-/// Bins between a latency and twice of it, as a power of two: requests in one differ by less than 0.4 %.
+/// Bins between a latency and its double, as a power of two: requests in one bin differ by less than 0.4 %.
 const FINE: u32 = 8;
 
-/// Requests of one kind and nearly one latency, or some of them.
+/// Requests of one kind and nearly equal latency, or a share of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sum {
     pub(super) requests: f64,
@@ -23,7 +23,7 @@ pub(super) struct Sum {
 }
 
 impl Sum {
-    /// Adds so much of another.
+    /// Adds a share of another sum.
     fn add(&mut self, of: &Self, share: f64) {
         self.requests += of.requests * share;
         self.latency_us += of.latency_us * share;
@@ -36,7 +36,7 @@ impl Sum {
 #[derive(Clone, Debug, Default)]
 pub struct Sums([Vec<Sum>; IoKind::ALL.len()]);
 
-/// The bin of a latency: nanoseconds while they are few, then so many for each doubling.
+/// The bin of a latency: one per nanosecond for short latencies, then a constant number for each doubling.
 fn bin(latency: Span) -> usize {
     let ns = latency.as_ns();
     let doublings = (u64::BITS - ns.leading_zeros()).saturating_sub(FINE + 1);
@@ -44,7 +44,7 @@ fn bin(latency: Span) -> usize {
 }
 
 impl Sums {
-    /// Takes in a request.
+    /// Adds a request.
     pub(super) fn add(&mut self, journey: &Journey) {
         let (bins, at) = (&mut self.0[journey.io.kind as usize], bin(journey.latency()));
         if bins.len() <= at {
@@ -59,7 +59,7 @@ impl Sums {
         bins[at].add(&of, 1.0);
     }
 
-    /// Takes in what others came to.
+    /// Adds the sums of another.
     pub(super) fn merge(&mut self, other: &Self) {
         for (bins, others) in self.0.iter_mut().zip(&other.0) {
             bins.resize(bins.len().max(others.len()), Sum::default());
@@ -67,12 +67,12 @@ impl Sums {
         }
     }
 
-    /// How many requests of a kind there were.
+    /// The number of requests of a kind.
     pub(super) fn requests(&self, kind: IoKind) -> u64 {
         self.0[kind as usize].iter().map(|sum| sum.requests).sum::<f64>() as u64
     }
 
-    /// Those of a kind from one number to another, the fastest first.
+    /// The sum over a range of requests of a kind, counted from the fastest.
     pub(super) fn between(&self, kind: IoKind, from: u64, until: u64) -> Sum {
         let (mut all, mut seen) = (Sum::default(), 0.0);
         for sum in self.0[kind as usize].iter().filter(|sum| sum.requests > 0.0) {
@@ -99,7 +99,7 @@ mod tests {
                 let at = bin(Span::from_ns(ns));
                 assert!(at >= before, "{ns}");
                 before = at;
-                // The next bin begins within 1/256.
+                // The next bin begins within 1/256 of the latency.
                 assert!(bin(Span::from_ns(ns + (ns >> FINE) + 1)) > at, "{ns}");
             }
         }

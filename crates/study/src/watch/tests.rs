@@ -1,4 +1,4 @@
-//! What is seen is checked against what the disk itself says, for every family of devices.
+//! Checks observers against the drive's own numbers, for every family of devices.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::{Watch, Watcher};
 use crate::oracle::Blank;
 use crate::run::{Record, RunResult, Runner};
 
-/// Runs requests on a disk that is watched, and on one that is not; both come to the same.
+/// Runs requests with and without an observer, and checks that the results are equal.
 fn run(
     resolved: &Resolved,
     ios: &[Io],
@@ -56,7 +56,7 @@ fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
 
 #[test]
 fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
-    // Every tenth of the suite's settings, so that all families and units are among them.
+    // Every tenth of the suite's settings, so that all families and controllers occur.
     for setting in conformance::settings().iter().step_by(10) {
         let Ok(resolved) = setting.spec.resolve() else { panic!("{}", setting.name) };
         let mut rng = Rng::stream(7, "watch");
@@ -85,7 +85,7 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
     }
 }
 
-/// No resource does two things at once.
+/// Checks that no resource does two things at once.
 fn alone(timeline: &Timeline, name: &str) {
     let mut until: BTreeMap<(bool, u32), Time> = BTreeMap::new();
     for slice in timeline.slices() {
@@ -108,13 +108,13 @@ fn a_read_alone_takes_its_array_and_its_transfer() {
     let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
     assert_eq!(parts(&alone), BTreeMap::from([("array", array), ("transfer", transfer)]));
     assert_eq!(alone.behind, [Span::ZERO; Cause::COUNT]);
-    // Behind another on the same die it waits for just as long as that one has it.
+    // Behind another request on the same die, the wait equals that request's time on the die.
     let (_, drive) = run(&resolved, &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
     let second = drive.observer().finished()[1];
     let waited = parts(&second)["die-wait"];
     assert!((waited - array - transfer).abs() < 1e-6, "{waited}");
     assert_eq!(second.behind[Cause::Host as usize], second.parts[Part::Die as usize]);
-    // With a unit for each die it is the unit that it waits for.
+    // With a controller for each die, the request waits for the controller.
     let (_, drive) = run(&small(""), &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
     let third = drive.observer().finished()[1];
     assert_eq!(third.parts[Part::Controller as usize], second.parts[Part::Die as usize]);
@@ -137,7 +137,7 @@ fn bands_are_the_fastest_to_the_slowest() {
     let ios: Vec<_> = (0..2000).map(|_| requests::draw(&mut rng, resolved.capacity().get())).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
     let explained = drive.observer().bands();
-    // What is told of in between is counted all the same.
+    // Sums that were reported in between count, too.
     let mut asked = drive.observer().clone();
     assert_eq!(asked.explained(), explained);
     assert_eq!((asked.explained(), asked.bands()), (Vec::new(), explained.clone()));
@@ -149,7 +149,7 @@ fn bands_are_the_fastest_to_the_slowest() {
         let sum: f64 = band.parts_us.iter().map(|(_, us)| us).sum();
         assert!((sum - band.latency_us).abs() < 1e-6 * band.latency_us, "{band:?}");
     }
-    // Those between two percentiles are what sorting every single one comes to, within half of a per cent.
+    // The bands equal those of sorting every single request, within half of a per cent.
     let mut each: Vec<&Journey> = drive.observer().finished().iter().filter(|of| of.io.kind == IoKind::Read).collect();
     each.sort_by_key(|journey| journey.latency());
     let mut from = 0;
@@ -196,8 +196,8 @@ fn windows_are_read() {
     }
 }
 
-/// On a disk where nothing works beside anything else the commands of a request's list add up, and the one behind it
-/// waits for just as long.
+/// On a drive without parallelism, the commands of a request's list add up, and the next request waits for just as
+/// long.
 #[test]
 fn lists_in_turn_are_seen_on_both_arrays() {
     let text = "name = \"h\"\nhost = { link = \"none\" }\n\

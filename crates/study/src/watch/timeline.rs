@@ -1,4 +1,4 @@
-//! What every resource did in a window of time: each command a slice, with why, where and for which request.
+//! A timeline of every resource in a window of time: each command is a slice with its cause, place and request.
 
 use std::fmt;
 
@@ -9,15 +9,15 @@ use ssd::Tag;
 
 use super::track::{Began, Requests};
 
-/// Slices that are kept at most: more than that no viewer shows fluently.
+/// The maximum number of slices: no viewer shows more fluently.
 const MOST: usize = 1_000_000;
 
 /// A window of a run, in time since its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// From when.
+    /// The start.
     pub from: Span,
-    /// Until when.
+    /// The end.
     pub until: Span,
 }
 
@@ -28,7 +28,7 @@ impl Default for Window {
     }
 }
 
-/// A text that is no window, and what is wrong with it.
+/// The error of a text that is not a window.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseWindowError(String);
 
@@ -58,28 +58,28 @@ impl std::str::FromStr for Window {
     }
 }
 
-/// A resource at work.
+/// An interval in which a resource works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// What works.
+    /// The resource.
     pub resource: Resource,
-    /// What the command does.
+    /// The command's operation.
     pub op: Op,
-    /// What it is doing right now.
+    /// The current step of the command.
     pub primitive: Primitive,
-    /// Why.
+    /// The cause of the command.
     pub cause: Cause,
-    /// From when.
+    /// The start.
     pub from: Time,
-    /// Until when.
+    /// The end.
     pub until: Time,
-    /// How long it had waited for this.
+    /// The wait before this step.
     pub waited: Span,
-    /// What the command is about.
+    /// The data that the command concerns.
     pub about: About,
 }
 
-/// What a command is about.
+/// The data that a command concerns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About {
     /// Its superblock.
@@ -88,54 +88,54 @@ pub struct About {
     pub offset: Option<u32>,
     /// For a read, the first slot of the array that it reads.
     pub psn: Option<Psn>,
-    /// Its first mapping unit, if it carries any and that is known beforehand.
+    /// Its first mapping unit, if it carries any and this is known in advance.
     pub lpn: Option<Lpn>,
-    /// Mapping units in it.
+    /// The number of mapping units.
     pub units: u32,
-    /// The first request that it works for.
+    /// The first request that it serves.
     pub request: Option<Tag>,
 }
 
-/// A unit that holds a list.
+/// An interval in which a controller holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The unit.
+    /// The controller.
     pub unit: u32,
-    /// Why the first command of the list exists.
+    /// The cause of the list's first command.
     pub cause: Cause,
-    /// From when.
+    /// The start.
     pub from: Time,
-    /// Until when.
+    /// The end.
     pub until: Time,
 }
 
-/// A request that was under way in the window.
+/// A request in flight during the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The host's number for it.
+    /// The host's tag.
     pub tag: Tag,
-    /// What was asked.
+    /// The request.
     pub io: Io,
-    /// When it came.
+    /// The time of its arrival.
     pub arrival: Time,
-    /// When the device took it from its queue.
+    /// The time at which the device took it from its queue.
     pub begun: Time,
-    /// When it was complete.
+    /// The time of its completion.
     pub end: Time,
 }
 
-/// A level from some moment on.
+/// The value of a level from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// From when.
+    /// The time.
     pub at: Time,
-    /// Of what.
+    /// The level.
     pub level: Level,
-    /// How much.
+    /// The value.
     pub value: u64,
 }
 
-/// Keeps what happens in a window.
+/// A record of a window.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     window: Window,
@@ -144,7 +144,7 @@ pub struct Timeline {
     held: Vec<Held>,
     requests: Vec<Request>,
     levels: Vec<Reading>,
-    /// The latest value of each level, so that the window does not begin with nothing.
+    /// The latest value of each level, with which the window begins.
     latest: [Option<u64>; 4],
     commands: Vec<About>,
     units: Vec<Option<(Time, Cause)>>,
@@ -152,7 +152,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// Keeps what happens in this window of the run.
+    /// A timeline of this window of the run.
     #[must_use]
     pub fn new(window: Window) -> Self {
         Self { window, ..Self::default() }
@@ -162,7 +162,7 @@ impl Timeline {
         *self = Self { window: self.window, start: at, ..Self::default() };
     }
 
-    /// Counts times from `at` on. What is under way goes on.
+    /// Counts times from `at`. Requests in flight continue.
     pub(super) fn measure(&mut self, at: Time) {
         let (commands, units) = (std::mem::take(&mut self.commands), std::mem::take(&mut self.units));
         let latest = self.latest;
@@ -174,7 +174,7 @@ impl Timeline {
         self.levels = known.collect();
     }
 
-    /// The moment that times count from.
+    /// The time from which times count.
     #[must_use]
     pub const fn start(&self) -> Time {
         self.start
@@ -186,31 +186,31 @@ impl Timeline {
         self.window
     }
 
-    /// What dies and channels did, in the order in which they began.
+    /// The work of dies and channels, in order of start.
     #[must_use]
     pub fn slices(&self) -> &[Slice] {
         &self.slices
     }
 
-    /// Which lists units had, in the order in which they gave them back.
+    /// The lists that controllers held, in order of release.
     #[must_use]
     pub fn held(&self) -> &[Held] {
         &self.held
     }
 
-    /// The requests, in the order in which they ended.
+    /// The requests, in order of completion.
     #[must_use]
     pub fn requests(&self) -> &[Request] {
         &self.requests
     }
 
-    /// How levels changed, in order.
+    /// The changes of levels, in order.
     #[must_use]
     pub fn levels(&self) -> &[Reading] {
         &self.levels
     }
 
-    /// Slices that there was no room for.
+    /// Slices dropped for lack of space.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
@@ -285,7 +285,7 @@ impl Timeline {
         }
         if at < self.start + self.window.from {
             *latest = Some(value);
-            // What it was when the window began.
+            // The value at the beginning of the window.
             self.levels.retain(|reading| reading.level != level);
             self.levels.push(Reading { at: self.start + self.window.from, level, value });
         } else if at < self.start + self.window.until && self.levels.len() < MOST {

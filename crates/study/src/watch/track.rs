@@ -1,4 +1,4 @@
-//! Which request an owner stands for.
+//! Finds the request of an owner.
 
 use std::num::NonZeroU32;
 
@@ -15,7 +15,7 @@ pub(super) struct Began {
     pub(super) io: Io,
 }
 
-/// Requests by owner. A number may be given again when its request has ended; those of buffer entries are never there.
+/// Requests by owner. A number may be reused after its request has completed. Owners of buffer entries have no request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     all: Vec<Option<Began>>,
@@ -30,15 +30,15 @@ impl Requests {
         self.all[index] = Some(Began { tag, arrival, at, io });
     }
 
-    /// The request of an owner, if it is one's.
+    /// The request of an owner, if it has one.
     pub(super) fn get(&self, owner: NonZeroU32) -> Option<&Began> {
         self.all.get(owner.get() as usize)?.as_ref()
     }
 
-    /// The request that this owner stands for.
+    /// The request of this owner.
     ///
     /// # Panics
-    /// If it stands for none.
+    /// If it has none.
     pub(super) fn of(&self, owner: NonZeroU32) -> &Began {
         self.get(owner).expect("a request that has begun")
     }

@@ -1,4 +1,4 @@
-//! From jobs to stages: which run together, with which queue, and for how long.
+//! From jobs to stages: the jobs that run together, their queue, and their duration.
 
 use base::units::{Ratio, Span};
 
@@ -9,10 +9,10 @@ use super::options::{Class, class, nearest};
 use crate::fault::Faults;
 use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate};
 
-/// A stage, and for each of its streams the line and the name of its job.
+/// A stage, and the line and name of the job of each stream.
 type Stage = (GeneratorSpec, Vec<String>);
 
-/// The stages of a file, as far as its faults leave any.
+/// The stages of a file, without the faulty ones.
 pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) -> Vec<Stage> {
     classes(jobs, notes, faults);
     let mut groups: Vec<Vec<(&Job, Parsed)>> = Vec::new();
@@ -27,7 +27,7 @@ pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &m
     groups.into_iter().filter_map(|group| stage(name, several, group, notes, faults)).collect()
 }
 
-/// Sorts every option into its class; a default is looked at once, not once for every job.
+/// Checks the class of every option; a default is checked once instead of once per job.
 fn classes(jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) {
     let mut settings: Vec<&Setting> = jobs.iter().flat_map(|job| &job.settings).collect();
     settings.sort_by_key(|setting| setting.line);
@@ -125,7 +125,7 @@ fn stage(
     (faults.len() == before).then_some((spec, places))
 }
 
-/// How long a stage runs: jobs that run at the same time end at the same time.
+/// The duration of a stage: jobs that run at the same time end at the same time.
 fn duration(group: &[(&Job, Parsed)], faults: &mut Faults) -> Option<Span> {
     let runtime = group[0].1.runtime;
     for (job, parsed) in group {

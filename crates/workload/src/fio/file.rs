@@ -1,18 +1,18 @@
-//! The format: sections, options, comments, and the defaults of `[global]`.
+//! The syntax of job files: sections, options, comments, and the defaults of `[global]`.
 
 use super::options::canonical;
 use crate::fault::Faults;
 
-/// One option as it was written.
+/// One option as written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Setting {
     /// Line, counted from one.
     pub(super) line: u64,
-    /// The section it stands in.
+    /// Its section.
     pub(super) section: String,
-    /// Its first name in fio's manual.
+    /// Its canonical name in fio's manual.
     pub(super) key: String,
-    /// Its value; `None` for a bare option, which is a true boolean.
+    /// Its value; `None` for an option without a value, which is a true boolean.
     pub(super) value: Option<String>,
 }
 
@@ -23,8 +23,7 @@ impl Setting {
     }
 }
 
-/// One job with everything that holds for it; a later setting of the same key has replaced an
-/// earlier one.
+/// One job with all its settings, defaults included. A later setting of a key replaces an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Job {
     /// Line of its header.
@@ -45,11 +44,11 @@ impl Job {
     }
 }
 
-/// The jobs in the order of the file. Those of `[global]` sections above them are their defaults.
+/// The jobs in the order of the file. The `[global]` sections above a job are its defaults.
 pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
     let mut global = Job { line: 0, name: "global".to_owned(), settings: Vec::new() };
     let mut jobs: Vec<Job> = Vec::new();
-    // Whether settings belong to the defaults or to the last job; nothing comes before a section.
+    // `None` before the first section; then whether settings are defaults or belong to the last job.
     let mut section = None;
     for (index, raw) in text.lines().enumerate() {
         let line = index as u64 + 1;
@@ -94,7 +93,7 @@ pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
     jobs
 }
 
-/// Keywords that fio replaces, and arithmetic in parentheses.
+/// True for keywords that fio replaces, and for arithmetic in parentheses.
 fn is_computed(value: &str) -> bool {
     value.contains("$pagesize") || value.contains("$mb_memory") || value.contains("$ncpus") || value.starts_with('(')
 }

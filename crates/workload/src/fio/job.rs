@@ -1,4 +1,4 @@
-//! One job: its options as streams of requests.
+//! The options of one job as streams of requests.
 
 use base::units::{Bytes, Ratio, SECTOR, Span};
 
@@ -11,14 +11,14 @@ use crate::generate::{
     AddressSpec, Amount, FlushSpec, RegionSpec, SequentialSpec, SizeRange, SizeSpec, StreamSpec, ZoneSpec,
 };
 
-/// A job that has been understood.
+/// A parsed job.
 #[derive(Debug)]
 pub(super) struct Parsed {
-    /// One for every clone.
+    /// One stream per clone.
     pub(super) streams: Vec<StreamSpec>,
-    /// Requests outstanding, of each clone.
+    /// Requests outstanding per clone.
     pub(super) depth: u32,
-    /// Requests per second, of each clone.
+    /// Requests per second per clone.
     pub(super) rate: Option<f64>,
     pub(super) poisson: bool,
     pub(super) runtime: Option<Span>,
@@ -47,18 +47,18 @@ const ASYNCHRONOUS: &[&str] = &[
     "ime_aio",
 ];
 
-/// The kind of job: what `rw` says.
+/// The meaning of `rw`.
 #[derive(Clone, Copy, Debug)]
 struct Mode {
     random: bool,
-    /// Shares of reads, writes and trims; `None` for the mix that `rwmixread` gives.
+    /// Shares of reads, writes and trims; `None` for the mix of `rwmixread`.
     shares: Option<[f64; 3]>,
     trim_first: bool,
     /// The number after the colon.
     suffix: Option<u64>,
 }
 
-/// Reads one job; `None` if it has faults.
+/// Parses one job; `None` if it has faults.
 pub(super) fn job(job: &Job, notes: &mut Vec<Note>, faults: &mut Faults) -> Option<Parsed> {
     let mut own = Faults::default();
     let parsed = Reader { job, notes, faults: &mut own, kb_base: 1024 }.read();
@@ -78,7 +78,7 @@ impl<'a> Reader<'a> {
     fn read(&mut self) -> Option<Parsed> {
         self.kb_base = self.value("kb_base", "1000 or 1024", |t| whole(t).filter(|b| [1000, 1024].contains(b)), 1024);
         let mode = self.mode()?;
-        // Read also where it is not used, as fio does: it may be wrong.
+        // Parsed even if unused, as fio does, because it may be faulty.
         let mix = self.mix();
         let shares = mode.shares.unwrap_or(mix);
         let mixed = mode.shares.is_none();
@@ -154,7 +154,7 @@ impl<'a> Reader<'a> {
         self.faults.add(path, message, remedy);
     }
 
-    /// A note about the first of `keys` that is given, or about the job.
+    /// Adds a note about the first of `keys` that is given, or about the job.
     fn remark(&mut self, keys: &[&str], reason: &str) {
         let made = match keys.iter().find_map(|key| self.job.get(key)) {
             Some(setting) => note(setting, reason),
@@ -168,7 +168,7 @@ impl<'a> Reader<'a> {
         self.notes.push(made);
     }
 
-    /// The value of `key`, `default` without it; a value that does not parse is a fault.
+    /// The value of `key`, or `default`; a value that does not parse is a fault.
     fn value<T>(&mut self, key: &str, what: &str, parse: impl Fn(&str) -> Option<T>, default: T) -> T {
         let Some(setting) = self.job.get(key) else { return default };
         match setting.value.as_deref().and_then(parse) {
@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         Some(Mode { random, shares, trim_first, suffix })
     }
 
-    /// The mix of reads and writes; of two that contradict each other the later one holds.
+    /// The mix of reads and writes; the later of two contradicting options wins.
     fn mix(&mut self) -> [f64; 3] {
         let what = "a percentage between 0 and 100";
         let reads = self.value("rwmixread", what, |t| percent(t).map(Some), None);
@@ -248,8 +248,7 @@ impl<'a> Reader<'a> {
         [reads, 1.0 - reads, 0.0]
     }
 
-    /// The histograms of sizes of reads, writes and trims: `bssplit`, or the later of `bs` and
-    /// `bsrange`.
+    /// The histograms of sizes of reads, writes and trims: `bssplit`, or the later of `bs` and `bsrange`.
     fn sizes(&mut self) -> Option<[Vec<SizeSpec>; 3]> {
         let kb_base = self.kb_base;
         let size = move |text: &str| bytes(text, kb_base).filter(|n| *n > 0).map(Bytes::new);
@@ -294,7 +293,7 @@ impl<'a> Reader<'a> {
         sizes.iter().all(|bars| !bars.is_empty()).then_some(sizes)
     }
 
-    /// `blockalign`, the same for all kinds in use.
+    /// `blockalign`, which must be equal for all kinds in use.
     fn align(&mut self, kinds: &[usize]) -> Option<Option<Bytes>> {
         let kb_base = self.kb_base;
         let parse = |text: &str| bytes(text, kb_base).filter(|n| *n > 0 && n.is_multiple_of(SECTOR.get())).map(Some);
@@ -307,7 +306,7 @@ impl<'a> Reader<'a> {
         Some(first.map(Bytes::new))
     }
 
-    /// Where requests go, and in which runs.
+    /// The address pattern and the sequential runs.
     fn address(
         &mut self,
         mode: Mode,
@@ -337,7 +336,7 @@ impl<'a> Reader<'a> {
         }
         let sequential =
             if share < 100.0 { Some(SequentialSpec::Share(Ratio::new(1.0 - share / 100.0))) } else { runs };
-        // fio's map of what has been visited: on by default, for evenly spread offsets only.
+        // fio's map of visited blocks is on by default, but only for uniformly distributed offsets.
         let mapped = !self.flag("norandommap") && self.job.get("blockalign").is_none();
         let address = match pattern {
             Some(skewed) => skewed,
@@ -369,7 +368,7 @@ impl<'a> Reader<'a> {
         Some(Some(SequentialSpec::Runs([n as u32, n as u32])))
     }
 
-    /// The pattern of `random_distribution`; `None` inside for an even one.
+    /// The pattern of `random_distribution`; the inner `None` is a uniform one.
     fn distribution(&mut self) -> Option<Option<AddressSpec>> {
         const WHAT: &str = "random, zipf:theta, pareto:power, or zoned:access/space:...";
         let Some(setting) = self.job.get("random_distribution") else { return Some(None) };
@@ -421,7 +420,7 @@ impl<'a> Reader<'a> {
         self.value(key, "a size such as 10g, or a percentage", parse, None)
     }
 
-    /// How much one job transfers: `io_size`, or what its region holds, for every loop.
+    /// The amount that one job transfers: `io_size` or the size of its region, for every loop.
     fn total(&mut self, loops: u64) -> Option<Amount> {
         match self.amount("io_size") {
             Some(Amount::Bytes(bytes)) => match bytes.get().checked_mul(loops) {
@@ -471,7 +470,7 @@ impl<'a> Reader<'a> {
         depth
     }
 
-    /// The clones of `numjobs`, each moved on by `offset_increment`.
+    /// The clones of `numjobs`, each shifted by `offset_increment`.
     fn clones(&mut self, stream: &StreamSpec) -> Option<Vec<StreamSpec>> {
         let parse = |t: &str| whole(t).filter(|n| (1..=4096).contains(n));
         let clones = self.value("numjobs", "a number between 1 and 4096", parse, 1);
@@ -501,13 +500,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// True for the whole of something.
+/// True for 100 %.
 fn is_all(amount: &Amount) -> bool {
     matches!(amount, Amount::Share(share) if share.get() >= 1.0)
 }
 
-/// Things with percentages, `a/70:b/30`; those left blank share what is left evenly. `None` unless
-/// they sum to 100.
+/// Items with percentages, `a/70:b/30`; blank ones share the remainder equally. `None` unless they sum to 100.
 fn shared(text: &str) -> Option<Vec<(&str, f64)>> {
     let mut parts = Vec::new();
     for part in text.split(':') {

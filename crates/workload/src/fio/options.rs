@@ -1,19 +1,19 @@
-//! Which options of fio mean what here.
+//! The options of fio and their classes.
 
-/// What becomes of an option.
+/// The class of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// It is honoured.
+    /// The option is honoured.
     Honoured,
-    /// It has no meaning for a simulated device; the reason goes into the notes.
+    /// The option has no meaning for a simulated device; a note gives the reason.
     Meaningless(&'static str),
-    /// It would change the requests and is not supported; what to do instead.
+    /// The option would change the requests and is not supported; with the remedy.
     Unsupported(&'static str),
-    /// fio has no such option, or this file has never heard of it.
+    /// fio has no such option, or this table does not know it.
     Unknown,
 }
 
-/// Other names of options, and the first one.
+/// Alternative names of options, each with the canonical one.
 const ALIASES: &[(&str, &str)] = &[
     ("readwrite", "rw"),
     ("blocksize", "bs"),
@@ -30,7 +30,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("iodepth_batch_complete", "iodepth_batch_complete_min"),
 ];
 
-/// The first name of `key` in fio's manual.
+/// The canonical name of `key` in fio's manual.
 pub(super) fn canonical(key: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == key).map_or(key, |(_, first)| first)
 }
@@ -212,7 +212,7 @@ const SEPARATE: &str = "delete it; what it does is decided by the study, not by 
 const WARM: &str = "delete it and give the study a warm-up instead";
 const TRACE: &str = "replay the trace itself: see the trace formats";
 
-/// Options that would change the requests, with what to do instead.
+/// Options that would change the requests, with the remedy.
 const UNSUPPORTED: &[(&str, &[&str])] = &[
     (WARM, &["ramp_time", "startdelay"]),
     (
@@ -330,7 +330,7 @@ const UNSUPPORTED: &[(&str, &[&str])] = &[
     (SEPARATE, &["cpuload", "cpuchunks", "hostname", "port", "protocol", "listen"]),
 ];
 
-/// What becomes of the option with this first name.
+/// The class of the option with this canonical name.
 pub(super) fn class(key: &str) -> Class {
     let within = |table: &'static [(&str, &[&str])]| table.iter().find(|(_, keys)| keys.contains(&key));
     if HONOURED.contains(&key) {
@@ -344,7 +344,7 @@ pub(super) fn class(key: &str) -> Class {
     }
 }
 
-/// The honoured option that was probably meant.
+/// The honoured option that the user probably meant.
 pub(super) fn nearest(key: &str) -> Option<&'static str> {
     base::suggest::nearest(key, HONOURED)
 }

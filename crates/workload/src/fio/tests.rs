@@ -1,4 +1,4 @@
-//! Job files as a whole.
+//! Tests of whole job files.
 
 use base::io::IoKind;
 use base::units::{Bytes, Ratio, Sectors, Span};
@@ -84,7 +84,7 @@ fn mixes_and_positions_are_fios() {
     assert_eq!(stream("rw=rw rwmixwrite=70").reads, Ratio::new(0.3));
     assert_eq!(stream("rw=readwrite rwmixread=70 rwmixwrite=20").reads, Ratio::new(0.8));
     assert_eq!(stream("rw=randrw rwmixwrite=20 rwmixread=70").reads, Ratio::new(0.7));
-    // Reads and writes of a sequential mix have a position each.
+    // Reads and writes of a sequential mix have separate positions.
     let all = run(&one("rw=rw size=1m"));
     for kind in [IoKind::Read, IoKind::Write] {
         let starts: Vec<u64> = all.iter().filter(|a| a.io.kind == kind).map(|a| a.io.start.get()).collect();
@@ -257,7 +257,7 @@ fn every_bad_file_has_one_clear_message() {
 fn all_faults_come_at_once() {
     let faults = parse("t", "[a]\nverify=md5\nbs=4q\n[b]\niodepth=0\n[c]\nfrob=1\n").unwrap_err();
     assert_eq!(faults.len(), 4, "{faults:#?}");
-    // A fault of a default is told once, not for every job.
+    // A fault of a default appears once, not once per job.
     let faults = parse("t", "[global]\nbs=4q\n[a]\n[b]\n[c]\n").unwrap_err();
     assert_eq!(faults.len(), 1, "{faults:#?}");
 }

@@ -1,12 +1,12 @@
-//! Values as fio writes them.
+//! Values in fio's syntax.
 
 use base::units::Span;
 
-/// Prefixes of sizes, with their power of the base.
+/// Prefixes of sizes, with the power of their base.
 const PREFIXES: [(char, u32); 5] = [('k', 1), ('m', 2), ('g', 3), ('t', 4), ('p', 5)];
 
-/// fio's `int` with a unit of data. With the default `kb_base` of 1024, `4k` is 4,096 and `4ki` is
-/// 4,000: fio's own habit, against the standard. With 1000 it is the other way round.
+/// fio's `int` with a unit of data. With the default `kb_base` of 1024, `4k` is 4,096 and `4ki` is 4,000, which is
+/// fio's convention and contradicts the standard. With 1000 it is the other way round.
 pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     let lower = text.trim().to_ascii_lowercase();
     let (radix, rest) = lower.strip_prefix("0x").map_or((10, lower.as_str()), |rest| (16, rest));
@@ -30,7 +30,7 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// A plain whole number.
+/// An integer without a unit.
 pub(super) fn whole(text: &str) -> Option<u64> {
     text.trim().parse().ok()
 }
@@ -42,7 +42,7 @@ pub(super) fn percent(text: &str) -> Option<f64> {
     number.parse().ok().filter(|p: &f64| plain && (0.0..=100.0).contains(p))
 }
 
-/// A boolean; the bare option is true.
+/// A boolean; an option without a value is true.
 pub(super) fn boolean(value: Option<&str>) -> Option<bool> {
     match value.map(str::trim) {
         None | Some("1" | "true") => Some(true),
@@ -69,8 +69,8 @@ pub(super) fn time(text: &str) -> Option<Span> {
     number.checked_mul(unit).map(Span::from_ps)
 }
 
-/// A value for reads, writes and trims each: `a`, `a,b` or `a,b,c`. The last one given holds for the
-/// rest; after a comma at the end, or where one is left out, the default does.
+/// A value for each of reads, writes and trims: `a`, `a,b` or `a,b,c`. The last given value applies to the remaining
+/// kinds; an empty place takes the default.
 pub(super) fn per_kind<T: Clone>(text: &str, default: &T, parse: impl Fn(&str) -> Option<T>) -> Option<[T; 3]> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 {

@@ -1,7 +1,7 @@
-//! Where a request goes.
+//! Addresses of requests.
 //!
-//! Patterns choose a unit of the region; every unit is `align` long. A request may be longer than
-//! its unit: one that would cross the end of the region is moved back until it ends there.
+//! A pattern chooses an address unit of the region; every address unit is `align` long. A request may be longer: one
+//! that would cross the end of the region moves back until it ends there.
 
 use base::engine::Rng;
 use base::units::Lba;
@@ -10,14 +10,14 @@ use libm::{floor, log, pow};
 use super::permute::Permutation;
 use super::zipf::Zipf;
 
-/// The units of a region, in sectors.
+/// The address units of a region, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Units {
     /// First sector of the region.
     pub(super) start: u64,
-    /// Number of units.
+    /// Number of address units.
     pub(super) count: u64,
-    /// Sectors of a unit.
+    /// Sectors of an address unit.
     pub(super) length: u64,
 }
 
@@ -32,14 +32,14 @@ impl Units {
         self.start + self.sectors()
     }
 
-    /// How many units `sectors` cover.
+    /// The number of address units that `sectors` cover.
     #[inline]
     pub(super) const fn covered(self, sectors: u64) -> u64 {
         if sectors <= self.length { 1 } else { sectors.div_ceil(self.length) }
     }
 }
 
-/// One zone: its units and the probability that a request goes to it or to one before it.
+/// One zone: its address units, and the probability that a request goes to it or to a zone before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zone {
     pub(super) first: u64,
@@ -47,7 +47,7 @@ pub(super) struct Zone {
     pub(super) cumulative: f64,
 }
 
-/// One sequence: a slice of the region, and how far each kind of request has come.
+/// One sequence: a slice of the region, and the position of each kind of request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice {
     start: u64,
@@ -55,7 +55,7 @@ pub(super) struct Slice {
     at: [u64; 3],
 }
 
-/// How units are chosen.
+/// The rule by which address units are chosen.
 #[derive(Clone, Debug)]
 pub(super) enum Pattern {
     Uniform,
@@ -68,12 +68,12 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// Every unit once per pass.
+    /// Every address unit once per pass.
     pub(super) fn shuffled(units: Units, rng: &mut Rng) -> Self {
         Self::Shuffled { order: Permutation::new(units.count, rng), next: 0 }
     }
 
-    /// `streams` sequences in slices of equal length; what does not divide is left out.
+    /// `streams` sequences in slices of equal length; the remainder of the division is unused.
     pub(super) fn sequential(units: Units, streams: u32) -> Self {
         let length = units.count / u64::from(streams) * units.length;
         let slice = |i: u32| {
@@ -83,19 +83,18 @@ impl Pattern {
         Self::Sequential { slices: (0..streams).map(slice).collect(), turn: [0; 3] }
     }
 
-    /// The share `power` of the units gets the share `1 - power` of the requests:
-    /// P(unit < x n) = x^(ln(1 - power) / ln(power)), drawn by inversion.
+    /// A share `power` of the address units gets a share `1 - power` of the requests: P(unit < x n) = x^(ln(1 - power)
+    /// / ln(power)), drawn by inversion.
     pub(super) fn pareto(power: f64, spread: Option<Permutation>) -> Self {
         Self::Pareto { exponent: log(power) / log(1.0 - power), spread }
     }
 
-    /// A window of `units` that moves after `period` requests.
+    /// A window of `units` address units that moves after `period` requests.
     pub(super) const fn window(units: u64, period: Option<u64>) -> Self {
         Self::Window { units, first: 0, period, left: 0 }
     }
 }
 
-/// Draws addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Addresses {
     units: Units,
@@ -113,7 +112,7 @@ impl Addresses {
         self.units
     }
 
-    /// Where the next request of `sectors` goes. `kind` (below 3) tells the sequences apart.
+    /// The address of the next request of `sectors`. `kind` (below 3) selects the sequence.
     #[inline]
     pub(super) fn draw(&mut self, kind: usize, sectors: u64) -> Lba {
         let Units { start, count, length } = self.units;
@@ -184,7 +183,7 @@ mod tests {
         (0..n).map(|_| (addresses.draw(0, 8).get() - UNITS.start) / UNITS.length).collect()
     }
 
-    /// Every unit within five standard deviations of its probability.
+    /// Checks that the count of every address unit lies within five standard deviations of its probability.
     fn check(drawn: &[u64], probability: impl Fn(u64) -> f64) {
         let n = drawn.len() as f64;
         let mut counts = [0u32; 100];
@@ -254,7 +253,7 @@ mod tests {
         assert_eq!(draw(Pattern::sequential(UNITS, 1), 102)[98..], [98, 99, 0, 1]);
         assert_eq!(draw(Pattern::sequential(UNITS, 3), 7), [0, 33, 66, 1, 34, 67, 2]);
         assert_eq!(draw(Pattern::sequential(UNITS, 3), 100)[99], 0);
-        // Reads and writes have sequences of their own.
+        // Reads and writes advance separate sequences.
         let mut addresses = Addresses::new(UNITS, Pattern::sequential(UNITS, 1), Rng::stream(4, "address"));
         let at: Vec<u64> = [0, 1, 0, 1].iter().map(|kind| addresses.draw(*kind, 8).get() - 800).collect();
         assert_eq!(at, [0, 0, 8, 8]);
@@ -278,7 +277,7 @@ mod tests {
     fn long_requests_stay_inside_the_window() {
         let mut addresses = Addresses::new(UNITS, Pattern::window(10, None), Rng::stream(6, "address"));
         let starts: Vec<u64> = (0..2000).map(|_| addresses.draw(0, 24).get()).collect();
-        // Ten units of which three are covered leave eight places.
+        // Ten address units, of which a request covers three, leave eight start addresses.
         assert_eq!(starts.iter().max().unwrap() - starts.iter().min().unwrap(), 7 * 8);
     }
 

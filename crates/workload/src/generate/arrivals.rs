@@ -1,29 +1,28 @@
-//! When requests arrive.
+//! Times of arrival of requests.
 
 use base::engine::Rng;
 use base::units::{Span, Time};
 use libm::{exp, floor, log};
 
-/// How arrivals are spaced; spans in picoseconds.
+/// The process of arrivals; spans in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Process {
-    /// No times: the host keeps this many outstanding.
+    /// No times: the host keeps `depth` requests outstanding.
     Closed { depth: u32 },
-    /// Evenly.
+    /// Constant gaps.
     Fixed { gap: f64 },
-    /// Exponential gaps of this mean.
+    /// Exponential gaps with this mean.
     Poisson { gap: f64 },
     /// Bursts of 1 + floor(Exp(length)).
     Bursts { length: f64, gap: f64, idle: f64 },
 }
 
 impl Process {
-    /// Bursts at a mean of `rate` requests per second, `None` if the gaps inside the bursts alone
-    /// are slower than that.
+    /// Bursts with a mean of `rate` requests per second; `None` if the gaps inside the bursts alone already are slower.
     ///
-    /// A burst has N = 1 + floor(Exp(length)) requests, so E\[N\] = 1 + 1/(e^(1/length) - 1). From
-    /// the first request of a burst to the first of the next there are N - 1 gaps and one idle time;
-    /// for the mean rate that span must be E\[N\]/rate on average.
+    /// A burst has N = 1 + floor(Exp(length)) requests, so E\[N\] = 1 + 1/(e^(1/length) - 1). N - 1 gaps and one idle
+    /// time separate the first request of a burst from the first of the next; for the mean rate this span must be
+    /// E\[N\]/rate on average.
     pub(super) fn bursts(length: f64, gap: Span, rate: f64) -> Option<Self> {
         let requests = mean_burst(length);
         let gap = gap.as_ps() as f64;
@@ -42,10 +41,10 @@ pub(super) fn mean_burst(length: f64) -> f64 {
 pub(super) struct Arrivals {
     process: Process,
     rng: Rng,
-    /// How many have arrived.
+    /// Requests that have arrived.
     count: u64,
     now: Time,
-    /// Further requests of the current burst.
+    /// Remaining requests of the current burst.
     burst: u64,
 }
 
@@ -54,18 +53,17 @@ impl Arrivals {
         Self { process, rng, count: 0, now: Time::ZERO, burst: 0 }
     }
 
-    /// What spaces them.
     pub(super) const fn process(&self) -> Process {
         self.process
     }
 
-    /// The next time of arrival, `None` if it is beyond the end of simulated time (213 days).
+    /// The next time of arrival; `None` if it is beyond the end of simulated time (213 days).
     #[inline]
     pub(super) fn next(&mut self) -> Option<Time> {
         let first = self.count == 0;
         let gap = match self.process {
             Process::Closed { .. } => return Some(Time::ZERO),
-            // From the count, not from the last arrival: roundings do not add up.
+            // Computed from the count instead of the last arrival, so that rounding errors do not add up.
             Process::Fixed { gap } => {
                 let at = gap * self.count as f64;
                 self.count += 1;
@@ -96,7 +94,7 @@ impl Arrivals {
     }
 }
 
-/// Picoseconds to the nearest whole one, `None` if there are too many.
+/// Picoseconds, rounded to an integer; `None` if out of range.
 fn whole(ps: f64) -> Option<u64> {
     (ps < u64::MAX as f64).then(|| floor(ps + 0.5) as u64)
 }
@@ -143,8 +141,8 @@ mod tests {
         let t = times(process, n);
         assert_eq!(t[0], 0);
         let rate = (n - 1) as f64 / (t[n - 1] as f64 * 1e-12);
-        // About 19,500 cycles; an idle time has a deviation of its mean, 1.44 s, as has N: 1.4 %
-        // of the sum at most.
+        // About 19,500 cycles. The standard deviation of an idle time is its mean, 1.44 s, as is that of N: 1.4 % of
+        // the sum at most.
         assert!((rate / 14.0 - 1.0).abs() < 5.0 * 0.0102, "{rate} requests per second");
         // Gaps above 50 ms are idle times for all but e^-50 of the gaps and 3.4 % of the idle times.
         let inner: Vec<f64> =

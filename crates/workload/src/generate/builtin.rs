@@ -42,10 +42,9 @@ const BUILTIN: &[(&str, &str)] = &[
     ("zipf-write-4k", include_str!("../../workloads/zipf-write-4k.toml")),
 ];
 
-/// The name and the text of every workload under `workloads/`, by name. A name that ends in `.fio` is
-/// a fio job file, for [`crate::fio::parse`]; the others are TOML: scripts if
-/// they list requests (see [`crate::script`]), and generators, for
-/// [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
+/// The name and text of every workload under `workloads/`, in order of name. A name that ends in `.fio` is a fio job
+/// file for [`crate::fio::parse`]. The others are TOML: scripts if they list requests (see [`crate::script`]),
+/// otherwise generators for [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
 #[must_use]
 pub const fn builtin() -> &'static [(&'static str, &'static str)] {
     BUILTIN

@@ -1,4 +1,4 @@
-//! A described workload as a source of requests.
+//! The source of a generated workload.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -11,18 +11,18 @@ use super::stream::{Left, Stream};
 use crate::{Arrival, Pacing, Source, SourceError};
 use base::fault::Fault;
 
-/// A source of made-up requests: the same description, capacity and seed give the same requests on
-/// every machine. It allocates nothing while it runs.
+/// A source of generated requests: the same description, capacity and seed yield the same requests on every machine. It
+/// allocates no memory after its construction.
 #[derive(Clone, Debug)]
 pub struct Generator {
     pub(super) streams: Vec<Stream>,
-    /// Sum of the weights of the streams.
+    /// The sum of the streams' weights.
     pub(super) weight: f64,
     pub(super) choice: Rng,
     pub(super) arrivals: Arrivals,
     pub(super) left: Left,
     pub(super) duration: Option<Span>,
-    /// What arrives at `now` after the request that was handed out last.
+    /// The requests that arrive at `now` after the most recent one.
     pub(super) with: [Option<Io>; 2],
     pub(super) now: Time,
 }
@@ -31,7 +31,7 @@ impl Generator {
     /// Builds the workload for a device of `capacity` sectors; all randomness derives from `seed`.
     ///
     /// # Errors
-    /// All faults of the description, as [`GeneratorSpec::validate`].
+    /// All faults of the description, as in [`GeneratorSpec::validate`].
     pub fn new(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
         resolve::generator(spec, capacity, seed)
     }
@@ -73,7 +73,7 @@ impl Source for Generator {
         let Some(chosen) = self.choose() else { return Ok(None) };
         let Some(now) = self.arrivals.next() else {
             if self.duration.is_some() {
-                // Whatever it is, it ends before time does.
+                // Simulated time ends here, and the workload with it.
                 self.left.requests = Some(0);
                 return Ok(None);
             }

@@ -1,8 +1,7 @@
-//! A random permutation of 0..n that takes no memory.
+//! A random permutation of 0..n without a table.
 //!
-//! A Feistel network over the smallest power of two that holds n, walked until it lands below n
-//! (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002): less than two rounds
-//! of walking on average.
+//! A Feistel network over the smallest power of two that holds n, repeated until the result lies below n (cycle
+//! walking: Black and Rogaway, "Ciphers with Arbitrary Finite Domains", CT-RSA 2002): less than two rounds on average.
 
 use base::engine::Rng;
 
@@ -19,7 +18,6 @@ pub(super) struct Permutation {
 }
 
 impl Permutation {
-    /// A random permutation of 0..`n`.
     pub(super) fn new(n: u64, rng: &mut Rng) -> Self {
         assert!(n > 0 && n <= 1 << 62, "a permutation of {n} units");
         let bits = (u64::BITS - (n - 1).leading_zeros()).max(2);
@@ -29,7 +27,7 @@ impl Permutation {
         Self { n, low_bits, low_mask: (1 << low_bits) - 1, high_mask: (1 << (bits - low_bits)) - 1, keys }
     }
 
-    /// Where `index` goes.
+    /// The image of `index`.
     #[inline]
     pub(super) fn apply(&self, index: u64) -> u64 {
         debug_assert!(index < self.n);

@@ -1,4 +1,4 @@
-//! Quantities that only workloads have, as text in files: amounts, size ranges, request rates.
+//! Quantities of workload files as text: amounts, size ranges, request rates.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,13 +11,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 /// A number of bytes, or a share of a whole: `"10GiB"` or `"25%"`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// So many bytes.
+    /// An absolute number of bytes.
     Bytes(Bytes),
-    /// A share of whatever the key says.
+    /// A share; the key says of what.
     Share(Ratio),
 }
 
-/// The sizes of requests, both ends included: `"4KiB"` or `"8KiB..64KiB"`.
+/// A range of request sizes, both ends included: `"4KiB"` or `"8KiB..64KiB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeRange {
     /// The smallest.
@@ -34,7 +34,7 @@ impl RequestRate {
     /// A rate of `per_second` requests each second.
     ///
     /// # Panics
-    /// If it is not a finite number above zero: nothing would ever arrive.
+    /// If `per_second` is not a finite number above zero: no request would ever arrive.
     #[must_use]
     pub fn new(per_second: f64) -> Self {
         assert!(per_second > 0.0 && per_second.is_finite(), "a rate of {per_second} requests per second");
@@ -49,14 +49,14 @@ impl RequestRate {
 }
 
 impl SizeRange {
-    /// Exactly this size.
+    /// A range of exactly this size.
     #[must_use]
     pub const fn exactly(size: Bytes) -> Self {
         Self { min: size, max: size }
     }
 }
 
-/// A text that is not such a quantity: what is wrong with it, and what to write instead.
+/// The error of a text that is not such a quantity: the fault and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseQuantityError(String);
 
@@ -146,7 +146,7 @@ impl fmt::Display for RequestRate {
     }
 }
 
-/// The text that reads back as exactly these bytes.
+/// A text that parses back to exactly these bytes.
 fn exact(bytes: Bytes) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let n = bytes.get();
@@ -154,7 +154,7 @@ fn exact(bytes: Bytes) -> String {
     unit.map_or_else(|| format!("{n}B"), |(size, name)| format!("{}{name}", n / size))
 }
 
-/// Gives a quantity serde as a string with a unit, and a JSON schema.
+/// Gives a quantity a serde string form with a unit of measure, and a JSON schema.
 macro_rules! as_text {
     ($type:ty, $what:literal, [$($example:literal),+]) => {
         impl<'de> Deserialize<'de> for $type {

@@ -1,5 +1,5 @@
-//! From a description to a generator: every value is checked against every other and the device,
-//! and all faults are reported at once.
+//! From a description to a generator: checks every value against the others and the device, and reports all faults at
+//! once.
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, SECTOR, Sectors, Time};
@@ -16,7 +16,7 @@ use super::zipf::Zipf;
 use crate::fault::Faults;
 use base::fault::Fault;
 
-/// Sequences of a stream at most: each is kept apart.
+/// The maximum number of sequences of a stream: each takes memory.
 const MOST_SEQUENCES: u32 = 1 << 20;
 
 impl GeneratorSpec {
@@ -29,7 +29,7 @@ impl GeneratorSpec {
     }
 }
 
-/// Builds the generator, or says everything that is wrong with its description.
+/// Builds the generator, or returns all faults of the description.
 pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> Result<Generator, Vec<Fault>> {
     let mut faults = Faults::default();
     if let Some((message, remedy)) = base::fault::wrong_name(&spec.name) {
@@ -112,7 +112,7 @@ fn arrivals(spec: &ArrivalSpec, faults: &mut Faults) -> Option<Process> {
     }
 }
 
-/// A limit that, if it is given, is above zero.
+/// A limit that must be above zero if given.
 fn positive(path: impl Into<String>, value: Option<u64>, faults: &mut Faults) -> Option<u64> {
     if value == Some(0) {
         faults.add(path, "a limit of zero requests", "write at least 1, or leave it out");
@@ -120,7 +120,7 @@ fn positive(path: impl Into<String>, value: Option<u64>, faults: &mut Faults) ->
     value
 }
 
-/// A limit in sectors; a share is one of `whole` sectors.
+/// A limit in sectors; a share is of `whole` sectors.
 fn limit(path: impl Into<String>, value: Option<Amount>, whole: u64, faults: &mut Faults) -> Option<u64> {
     let sectors = match value? {
         Amount::Bytes(bytes) => bytes.get().div_ceil(SECTOR.get()),
@@ -132,7 +132,7 @@ fn limit(path: impl Into<String>, value: Option<Amount>, whole: u64, faults: &mu
     Some(sectors)
 }
 
-/// True if shares sum to the whole, but for what is lost in writing them down.
+/// True if the shares sum to one, but for rounding in their text.
 fn whole(sum: f64) -> bool {
     (sum - 1.0).abs() < 1e-6
 }
@@ -158,7 +158,7 @@ fn weights(streams: &[StreamSpec], faults: &mut Faults) -> Vec<f64> {
     weights
 }
 
-/// One stream and where it stands in the file.
+/// One stream and its place in the file.
 struct Scope<'a> {
     path: String,
     faults: &'a mut Faults,
@@ -171,7 +171,7 @@ impl Scope<'_> {
         self.faults.add(format!("{}.{key}", self.path), message, remedy);
     }
 
-    /// The random stream of one purpose.
+    /// The random stream for one purpose.
     fn rng(&self, purpose: &str) -> Rng {
         Rng::stream(self.seed, &format!("workload.{purpose}.{}", self.index))
     }
@@ -190,7 +190,7 @@ impl Scope<'_> {
         let mut sizes = [None, None, None];
         for kind in 0..3 {
             let (key, bars) = if own[kind].is_empty() { ("sizes", &spec.sizes) } else { (keys[kind], own[kind]) };
-            // The common histogram is checked once, for the first kind that uses it.
+            // The common histogram is checked once, with the first kind that uses it.
             let again = key == "sizes" && (0..kind).any(|k| shares[k] > 0.0 && own[k].is_empty());
             if shares[kind] > 0.0 {
                 let before = self.faults.len();
@@ -223,7 +223,7 @@ impl Scope<'_> {
         (self.faults.len() == faults).then_some(stream)
     }
 
-    /// The unit of addresses in sectors; one if it is at fault.
+    /// The size of an address unit in sectors; one if it is faulty.
     fn align(&mut self, spec: &StreamSpec) -> u64 {
         if let Some(align) = spec.align {
             return match align.sectors() {
@@ -380,13 +380,13 @@ impl Scope<'_> {
     fn pattern(&mut self, spec: &AddressSpec, units: Units, smallest: u64, largest: u64) -> Option<Pattern> {
         let size = |sectors: u64| Bytes::new(sectors * SECTOR.get());
         let before = self.faults.len();
-        // The sectors in which a single request has to find room, and the key that sets them.
+        // The sectors that must hold a single request, and the key that sets them.
         let mut room = (units.sectors(), "region");
         let pattern = match spec {
             AddressSpec::Uniform {} => Pattern::Uniform,
             AddressSpec::Shuffled {} => {
                 if smallest != largest || smallest != units.length {
-                    let message = "hitting every unit once needs requests of one size, equal to `align`";
+                    let message = "a shuffled pattern needs requests of one size, equal to `align`";
                     self.add("address.pattern", message, "give one size and leave `align` out, or use \"uniform\"");
                 }
                 Pattern::shuffled(units, &mut self.rng("shuffle"))
@@ -402,7 +402,7 @@ impl Scope<'_> {
             }
             AddressSpec::Sequential { streams } => {
                 room = (units.count / u64::from(*streams) * units.length, "address.streams");
-                // Slices that no request fits into are refused below, not built by the million.
+                // Slices too small for any request are refused below instead of being built by the million.
                 Pattern::sequential(units, if largest > room.0 { 1 } else { *streams })
             }
             AddressSpec::Zipf { theta, scrambled } => {
@@ -462,7 +462,7 @@ impl Scope<'_> {
         (self.faults.len() == before).then_some(pattern)
     }
 
-    /// Zones by their shares of space and of access.
+    /// Zones by their shares of the region and of the requests.
     fn zones(&mut self, key: &str, zones: &[(f64, f64)], scrambled: bool, units: Units) -> Option<Pattern> {
         let (space, access) = zones.iter().fold((0.0, 0.0), |sum, zone| (sum.0 + zone.0, sum.1 + zone.1));
         if !whole(space) || !whole(access) {
@@ -485,7 +485,7 @@ impl Scope<'_> {
             resolved.push(Zone { first, count: end - first, cumulative });
             first = end;
         }
-        // Rounding must not send a request to a zone behind the last one that has any.
+        // Rounding must not send a request to a zone after the last one with any requests.
         if let Some(last) = zones.iter().rposition(|(_, access)| *access > 0.0) {
             resolved.truncate(last + 1);
             resolved[last].cumulative = f64::INFINITY;

@@ -1,21 +1,21 @@
-//! How large a request is: a histogram of sizes and ranges of sizes.
+//! Sizes of requests: a histogram of sizes and ranges of sizes.
 
 use base::engine::Rng;
 
-/// One bar: `min + k * step` sectors for k in 0..count, every k as likely.
+/// One bar: `min + k * step` sectors for k in 0..count, all equally likely.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bar {
-    /// Smallest size, in sectors.
+    /// The smallest size, in sectors.
     pub(super) min: u64,
-    /// Number of sizes.
+    /// The number of sizes.
     pub(super) count: u64,
-    /// Sectors between them.
+    /// The distance of sizes, in sectors.
     pub(super) step: u64,
-    /// How often, relative to the other bars.
+    /// The frequency, relative to the other bars.
     pub(super) share: f64,
 }
 
-/// Draws sizes in sectors.
+/// A histogram of sizes in sectors.
 #[derive(Clone, Debug)]
 pub(super) struct Sizes {
     bars: Vec<Bar>,

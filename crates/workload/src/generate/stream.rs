@@ -10,18 +10,18 @@ use super::sizes::Sizes;
 /// Reads, writes and discards, in the order of the arrays below.
 pub(super) const KINDS: [IoKind; 3] = [IoKind::Read, IoKind::Write, IoKind::Discard];
 
-/// Chooses between reads, writes and discards.
+/// Draws the kind of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Kinds {
     /// Probability of a read, and of a read or a write.
     cumulative: [f64; 2],
-    /// The only kind there is.
+    /// The kind, if there is only one.
     only: Option<usize>,
     rng: Rng,
 }
 
 impl Kinds {
-    /// By the shares of reads, writes and discards, which sum to one.
+    /// `shares` of reads, writes and discards, which sum to one.
     pub(super) fn new(shares: [f64; 3], rng: Rng) -> Self {
         let only = (0..3).find(|kind| shares[*kind] >= 1.0);
         Self { cumulative: [shares[0], shares[0] + shares[1]], only, rng }
@@ -45,13 +45,13 @@ pub(super) enum Continue {
     Runs { min: u32, max: u32 },
 }
 
-/// Runs of requests, each kind for itself.
+/// Sequential runs, separate for each kind.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     rule: Continue,
-    /// Where the previous request ended.
+    /// The end of the previous request.
     end: [Option<u64>; 3],
-    /// Further requests of the current run.
+    /// Remaining requests of the current run.
     left: [u32; 3],
     rng: Rng,
 }
@@ -61,7 +61,7 @@ impl Runs {
         Self { rule, end: [None; 3], left: [0; 3], rng }
     }
 
-    /// Where the run of `kind` goes on, if it does.
+    /// The address at which the run of `kind` continues, if it does.
     fn next(&mut self, kind: usize) -> Option<u64> {
         match self.rule {
             Continue::Never => None,
@@ -79,7 +79,7 @@ impl Runs {
         }
     }
 
-    /// A new run of `kind` begins.
+    /// Begins a new run of `kind`.
     fn begin(&mut self, kind: usize) {
         if let Continue::Runs { min, max } = self.rule {
             self.left[kind] = min - 1 + self.rng.below(u64::from(max - min) + 1) as u32;
@@ -87,7 +87,7 @@ impl Runs {
     }
 }
 
-/// When a write is followed by a flush.
+/// The rule by which flushes follow writes.
 #[derive(Clone, Debug)]
 pub(super) enum Flushes {
     Never,
@@ -112,7 +112,7 @@ impl Flushes {
     }
 }
 
-/// What is left of a stream's limits.
+/// The remainder of a stream's limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Left {
     pub(super) requests: Option<u64>,
@@ -120,21 +120,21 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// Takes one request of `sectors` off.
+    /// Deducts one request of `sectors`.
     #[inline]
     pub(super) fn take(&mut self, sectors: u64) {
         self.requests = self.requests.map(|n| n.saturating_sub(1));
         self.sectors = self.sectors.map(|n| n.saturating_sub(sectors));
     }
 
-    /// True once a limit is reached.
+    /// True if a limit is reached.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.requests == Some(0) || self.sectors == Some(0)
     }
 }
 
-/// A request and what arrives together with it, in this order.
+/// A request and the requests that arrive together with it, in this order.
 pub(super) type Group = [Option<Io>; 3];
 
 /// One stream, ready to run.
@@ -151,7 +151,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The next request. It lies inside the region, whatever the pattern.
+    /// The next request. It always lies inside the region.
     #[inline]
     pub(super) fn draw(&mut self) -> Group {
         let kind = self.kinds.draw();
@@ -186,7 +186,7 @@ impl Stream {
         start
     }
 
-    /// The size of all its requests, if it has only one and nothing comes with them.
+    /// The size of all requests, if there is only one size and no request arrives together with another.
     pub(super) fn only_size(&self) -> Option<u64> {
         let mut sizes = self.sizes.iter().flatten();
         let size = sizes.next()?.min();

@@ -1,4 +1,4 @@
-//! The generators as a whole: every workload of the repository, every fault, no request astray.
+//! Tests of the generators: every built-in workload, every fault, every request inside its region.
 
 use base::engine::EventHash;
 use base::fault::Fault;
@@ -20,7 +20,7 @@ fn spec(text: &str) -> GeneratorSpec {
     GeneratorSpec::from_toml(text).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// The workloads that come along and are generators, not jobs of fio or scripts.
+/// The built-in workloads that are generators, not fio jobs or scripts.
 fn generators() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
     let is_script = |text: &str| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("request"));
     builtin().iter().filter(move |(name, text)| !name.ends_with(".fio") && !is_script(text))
@@ -34,7 +34,7 @@ fn generator(text: &str, seed: u64) -> Generator {
     Generator::new(&spec(text), CAPACITY, seed).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// One stream with `lines`, 1,000 requests, one outstanding.
+/// A workload of one stream with `lines`: 1,000 requests, one outstanding.
 fn stream(lines: &str) -> String {
     format!("name = \"t\"\nrequests = 1000\narrivals = {{ kind = \"closed\", depth = 1 }}\n[[stream]]\n{lines}\n")
 }
@@ -77,7 +77,7 @@ fn hash(name: &str) -> u64 {
 
 #[test]
 fn the_requests_never_change() {
-    // Golden values, the same on every machine: a change here changes every published result.
+    // Golden values, equal on every machine: a change here changes every published result.
     assert_eq!(["dirik-wd", "oltp", "zipf-write-4k", "file-write-bursts"].map(hash), GOLDEN);
 }
 
@@ -114,7 +114,7 @@ fn w_d_is_as_the_paper_file_says() {
     for (share, p) in [(of(4.0..=8.0), 0.485), (of(10.0..=32.0), 0.3395), (of(64.0..=64.0), 0.1455)] {
         assert!((share - p).abs() < 5.0 * 0.5 / n.sqrt(), "{share} instead of {p}");
     }
-    // 1,463 bursts, whose idle times and lengths deviate by their means: 3.7 % of the sum.
+    // 1,463 bursts, whose idle times and lengths have standard deviations equal to their means: 3.7 % of the sum.
     let rate = n / all.last().unwrap().at.as_secs_f64();
     assert!((rate / 14.0 - 1.0).abs() < 5.0 * 0.037, "{rate} requests per second");
 }
@@ -442,7 +442,7 @@ proptest! {
             region = {{ start = \"{}\", size = \"{}\" }}\naddress = {address}\nflush = {{ every = 3 }}\n{sequential}",
             bytes(align), bytes(min), bytes(min + steps * align), bytes(start), bytes(size),
         ));
-        // Descriptions that do not fit together are refused; that is the other half of the property.
+        // The generator may refuse a description whose values contradict each other.
         if let Ok(mut generator) = Generator::new(&spec(&text), Sectors::new(2000), seed) {
             prop_assert!(start + size <= 2000);
             for Arrival { io, .. } in take(&mut generator, 300) {

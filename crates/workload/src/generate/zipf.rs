@@ -1,9 +1,8 @@
 //! Zipf-distributed ranks in constant time and memory.
 //!
-//! Rejection-inversion: W. Hoermann and G. Derflinger, "Rejection-inversion to generate variates
-//! from monotone discrete distributions", ACM TOMACS 6(3), 1996. It is exact for every exponent
-//! above zero, one included, and needs no table and no sum over the ranks, so that a drive of a
-//! billion units is ready at once.
+//! Rejection-inversion: W. Hoermann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+//! distributions", ACM TOMACS 6(3), 1996. It is exact for every exponent above zero, one included. It needs no table
+//! and no sum over the ranks, so that a drive of a billion mapping units costs no setup.
 
 use base::engine::Rng;
 use libm::{exp, expm1, log, log1p};
@@ -13,9 +12,9 @@ use libm::{exp, expm1, log, log1p};
 pub(super) struct Zipf {
     n: f64,
     theta: f64,
-    /// The integral of the density up to 1.5, less the mass of rank one; and up to n + 0.5.
+    /// The integral of the density up to 1.5, less the mass of rank one; and the integral up to n + 0.5.
     ends: (f64, f64),
-    /// Below this distance from its rank a point is accepted without looking further.
+    /// A point closer than this to its rank is accepted at once.
     shortcut: f64,
 }
 
@@ -29,7 +28,7 @@ impl Zipf {
         zipf
     }
 
-    /// The next rank, zero being the hottest.
+    /// The next rank; zero is the hottest.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
@@ -73,8 +72,8 @@ fn log1p_over(x: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Compares counts over `n` ranks with the exact probabilities: each rank that is expected at
-    /// least 25 times within five standard deviations, and chi-squared over all of those.
+    /// Compares counts over `n` ranks with the exact probabilities. Each rank with an expected count of at least 25
+    /// must lie within five standard deviations; a chi-squared test covers all of those.
     fn check(n: u64, theta: f64) {
         const DRAWS: u32 = 400_000;
         let zipf = Zipf::new(n, theta);
@@ -110,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_billion_ranks_have_the_right_head() {
-        // zeta(n, 1) = ln n + gamma + O(1/n): rank zero has 1 in 21.3 for 2^30 ranks.
+        // zeta(n, 1) = ln n + gamma + O(1/n): rank zero has probability 1/21.3 for 2^30 ranks.
         let n = 1u64 << 30;
         let p = 1.0 / ((n as f64).ln() + 0.577_215_664_9);
         let zipf = Zipf::new(n, 1.0);

@@ -1,8 +1,8 @@
-//! A tar of traces: its members are files of one recording (the CPUs of blktrace, the volumes of a server, the parts of a
-//! long trace) and are merged by time.
+//! A tar of traces. Its members are files of one recording (the CPUs of blktrace, the volumes of a server, the parts of
+//! a long trace) and are merged by time.
 //!
-//! Members may be compressed, each in its way. Those that are no trace (a licence, a README) are passed over and named
-//! in the notes. All others must be of one format. Members are read side by side, so a tar that is compressed or comes
+//! Each member may have its own compression. Members that are not traces (a licence, a README) are skipped and named in
+//! the notes; all others must have one format. Members are read side by side, so that a tar that is compressed or comes
 //! from a pipe is first unpacked into an anonymous temporary file.
 
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use super::stored::{Stored, unkept};
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
-/// Bytes of a block of a tar; the first is the header of the first member.
+/// Bytes of a block of a tar; the first block is the header of the first member.
 const BLOCK: usize = 512;
-/// Members at most: each is read through a buffer of its own.
+/// The maximum number of members: each has its own read buffer.
 const MOST: usize = 1_000;
 
-/// True for the first bytes of a tar. A header carries the sum of its own bytes in octal, that field itself counted as
-/// blanks.
+/// True for the first bytes of a tar. A header contains the sum of its own bytes in octal, with that field itself
+/// counted as blanks.
 pub(crate) fn looks(head: &[u8]) -> bool {
     let Some(header) = head.get(..BLOCK) else { return false };
     let sum: u64 = header.iter().map(|byte| u64::from(*byte)).sum();
@@ -32,7 +32,7 @@ pub(crate) fn looks(head: &[u8]) -> bool {
     header[0] != 0 && said == Some(sum - own + 8 * u64::from(b' '))
 }
 
-/// A file of a tar, and where its bytes are.
+/// A file of a tar, and the place of its bytes.
 struct Member {
     name: String,
     from: u64,
@@ -213,11 +213,11 @@ mod tests {
             assert_eq!(volumes, ["a,0", "a,1"]);
             let wanted = [
                 "files of the archive, merged by time: 2",
-                "files of the archive that are no trace, passed over: README",
+                "files of the archive that are not traces, skipped: README",
             ];
             assert_eq!(notes, wanted);
         }
-        // It is read again where that is asked for, and converted.
+        // Repetition and conversion read it again.
         let twice = TraceOptions { repeat: 2, ..overlaid() };
         assert_eq!(read(&gzip(&tar), &twice).unwrap().arrivals.len(), 8);
         let (dir, from) = (tempfile::tempdir().unwrap(), file(&gzip(&tar)));
@@ -229,7 +229,7 @@ mod tests {
                 .requests,
             4
         );
-        // What was converted can be a member, too.
+        // The output of a conversion can be a member.
         let again = read(&tar_of(&[("t.parquet", &std::fs::read(&to).unwrap())]), &overlaid()).unwrap();
         assert_eq!(starts(&again.arrivals), [(0, 0), (10, 2), (30, 1), (40, 3)]);
     }
@@ -243,7 +243,7 @@ mod tests {
         let limited = TraceOptions { limit: Some(4), ..overlaid() };
         let members: [(&str, &[u8]); 2] = [("first.csv", FIRST), ("b/second.csv", &damaged)];
         assert_eq!(read(&tar_of(&members), &limited).unwrap().arrivals.len(), 4);
-        // A request that does not fit is named by its member, too, and so is one that comes too late.
+        // Errors about requests beyond the capacity, or too late ones, name the member.
         let small = TraceOptions { capacity: Some(base::units::Sectors::new(3)), ..overlaid() };
         let text = read(&tar_of(&[("first.csv", FIRST), ("second.csv", SECOND)]), &small).unwrap_err().to_string();
         assert!(text.contains(":second.csv:2: ") && text.contains("beyond the capacity"), "{text}");
@@ -287,7 +287,7 @@ mod tests {
         fn damage_is_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
             let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
             for (at, byte) in edits {
-                // The headers most of all: each begins a block.
+                // Mostly headers: each begins a block.
                 let at = at.index(bytes.len());
                 bytes[at] = byte;
             }

@@ -1,14 +1,13 @@
-//! The text that blkparse prints by default: `maj,min cpu seq seconds pid action RWBS sector + sectors [process]`.
+//! The default text output of blkparse: `maj,min cpu seq seconds pid action RWBS sector + sectors [process]`.
 //!
-//! One action stands for a request: queued (`Q`), issued to the driver (`D`), or completed (`C`). If none is
-//! named it is the first of Q, D, I, C that occurs in the first 64 KiB. Of the RWBS letters, R, W and D give
-//! the kind; a leading F is a flush, before the write if there is one (FUA after the W is a plain write, as
-//! no request here can say more). Lines with N and lines without an extent are passed over, and so are the
-//! summaries at the end.
+//! One action stands for a request: queued (`Q`), issued to the driver (`D`), or completed (`C`). By default it is the
+//! first of Q, D, I, C that occurs in the first 64 KiB. Of the RWBS letters, R, W and D are the kind; a leading F is a
+//! flush, before the write if there is one. FUA after the W counts as a plain write, because requests here have no FUA.
+//! Lines with N, lines without an extent, and the final summaries are skipped.
 //!
-//! Stamps from before the reference of the recording are printed by blkparse as 2^64 ns minus the distance,
-//! with the seconds cut to 32 bits: 1266874889.x. They are put right. As blkparse also sorts them to the
-//! end, one that then comes later than the tolerance takes the time of the event before it in the file.
+//! blkparse prints time stamps from before the reference of the recording as 2^64 ns minus the distance, with the
+//! seconds cut to 32 bits: 1266874889.x. The reader corrects them. blkparse also sorts these events to the end; one
+//! that is then late by more than the tolerance takes the time of the event before it in the file.
 
 use base::io::IoKind;
 
@@ -19,10 +18,10 @@ use super::{Event, Format, TraceOptions};
 
 /// 2^64 ns in picoseconds, with the seconds modulo 2^32.
 const WRAP: i128 = (1_266_874_889 * 1_000_000_000 + 709_551_616) * 1_000;
-/// How long before its reference an event may have been recorded.
+/// The longest plausible time of an event before its reference.
 const HOUR: i128 = 3_600 * 1_000_000_000_000;
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "  8,16   3        4     0.000011950  3645  Q   R 4938888 + 256 [java]\n  8,16   3        5     0.000026421  3645  D   R 4938888 + 256 [java]\n\
      8,16   1        7     0.001795683  3557  C   R 4938888 + 256 [0]\n  8,0    1        9     1.5 35  Q FWFSM 100 + 8 [jbd2/sda1-8]\nCPU0 (8,16):\n Reads Queued: 1\n";
 
@@ -45,7 +44,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| action_of(line).is_some())
 }
 
-/// A line of the summaries, or a message about the recording.
+/// True for a line of the summaries, or a message about the recording.
 fn is_summary(line: &[u8]) -> bool {
     const STARTS: [&[u8]; 10] =
         [b"CPU", b"Total", b"Read", b"Write", b"IO unplugs", b"Throughput", b"Events", b"Skips", b"Input file", b"=="];
@@ -106,7 +105,7 @@ impl LineFormat for Blkparse {
             [b'D', ..] => Some(IoKind::Discard),
             _ => None,
         };
-        // Without an extent the name of the process follows at once.
+        // If there is no extent, the name of the process follows at once.
         let (start, sectors) = match words.next() {
             Some([b'[', ..]) => (0, 0),
             word => {

@@ -1,8 +1,8 @@
-//! blkreplay `.load`: prose, then `start ; sector; length ; op ; ...`, then lines of that shape.
+//! blkreplay `.load`: prose, then `start ; sector; length ; op ; ...`, then lines of that form.
 //!
-//! Published files have several such headers one behind the other (a licence, comments, each with a line of column
-//! names): all that stands before the first line of four fields is header. Seconds, sectors, and an operation whose first
-//! letter is R or W; `RA` is read-ahead and a read like any other.
+//! Published files have several such headers in sequence (a licence, comments, each with a line of column names);
+//! everything before the first line of four fields is header. Times are in seconds, extents in sectors. The first
+//! letter of an operation is R or W; `RA` is read-ahead and counts as a read.
 
 use base::io::IoKind;
 
@@ -12,17 +12,17 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "Copyright\n\nstart ; sector; length ; op ;  replay_delay=0 ; replay_duration=0\n\
      0.000000000 ;  1234 ; 8 ; R ; 0.0 ; 0.0\n0.100000000 ;  1235 ; 16 ; W ; 0.0 ; 0.0\n";
 
 pub(crate) struct Blkreplay {
     units: Units,
-    /// No request has come yet: whatever has not the shape of one is prose.
+    /// True until the first request: lines of another form are prose.
     in_header: bool,
 }
 
-/// Fields of the shortest line of a request.
+/// The number of fields of the shortest request.
 const FIELDS: usize = 4;
 
 fn is_title(line: &[u8]) -> bool {
@@ -38,7 +38,7 @@ impl LineFormat for Blkreplay {
     const LAYOUT: &'static str = "seconds ; sector ; sectors ; R|W ; replay delay ; replay duration";
 
     fn start(head: &Head<'_>, format: Format, options: &TraceOptions, _: &mut Context) -> Result<Self, Fault> {
-        // Excerpts may come without their header.
+        // Excerpts may lack the header.
         Ok(Self { units: options.units_of(format), in_header: looks(head) })
     }
 
@@ -94,7 +94,7 @@ mod tests {
         let (records, context) = read(Format::Blkreplay, &text);
         assert_eq!((records.len(), context.stats.headers), (2, 7));
         assert_eq!(records[1].at - records[0].at, 1_000_000_000_000);
-        // Between requests prose is damage, and so is a first request that is none.
+        // Prose between requests is damage, and so is a malformed first request.
         let prose = format!("{title} 0.5 ; 8 ; 16 ; R ; 0\nprose\n");
         assert!(fault(Format::Blkreplay, &prose).contains(":3: the time is not a number"));
         let damaged = format!("{title} o.5 ; 8 ; 16 ; R ; 0\n");

@@ -1,9 +1,9 @@
-//! blktrace's binary: records of 48 bytes and a payload, written per CPU, in the byte order of the machine.
+//! blktrace's binary format: records of 48 bytes and a payload, one file per CPU, in the byte order of the machine.
 //!
-//! Which event stands for a request is chosen as for blkparse's text: queue, else issue, else complete. Bytes
-//! are widened to whole sectors. One file holds the events of one CPU (`NAME.blktrace.0`); a path that is no
-//! file itself but has such files beside it (`NAME.blktrace`) means all of them, merged by time, as it does
-//! for `blkparse -i`. Records are numbered file by file.
+//! The event that stands for a request is chosen as for blkparse's text: queue, else issue, else complete. Bytes grow
+//! to whole sectors. One file has the events of one CPU (`NAME.blktrace.0`). A path that is not a file but has such
+//! files beside it (`NAME.blktrace`) means all of them, merged by time, as for `blkparse -i`. Records are numbered per
+//! file.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ struct One {
     action: u32,
 }
 
-/// The fields of a record that are used.
+/// The used fields of a record.
 struct Raw {
     magic: u32,
     time: u64,
@@ -91,7 +91,7 @@ impl Raw {
     }
 }
 
-/// The byte order in which the first word is the magic number.
+/// True if the first word is the magic number in big-endian order; `None` if it is not the magic number.
 fn big_endian(head: &[u8]) -> Option<bool> {
     let word: [u8; 4] = head.get(..4)?.try_into().ok()?;
     [(u32::from_le_bytes(word), false), (u32::from_be_bytes(word), true)]
@@ -126,7 +126,7 @@ pub(crate) fn open(
     open_all(vec![input], options, context)
 }
 
-/// The files of the CPUs of the recording that `path` names without being a file itself.
+/// The files of the CPUs of a recording, if `path` names one without being a file itself.
 pub(crate) fn cpus_of(path: &Path) -> Vec<PathBuf> {
     if path.exists() {
         return Vec::new();
@@ -139,14 +139,14 @@ pub(crate) fn cpus_of(path: &Path) -> Vec<PathBuf> {
     (0..).map(file).take_while(|file| file.is_file()).collect()
 }
 
-/// The files that a trace is made of: those of all CPUs of a recording, or the one of this name.
+/// The files of a trace: those of all CPUs of a recording, or the one at this path.
 #[must_use]
 pub fn files(path: &Path) -> Vec<PathBuf> {
     let cpus = cpus_of(path);
     if cpus.is_empty() { vec![path.to_owned()] } else { cpus }
 }
 
-/// Opens the files of all CPUs of a recording. A CPU that did nothing left an empty file.
+/// Opens the files of all CPUs of a recording. The file of an idle CPU is empty.
 pub(crate) fn open_all(
     inputs: Vec<Input>,
     options: &TraceOptions,
@@ -175,7 +175,7 @@ pub(crate) fn open_all(
         first = first.min(choose(head, big_endian).unwrap_or(COMPLETE));
         cpus.push(Cpu { input, big_endian, pending: None, device: None });
     }
-    // One choice for all: completions are often recorded on other CPUs than the queueing was.
+    // One choice for all files, because completions are often recorded on another CPU than queueing.
     let action = match options.event {
         Event::Queue => QUEUE,
         Event::Issue => ISSUE,
@@ -210,7 +210,7 @@ impl Records for One {
 }
 
 impl Cpu {
-    /// The next request that an event of this action stands for.
+    /// The next request for which an event of this action stands.
     fn next(&mut self, action: u32, context: &mut Context) -> Result<Option<Record>, SourceError> {
         if let Some(record) = self.pending.take() {
             return Ok(Some(record));
@@ -258,7 +258,7 @@ impl Cpu {
     }
 }
 
-/// `major,minor`, as blkparse prints it: twelve bits and twenty.
+/// `major,minor` as blkparse prints it: twelve bits and twenty.
 fn format_device(device: u32) -> Vec<u8> {
     format!("{},{}", device >> 20, device & 0xf_ffff).into_bytes()
 }

@@ -1,4 +1,4 @@
-//! CloudPhysics traces turned to CSV: `version,microseconds,opcode,bytes,sector`, the opcode in hexadecimal.
+//! CloudPhysics traces in CSV: `version,microseconds,opcode,bytes,sector`, with the opcode in hexadecimal.
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
@@ -7,7 +7,7 @@ use super::units::Units;
 use super::vscsi;
 use super::{Format, TraceOptions};
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str =
     "version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n1,5633898611441,28,4096,42932746\n";
 

@@ -1,4 +1,4 @@
-//! Which column of a CSV is what: the description of a file that no format fits.
+//! The columns of a CSV: a description of a file that has no known format.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,19 @@ use std::str::FromStr;
 use super::units::{SizeUnit, TimeUnit, Units};
 use crate::SourceError;
 
-/// What the description looks like, for messages.
+/// An example of a description, for messages.
 pub(crate) const EXAMPLE: &str = "time=ts:us,op=rw,offset=lba:512B,size=len:B";
 
-/// Where a column is.
+/// The position of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
-    /// Under this name in the header line.
+    /// By its name in the header line.
     Named(String),
-    /// So many columns from the left, counted from zero.
+    /// By its number from the left, counted from zero.
     Numbered(usize),
 }
 
-/// What stands between two columns.
+/// The delimiter of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Delimiter {
     #[default]
@@ -45,7 +45,7 @@ impl Delimiter {
         }
     }
 
-    /// The byte it is; a blank for runs of blanks.
+    /// The delimiter's byte; a blank for runs of blanks.
     pub(crate) const fn byte(self) -> u8 {
         match self {
             Self::Comma => b',',
@@ -58,13 +58,13 @@ impl Delimiter {
     }
 }
 
-/// The columns of a CSV: `time=COLUMN:UNIT,op=COLUMN,offset=COLUMN:UNIT,size=COLUMN:UNIT`, and what else the file needs.
+/// The columns of a CSV: `time=COLUMN:UNIT,op=COLUMN,offset=COLUMN:UNIT,size=COLUMN:UNIT`, and optional keys.
 ///
 /// A column is a name in the header line, or a number counted from 1. Units of time are s, ms, us, 100ns, ns and ps;
-/// those of offset and size B, 512B, 4KiB and other powers of two. Further keys: `volume=COLUMN`; `read=` and `write=`,
-/// the words for a read and a write (several with `/` between them: `read=28/88`); `delimiter=` comma, semicolon, tab,
-/// bar, colon or blanks; `decimal=comma` for decimal commas; `header=yes` or `no`, by default `yes` where a column has a
-/// name.
+/// those of offset and size are B, 512B, 4KiB and other powers of two. Optional keys: `volume=COLUMN`; `read=` and
+/// `write=`, the words for a read and a write (several with `/` between them: `read=28/88`); `delimiter=` comma,
+/// semicolon, tab, bar, colon or blanks; `decimal=comma` for decimal commas; `header=yes` or `no`, by default `yes` if
+/// a column has a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     text: String,

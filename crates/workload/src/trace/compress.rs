@@ -1,8 +1,8 @@
-//! Compression, known by its first bytes and never by the name of the file.
+//! Compression, detected by the first bytes and never by the file's name.
 
 use std::io::{self, BufReader, Cursor, Read};
 
-/// How a file is compressed.
+/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,
@@ -35,8 +35,8 @@ impl Compression {
     }
 }
 
-/// The plain bytes of `raw`. Files of several members, as parallel compressors write them, are read whole. Nothing is
-/// sought: a pipe will do.
+/// The decompressed bytes of `raw`. Files of several members, as parallel compressors write them, are read completely.
+/// There is no seek, so that a pipe works.
 pub(crate) fn open(mut raw: Box<dyn Read + Send>) -> io::Result<(Compression, Box<dyn Read + Send>)> {
     let mut magic = [0; 6];
     let mut got = 0;

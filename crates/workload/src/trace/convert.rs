@@ -1,4 +1,4 @@
-//! Any trace to Parquet.
+//! Converts a trace of any format to Parquet.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -21,31 +21,31 @@ use super::stored::TraceFile;
 use super::{TraceOptions, TraceStats};
 use crate::SourceError;
 
-/// Rows of a row group: what is held in memory, some 100 bytes each.
+/// Rows of a row group, which is held in memory; some 100 bytes each.
 const ROWS: usize = 131_072;
 
-/// What a file of ours says it was created by.
+/// The creator that Flashloom's Parquet traces name.
 pub const CREATOR: &str = "flashloom trace";
 
-/// What was converted.
+/// The result of a conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converted {
-    /// Requests that were written.
+    /// Requests written.
     pub requests: u64,
-    /// What was read, passed over and put right.
+    /// Requests read, skipped and corrected.
     pub stats: TraceStats,
-    /// The same in words, and what the file does not say.
+    /// Notes about those, and about facts that the file does not state.
     pub notes: Vec<String>,
 }
 
-/// Writes a trace into an empty file as Parquet and returns what was read. Errors of the file name `to`.
+/// Writes a trace into an empty file as Parquet and returns its statistics. Errors of the file name `to`.
 ///
 /// Its columns are `at_ps` (unsigned INT64, picoseconds from the first request), `kind` (string: `read`,
 /// `write`, `flush`, `discard`), `lba` and `sectors` (unsigned INT64, sectors of 512 bytes) and `volume`
 /// (string); rows are in the order of time, and groups of 131,072 rows bound the memory.
 ///
-/// Skip, limit, volume, tolerance and gap limit of the options apply; volumes and addresses stay as they
-/// are, so that nothing is decided here that a reader could decide later.
+/// The options' skip, limit, volume, tolerance and gap limit apply. Volumes and addresses stay unchanged, so that every
+/// reader of the output can choose its own rules for them.
 ///
 /// # Errors
 /// If the trace cannot be read or the file cannot be written.
@@ -101,7 +101,7 @@ fn write(
         group.close().map_err(failed)?;
         written += rows.len() as u64;
     }
-    // What the writer still holds of the rows must be summed before the footer is held back.
+    // The checksum must include the rows that the writer still buffers, before the footer is held back.
     writer.flush().map_err(|e| unwritable(to, &e.to_string()))?;
     writer.inner_mut().hold();
     let sealer = writer.into_inner().map_err(failed)?;

@@ -1,8 +1,8 @@
-//! A CSV whose columns the user names: whatever no other format fits.
+//! A CSV with columns that the user names, for files without a known format.
 //!
-//! See [`Columns`] for the description. Fields may stand in double quotes. Numbers are decimal, or hexadecimal behind
-//! `0x`. An operation is a read if it begins with R, a write with W, a discard with D, T or U (unmap), a flush with F or S
-//! (sync), in either case of letters, unless the description gives the words.
+//! See [`Columns`] for the description. Fields may be in double quotes. Numbers are decimal, or hexadecimal after `0x`.
+//! Unless the description gives the words, the first letter selects the operation, in either case: R is a read, W a
+//! write, D, T or U (unmap) a discard, F or S (sync) a flush.
 
 use base::io::IoKind;
 
@@ -15,12 +15,12 @@ use super::{Format, TraceOptions};
 /// More columns than any table has.
 const MOST: usize = 1_000;
 
-/// A small sound file, with the names that columns have by default.
+/// A small valid file with the default names of columns.
 pub(super) const SAMPLE: &str = "time,op,offset,size\n1000,w,16,4096\n2500,r,0x40,512\n3000,R,0x10,\"1024\"\n";
 
 pub(crate) struct Csv {
     columns: Columns,
-    /// Numbers of the columns, once they are known: time, operation, offset, size, and perhaps volume.
+    /// The numbers of the columns, once known: time, operation, offset, size, and optionally volume.
     at: Option<At>,
     header: bool,
 }
@@ -34,14 +34,14 @@ struct At {
     volume: Option<usize>,
 }
 
-/// The fields of a line of a table; a delimiter inside double quotes is none.
+/// The fields of a line; a delimiter inside double quotes does not count.
 pub(crate) fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
         let text = rest?;
         let begin = text.trim_ascii_start();
         let blanks = text.len() - begin.len();
-        // A quoted field ends behind its closing quote; two quotes are one inside it.
+        // A quoted field ends after its closing quote; two quotes inside it stand for one.
         let mut from = 0;
         if begin.first() == Some(&b'"') && !text[..blanks].contains(&delimiter) {
             let mut at = blanks + 1;
@@ -118,7 +118,7 @@ impl Csv {
     }
 }
 
-/// A line in its columns.
+/// A line, split into its columns.
 enum Split<'a> {
     Blanks(super::text::Words<'a>),
     Fields(Box<dyn Iterator<Item = &'a [u8]> + 'a>),
@@ -135,7 +135,7 @@ impl<'a> Iterator for Split<'a> {
     }
 }
 
-/// A whole number, decimal or hexadecimal behind `0x`.
+/// An integer, decimal or hexadecimal after `0x`.
 pub(crate) fn number(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
     let field = present(field, what)?;
     let Some(digits) = field.strip_prefix(b"0x").or_else(|| field.strip_prefix(b"0X")) else {
@@ -168,7 +168,7 @@ impl LineFormat for Csv {
         let Some(at) = self.at else { return Err(Fault::new("there is no header")) };
         let [mut time, mut op, mut offset, mut size, mut volume] = [None; 5];
         for (n, field) in self.split(line).take(MOST).enumerate() {
-            // A column may serve twice.
+            // Two fields may share a column.
             for (place, slot) in [
                 (Some(at.time), &mut time),
                 (Some(at.op), &mut op),
@@ -205,14 +205,14 @@ impl LineFormat for Csv {
     }
 }
 
-/// What a CSV of unknown columns might be: a description with a guess for each of its columns, and whether it is one.
+/// A guess for a CSV of unknown columns: a description with a guess for each column, and whether it is usable.
 pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
     let generic = || (super::columns::EXAMPLE.to_owned(), false);
     let count = |delimiter: Delimiter| match delimiter {
         Delimiter::Blanks => super::text::Words::new(line).take(MOST).count(),
         delimiter => fields(line, delimiter.byte()).take(MOST).count(),
     };
-    // What separates the most columns; of equal ones the first in the list.
+    // The delimiter that yields the most columns; the first in the list wins a tie.
     let best = Delimiter::ALL.into_iter().rev().max_by_key(|delimiter| count(*delimiter));
     let Some(delimiter) = best.filter(|delimiter| count(*delimiter) >= 4) else { return generic() };
     let cells: Vec<String> = match delimiter {
@@ -233,7 +233,7 @@ pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
             &["size", "len", "bytes", "count", "sectors"],
         ];
         for (slot, words) in found.iter_mut().zip(WORDS) {
-            // The first word that any column has, as a whole or as a part.
+            // The first word that equals a column's name, otherwise the first one that occurs in a name.
             let has = |n: usize, word: &str| cells[n].to_ascii_lowercase().contains(word);
             let exact = |n: usize, word: &str| cells[n].eq_ignore_ascii_case(word);
             *slot = words
@@ -254,7 +254,7 @@ pub(crate) fn suggestion(line: &[u8]) -> (String, bool) {
         let safe = header && !cells[n].contains([',', ':', '=', '?']) && parse_whole(cells[n].as_bytes()).is_none();
         if safe { cells[n].clone() } else { (n + 1).to_string() }
     };
-    // A name often ends with its unit.
+    // Names often end with their unit of measure.
     let lower = |n: usize| cells[n].to_ascii_lowercase();
     let time_unit =
         ["ns", "us", "ms"].into_iter().find(|unit| header && lower(time).trim_end_matches(')').ends_with(unit));
@@ -373,7 +373,7 @@ mod tests {
             let all = error.to_string();
             assert!(all.contains(wanted), "{text}: {all}");
         }
-        // What is suggested can be used as it stands.
+        // The suggestion is usable as it is.
         let text = "id|timestamp|rw|offset|length\n1|5|R|0|512\n2|9|W|512|512\n";
         let (columns, own) = suggestion(b"id|timestamp|rw|offset|length");
         let info: TraceInfo = info(file(text.as_bytes()).path(), &options(&columns)).unwrap();

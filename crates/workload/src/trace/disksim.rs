@@ -2,12 +2,12 @@
 //!
 //! * `disksim`: time in milliseconds with decimals, size in sectors, bit 0 of the flags set for a read.
 //! * `mqsim`, `ssdsim`: time in whole nanoseconds, size in sectors, 1 for a read and 0 for a write.
-//! * `disksim-pages`: as `disksim`, but sizes (not addresses) count 4 KiB pages. Nothing in such a file
-//!   tells it from `disksim`: it has to be named.
+//! * `disksim-pages`: as `disksim`, but sizes (not addresses) count 4 KiB pages. Its files look like those of
+//!   `disksim`, so that the user has to name it.
 //!
-//! A file with a decimal point in its times is taken for `disksim`, one without for `mqsim`: a guess, as microseconds look
-//! alike. It is told (see [`super::guess`]), and `--time-unit` and `--size-unit` name other units. Flags above bit
-//! 0 are DiskSim's hints and not used. Each device is a volume.
+//! Detection takes a file with a decimal point in its times for `disksim`, and one without for `mqsim`. This is a
+//! guess, because microseconds look alike. A note reports it (see [`super::guess`]), and `--time-unit` and
+//! `--size-unit` name other units. Flags above bit 0 are DiskSim's hints and ignored. Each device is a volume.
 
 use base::io::IoKind;
 
@@ -17,13 +17,13 @@ use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printa
 use super::units::Units;
 use super::{Format, TraceOptions};
 
-/// A small sound file with sizes in sectors.
+/// A small valid file with sizes in sectors.
 pub(super) const SAMPLE: &str = "13.191135 30 0 5 1\n17.829285 20 576560 6 0\n24.314779 17 0 24 1\n";
 
 /// The same in pages.
 pub(super) const PAGES: &str = "13.191135 0 303574 1 1\n17.829285 0 240840 2 0\n";
 
-/// A small sound file of MQSim.
+/// A small valid file of MQSim.
 pub(super) const MQSIM: &str = "938513000 4 264719034 16 0\n938828000 3 197570570 16 1\n";
 
 pub(crate) struct Disksim {

@@ -1,4 +1,4 @@
-//! What becomes of addresses beyond the capacity.
+//! Rules for addresses beyond the capacity.
 
 use std::collections::HashMap;
 
@@ -7,20 +7,19 @@ use base::units::{Lba, Sectors};
 
 use super::record::TraceStats;
 
-/// What becomes of requests that do not fit the device.
+/// The rule for requests that do not fit the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ExtentRule {
-    /// They are an error.
+    /// An error.
     #[default]
     Error,
-    /// The first sector is taken modulo the capacity; a request that then crosses the end is moved down so
-    /// as to end at it. Both are counted. A request longer than the device is an error.
+    /// The first sector is taken modulo the capacity; a request that then crosses the end moves down to end there. Both
+    /// are counted. A request longer than the device is an error.
     Wrap,
-    /// Aligned chunks of 1 MiB are given consecutive places in the order of their first touch (by any kind
-    /// of request), and each volume has chunks of its own: what was near stays near, what was never touched
-    /// takes no room. A request over chunks that came to lie apart is issued in pieces, which are counted.
-    /// Memory grows with the footprint (some 30 bytes a chunk), not with the length. It is an error only if
-    /// the chunks touched exceed the capacity.
+    /// Aligned chunks of 1 MiB get consecutive places in the order of their first use (by any kind of request), and
+    /// each volume has its own chunks: neighbours stay neighbours, and unused chunks take no space. A request over
+    /// chunks with separate places is issued in pieces, which are counted. Memory grows with the footprint (some 30
+    /// bytes per chunk), not with the length. It is an error only if the chunks used exceed the capacity.
     Compact,
 }
 
@@ -28,7 +27,7 @@ impl ExtentRule {
     /// All rules.
     pub const ALL: [Self; 3] = [Self::Error, Self::Wrap, Self::Compact];
 
-    /// The name that selects it.
+    /// The name by which a user selects it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -39,7 +38,7 @@ impl ExtentRule {
     }
 }
 
-/// Sectors of a chunk that is placed as a whole.
+/// Sectors of a chunk, which is placed as a whole.
 pub(crate) const CHUNK: u64 = 2048;
 
 /// Places extents by a rule.
@@ -50,14 +49,14 @@ pub(crate) struct Placer {
     last: Option<((u32, u64), u64)>,
 }
 
-/// Why an extent has no place.
+/// The reason that an extent has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
-    /// It ends beyond the capacity.
+    /// The extent ends beyond the capacity.
     Beyond,
-    /// It is longer than the device.
+    /// The extent is longer than the device.
     TooLong,
-    /// All that is touched does not fit.
+    /// The chunks used so far fill the device.
     Full,
 }
 
@@ -70,7 +69,7 @@ impl Placer {
         self.rule == ExtentRule::Compact
     }
 
-    /// The first piece of `io`, placed, and how many of its sectors remain for further pieces.
+    /// The first piece of `io`, placed, and the number of its remaining sectors.
     #[inline]
     pub(crate) fn place(&mut self, volume: u32, io: Io, stats: &mut TraceStats) -> Result<(Io, Sectors), Misfit> {
         if io.kind == IoKind::Flush {
@@ -99,9 +98,9 @@ impl Placer {
         }
     }
 
-    /// Where the longest piece that lies in one stretch begins, and its length.
+    /// The start of the longest contiguous piece, and its length.
     fn compact(&mut self, volume: u32, start: u64, sectors: u64) -> Result<(u64, u64), Misfit> {
-        // Checked first, so that a damaged size does not fill memory with chunks.
+        // Checked first, so that a damaged size cannot fill the memory with chunks.
         if self.capacity.is_some_and(|capacity| sectors > capacity) {
             return Err(Misfit::TooLong);
         }

@@ -1,8 +1,8 @@
 //! FIU's traces of SRCMap and IODedup (SNIA IOTTA): `ns pid process sector sectors R|W major minor hash ...`.
 //!
-//! The name of a process may hold blanks, so a line is read from both ends: the hashes (MD5, in hexadecimal, one for each
-//! block; some files have none) from the right, then the numbers of the device, the operation, the size and the sector.
-//! Major and minor number together (`6,0`) name the volume, as blkparse has it.
+//! The name of a process may contain blanks. The line is therefore read from both ends: from the right come the hashes
+//! (MD5, in hexadecimal, one for each block; some files have none), then the numbers of the device, the operation, the
+//! size and the sector. Major and minor number together (`6,0`) name the volume, as in blkparse.
 
 use base::io::IoKind;
 
@@ -15,7 +15,7 @@ use super::{Format, TraceOptions};
 /// Hexadecimal digits of an MD5.
 const HASH: usize = 32;
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "89966259325410 4892 git commit 508031648 8 W 6 0 0123456789abcdef0123456789abcdef\n\
      89966259325520 4892 sh 508031656 16 R 6 1 0123456789abcdef0123456789abcdef\n";
 
@@ -36,7 +36,7 @@ fn kind(op: &[u8]) -> Option<IoKind> {
     }
 }
 
-/// The fields of a line: time, process number, and from the sector on.
+/// The fields of a line: time, process number, and those from the sector on.
 struct Line<'a> {
     time: Option<&'a [u8]>,
     /// Sector, sectors, operation, major, minor, counted from the right.
@@ -48,7 +48,7 @@ impl<'a> Line<'a> {
         let mut words = Words::new(line);
         let time = words.next();
         words.next();
-        // Ends of words from the right, without collecting them.
+        // Finds the ends of words from the right without a list of them.
         let mut rest = words.remaining().trim_ascii_end();
         let mut last = || {
             let from = rest.iter().rposition(u8::is_ascii_whitespace).map_or(0, |at| at + 1);
@@ -73,7 +73,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
         let Line { time, tail } = Line::of(line);
         let [Some(sector), Some(sectors), Some(op), Some(major), Some(minor)] = tail else { return false };
-        // Five numbers and a process before them: a process number and a name at least.
+        // Five numbers after a process number and a name at least.
         let words = Words::new(line).take(8).count();
         words == 8
             && time.is_some_and(is_number)
@@ -110,7 +110,7 @@ impl LineFormat for Fiu {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         self.device.clear();
-        // A volume of a line is nearly always that of the one before: its name is made without allocating.
+        // The volume is nearly always that of the previous line: its name is formatted without an allocation.
         std::io::Write::write_fmt(&mut self.device, format_args!("{major},{minor}"))
             .map_err(|error| Fault::new(error.to_string()))?;
         let volume = context.volumes.id(&self.device);

@@ -1,4 +1,4 @@
-//! The registry of formats: an entry each, and detection from the first bytes.
+//! The registry of formats, with one entry each, and the detection from the first bytes.
 
 use super::input::{BYTE_ORDER_MARK, HEAD, Input};
 use super::record::{Context, Records};
@@ -23,20 +23,20 @@ macro_rules! formats {
             /// All formats, in the order in which detection tries them.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The name that selects it.
+            /// The name by which a user selects it.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// What it is, in a line.
+            /// A description in one line.
             #[must_use]
             pub const fn about(self) -> &'static str {
                 match self { $(Self::$name => $about),* }
             }
 
-            /// The units of its numbers where they are a convention: another can be named. `None` where the file says
-            /// them itself.
+            /// The units of its numbers if they are a convention, so that a user can name others. `None` if the file
+            /// states them.
             #[must_use]
             pub const fn units(self) -> Option<Units> {
                 match self { $(Self::$name => $units),* }
@@ -50,8 +50,8 @@ macro_rules! formats {
                 match self { $(Self::$name => $open),* }
             }
 
-            /// A small sound file, such as examples and tests begin with; `None` of a format that is only written by
-            /// [`convert`](fn@super::convert).
+            /// A small valid file for examples and tests; `None` for a format that only [`convert`](fn@super::convert)
+            /// writes.
             #[must_use]
             pub fn sample(self) -> Option<Vec<u8>> {
                 match self { $(Self::$name => $sample),* }
@@ -63,12 +63,12 @@ macro_rules! formats {
 const SECTOR: SizeUnit = SizeUnit::SECTOR;
 const BYTE: SizeUnit = SizeUnit::BYTE;
 
-/// Units by convention.
+/// Units of a convention.
 const fn units(time: TimeUnit, address: SizeUnit, size: SizeUnit) -> Option<Units> {
     Some(Units::new(time, address, size))
 }
 
-// Order matters to detection only: the sure signs (magic numbers, headers) come before the shapes of lines.
+// The order matters only for detection: certain signs (magic numbers, headers) come before forms of lines.
 formats! {
     Parquet, "parquet", "Flashloom's own columns: at_ps, kind, lba, sectors, volume",
         None, parquet::looks, parquet::open, None;
@@ -120,7 +120,7 @@ fn lines(text: &str) -> Option<Vec<u8>> {
     Some(text.as_bytes().to_vec())
 }
 
-/// For formats that no file can be told to be: they have to be named.
+/// For formats that detection never chooses: a user has to name them.
 fn never(_: &Head<'_>) -> bool {
     false
 }
@@ -132,14 +132,14 @@ impl Format {
         Self::ALL.iter().copied().find(|format| format.name() == name)
     }
 
-    /// The format of a file from its first bytes, `None` if it is not known.
+    /// The format of a file from its first bytes; `None` if unknown.
     pub(crate) fn of(input: &mut Input) -> Result<Option<Self>, SourceError> {
         text::refuse_wide(input)?;
         let head = Head::of(input.head()?);
         Ok(Self::ALL.iter().copied().find(|format| format.looks_like(&head)))
     }
 
-    /// The same; not to know it is an error.
+    /// The same; an unknown format is an error.
     pub(crate) fn detect(input: &mut Input) -> Result<Self, SourceError> {
         if input.head()?.is_empty() {
             let path = input.path().to_path_buf();
@@ -151,7 +151,7 @@ impl Format {
         }
     }
 
-    /// What to say of a file of no known format: how to bring it in.
+    /// The error of an unknown format, with advice on how to read the file.
     fn unknown(input: &mut Input) -> SourceError {
         let path = input.path().to_path_buf();
         let Ok(head) = input.head() else {
@@ -197,7 +197,7 @@ impl Format {
         self.opener()(input, self, options, context)
     }
 
-    /// The same, with a look at what the file does not say. `detected` is false if the user named the format.
+    /// The same, and surveys facts that the file does not state. `detected` is false if the user named the format.
     pub(crate) fn open_surveyed(
         self,
         detected: bool,
@@ -226,18 +226,18 @@ impl<'a> Head<'a> {
         Self { raw }
     }
 
-    /// True if nothing but blank lines and comments is in it.
+    /// True if it has only blank lines and comments.
     fn is_idle(&self) -> bool {
         let mut lines = self.raw.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         lines.all(|line| line.is_empty() || line.starts_with(b"#"))
     }
 
-    /// True if it cannot be text.
+    /// True if it is not text.
     fn is_binary(&self) -> bool {
         self.raw.contains(&0)
     }
 
-    /// The lines in it that are neither blank nor comments. A last line that the head may have cut is left out.
+    /// The lines that are neither blank nor comments, without a last line that may be cut.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let whole = if self.raw.len() >= HEAD {
             self.raw.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1)
@@ -249,13 +249,13 @@ impl<'a> Head<'a> {
         text.split(|b| *b == b'\n').map(<[u8]>::trim_ascii).filter(|line| !matches!(line, [] | [b'#', ..]))
     }
 
-    /// True if one of the first lines is what `is` says: one damaged line must not hide what the file is.
+    /// True if `is` holds for one of the first lines: one damaged line must not hide the format.
     pub(crate) fn any_line(&self, is: impl FnMut(&'a [u8]) -> bool) -> bool {
         self.lines().take(5).any(is)
     }
 }
 
-/// True for a number of digits and at most one point.
+/// True for digits with at most one point.
 pub(crate) fn is_number(field: &[u8]) -> bool {
     text::parse_decimal(field, 12).is_some()
 }

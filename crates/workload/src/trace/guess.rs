@@ -1,8 +1,8 @@
-//! What a reader takes for granted because nothing in the file says so, and what in the file speaks against it.
+//! Assumptions of a reader about facts that a file does not state, and signs against them.
 //!
-//! The beginning of a file is looked at before it is read. DiskSim's layout does not tell its unit of time, so the unit is
-//! a guess unless it is named. Sizes in pages beside addresses in sectors leave traces: requests follow each other at
-//! eight times their sizes, or aligned addresses stand beside unaligned sizes.
+//! The survey reads the beginning of a file before the trace is read. DiskSim's layout does not state its unit of time:
+//! the unit is a guess unless the user names it. Sizes in pages beside addresses in sectors leave signs: consecutive
+//! requests are eight times their size apart, or aligned addresses have unaligned sizes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -18,75 +18,75 @@ use super::units::{SizeUnit, TimeUnit};
 use super::{NamedUnits, TraceOptions};
 use crate::{Pacing, SourceError};
 
-/// Requests per second that no drive does: the fastest sold in 2026 promises six million random reads.
+/// A rate in requests per second beyond any drive: the fastest sold in 2026 promises six million random reads.
 pub const ABSURD_RATE: f64 = 1e7;
-/// Fewer requests than this prove nothing.
+/// Fewer requests prove nothing.
 const FEW: u64 = 64;
-/// Requests among which the predecessor of one is looked for.
+/// The number of recent requests among which a predecessor is sought.
 const STREAMS: usize = 32;
 /// Sectors of a page.
 const PAGE: u64 = 8;
 
-/// Something that a trace does not say, and what was taken instead.
+/// A fact that a trace does not state, and the reader's assumption.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "about", rename_all = "kebab-case")]
 pub enum Doubt {
-    /// The format: lines of bare numbers that have its shape and no other sign of it.
+    /// The format: lines of bare numbers have its form and no other sign of it.
     Format {
-        /// The format that was taken.
+        /// The assumed format.
         #[schemars(with = "String")]
         taken: Format,
     },
     /// The unit of times.
     TimeUnit {
-        /// The format that the layout was taken for.
+        /// The format that the layout suggests.
         #[schemars(with = "String")]
         format: Format,
-        /// The unit that was taken.
+        /// The assumed unit.
         #[schemars(with = "String")]
         taken: TimeUnit,
-        /// True if a time has a decimal point, which decided it.
+        /// True if a decimal point in a time decided it.
         decimals: bool,
     },
     /// The unit of sizes.
     SizeUnit {
-        /// The unit that was taken.
+        /// The assumed unit.
         #[schemars(with = "String")]
         taken: SizeUnit,
         /// The unit that fits better.
         #[schemars(with = "String")]
         likely: SizeUnit,
-        /// What speaks for it.
+        /// The sign for it.
         sign: SizeSign,
     },
     /// The rate at which requests arrive.
     Rate {
-        /// The unit of times that makes it.
+        /// The unit of times that gives this rate.
         #[schemars(with = "String")]
         taken: TimeUnit,
-        /// Requests looked at.
+        /// The number of requests surveyed.
         requests: u64,
-        /// In how many seconds they arrive.
+        /// The time in which they arrive, in seconds.
         span_s: f64,
     },
 }
 
-/// What tells that sizes count pages although addresses count sectors.
+/// The sign that sizes count pages although addresses count sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SizeSign {
-    /// Requests begin where an earlier one ends if sizes count pages: shares of the requests.
+    /// Shares of requests that begin where an earlier one ends.
     Continues {
         /// If sizes count pages.
         pages: f64,
         /// If they count sectors.
         sectors: f64,
     },
-    /// Addresses are aligned to eight sectors and sizes are not: shares of the requests.
+    /// Addresses are aligned to eight sectors, but sizes are not: shares of the requests.
     Alignment {
-        /// Addresses that are.
+        /// Aligned addresses.
         addresses: f64,
-        /// Sizes that are.
+        /// Aligned sizes.
         sizes: f64,
     },
     /// Nearly all requests have the size 1.
@@ -175,14 +175,14 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// The common units besides one, for a remedy.
+/// The common units except one, for a remedy.
 fn others(taken: TimeUnit) -> String {
     let common = [TimeUnit::Nanosecond, TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second];
     let names: Vec<_> = common.into_iter().filter(|unit| *unit != taken).map(TimeUnit::name).collect();
     names.join(", ").replacen(", s", " or s", 1)
 }
 
-/// Looks at the beginning of a file and notes what is in doubt. `detected` is false if the user named the format.
+/// Surveys the beginning of a file and notes doubts. `detected` is false if the user named the format.
 pub(crate) fn survey(
     format: Format,
     detected: bool,
@@ -198,7 +198,7 @@ pub(crate) fn survey(
     let whole = head.len() - head.iter().rev().position(|byte| *byte == b'\n').unwrap_or(0);
     let mut scratch = Context::new(&TraceOptions::default());
     let Ok(mut records) = format.open(Input::of_head(&path, &head[..whole]), options, &mut scratch) else {
-        // Whatever is wrong is said when it is read.
+        // The reading of the trace reports faults.
         return Ok(());
     };
     let mut signs = Signs::default();
@@ -231,7 +231,7 @@ pub(crate) fn survey(
     Ok(())
 }
 
-/// What the first requests of a trace tell.
+/// Signs in the first requests of a trace.
 #[derive(Default)]
 struct Signs {
     requests: u64,
@@ -275,7 +275,7 @@ impl Signs {
         self.first.map_or(0, |first| self.last - first)
     }
 
-    /// What speaks for sizes in pages, if anything does.
+    /// The sign for sizes in pages, if there is one.
     fn pages(&self) -> Option<SizeSign> {
         if self.requests < FEW {
             return None;
@@ -295,37 +295,37 @@ impl Signs {
     }
 }
 
-/// What the times of a trace would mean in a unit.
+/// The times of a trace, read in some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimeReading {
     /// The unit.
     #[schemars(with = "String")]
     pub unit: TimeUnit,
-    /// True if it is the one that was taken.
+    /// True if it is the assumed unit.
     pub taken: bool,
     /// From the first request to the last, in seconds.
     pub span_s: f64,
     /// Requests per second.
     pub rate_per_s: f64,
-    /// True if no drive serves so many.
+    /// True if no drive serves this rate.
     pub absurd: bool,
 }
 
-/// What the sizes of a trace would mean in a unit.
+/// The sizes of a trace, read in some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SizeReading {
     /// The unit.
     #[schemars(with = "String")]
     pub unit: SizeUnit,
-    /// True if it is the one that was taken.
+    /// True if it is the assumed unit.
     pub taken: bool,
-    /// Mean bytes of a read or write.
+    /// Mean bytes per read or write.
     pub bytes_mean: f64,
-    /// Bytes per second, with the unit of times that was taken.
+    /// Bytes per second, with the assumed unit of times.
     pub bytes_per_s: f64,
 }
 
-/// What the times would mean in each common unit, the longest first.
+/// The times, read in each common unit, longest first.
 pub(crate) fn time_readings(taken: TimeUnit, span_s: f64, rate_per_s: f64) -> Vec<TimeReading> {
     let common = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
     let mut units: Vec<TimeUnit> = common.into_iter().chain([taken]).collect();
@@ -345,7 +345,7 @@ pub(crate) fn time_readings(taken: TimeUnit, span_s: f64, rate_per_s: f64) -> Ve
     units.into_iter().map(reading).collect()
 }
 
-/// What the sizes would mean in sectors and in pages.
+/// The sizes, read in sectors and in pages.
 pub(crate) fn size_readings(taken: SizeUnit, bytes_mean: f64, rate_per_s: f64) -> Vec<SizeReading> {
     let mut units = vec![SizeUnit::SECTOR, SizeUnit::PAGE, taken];
     units.sort();
@@ -366,7 +366,7 @@ mod tests {
         super::super::open(file(text.as_bytes()).path(), options).unwrap().doubts().to_vec()
     }
 
-    /// Requests of this size, each where `step` times the size of the last one leads.
+    /// Requests of these sizes, each `step` times the size of the previous one after it.
     fn run(unit: &str, gap: u64, sizes: &[u64], step: u64) -> String {
         let mut start = 8 * 1_000;
         let line = |n: u64| {
@@ -409,14 +409,14 @@ mod tests {
         let rates = |text: &str, options: &TraceOptions| {
             doubts(text, options).iter().filter(|doubt| matches!(doubt, Doubt::Rate { .. })).count()
         };
-        // 50 ns apart as nanoseconds: 20 million a second. As microseconds: 20 thousand.
+        // 50 ns apart as nanoseconds: 20 million per second. As microseconds: 20 thousand.
         let fast = run("", 50, &[8], 1);
         assert_eq!(rates(&fast, &TraceOptions::default()), 1);
         assert_eq!(rates(&fast, &TraceOptions { format: Some(Format::Ssdsim), ..TraceOptions::default() }), 1);
         let units = NamedUnits { time: Some(TimeUnit::Microsecond), ..NamedUnits::default() };
         assert_eq!(rates(&fast, &TraceOptions { units, ..TraceOptions::default() }), 0);
         assert_eq!(rates(&run("", 200, &[8], 1), &TraceOptions::default()), 0);
-        // Stamps of one second tell no rate.
+        // Equal time stamps give no rate.
         assert_eq!(rates(&run("", 0, &[8], 1), &TraceOptions::default()), 0);
     }
 

@@ -1,4 +1,5 @@
-//! What the papers tabulate of a trace: counts, shares, sizes, footprint, update ratio, rate, sequentiality.
+//! The characteristics of a trace that papers tabulate: counts, shares, sizes, footprint, update ratio, rate,
+//! sequentiality.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,11 +15,11 @@ use super::stored::TraceFile;
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
-/// Sectors of the unit in which footprints are counted: 4 KiB.
+/// Sectors of the unit of footprints: 4 KiB.
 const UNIT: u64 = 8;
-/// Units of a bitmap: 16 MiB of addresses.
+/// Footprint units of a bitmap: 16 MiB of addresses.
 const MAP: u64 = 4096;
-/// Streams followed at once when sequentiality is measured.
+/// The number of streams followed for the measure of sequentiality.
 const STREAMS: usize = 32;
 
 /// The characteristics of one kind of request.
@@ -40,13 +41,13 @@ pub struct KindInfo {
     pub bytes_max: u64,
     /// Requests of at least 2^(9+n) and less than 2^(10+n) bytes, for n from zero to the last that occurs.
     pub size_histogram: Vec<u64>,
-    /// Share of the requests that start at the sector after the previous request of the same kind and volume.
+    /// Share of requests that start at the sector after the previous request of the same kind and volume.
     pub sequential: f64,
-    /// The same where any of the last 32 requests of the kind may have been the one before: interleaved streams.
+    /// Share of requests that continue any of the last 32 requests of the kind: interleaved streams.
     pub sequential_streams: f64,
 }
 
-/// How much of the address space is touched, in units of 4 KiB. Discards do not count.
+/// The footprint in the address space, in units of 4 KiB. Discards do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Footprint {
     /// Units read or written.
@@ -57,7 +58,7 @@ pub struct Footprint {
     pub units_written: u64,
 }
 
-/// Version of the keys: raised when one changes its meaning or disappears.
+/// Version of the keys, raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-trace-info-1";
 
 /// The characteristics of a trace.
@@ -79,37 +80,37 @@ pub struct TraceInfo {
     pub flushes: KindInfo,
     /// Discards.
     pub discards: KindInfo,
-    /// What is touched.
+    /// The footprint.
     pub footprint: Footprint,
-    /// Share of the units written (counted as often as they are) that had been written before.
+    /// Share of the units written (each write counted) that had been written before.
     pub update_ratio: f64,
     /// From the first request to the last, in seconds.
     pub span_s: f64,
-    /// Requests per second: one less than there are, over the span. Zero without a span.
+    /// Requests per second: the number of requests minus one, over the span. Zero if the span is empty.
     pub rate_per_s: f64,
     /// Mean time from one request to the next, in seconds.
     pub interarrival_mean_s: f64,
-    /// The byte after the highest one touched, in any volume.
+    /// The byte after the highest one used, in any volume.
     pub end_byte: u64,
-    /// The volumes in the order of their appearance, with their requests. Footprints keep them apart.
+    /// The volumes in order of appearance, with their requests. Footprints keep them apart.
     pub volumes: Vec<(String, u64)>,
-    /// What was passed over or put right.
+    /// Counts of skipped and corrected requests.
     pub stats: TraceStats,
-    /// What the file does not say, and what was taken instead.
+    /// Facts that the file does not state, with the assumptions made.
     pub doubts: Vec<Doubt>,
-    /// What the times would mean in other units, if their unit is in doubt.
+    /// The times read in other units, if their unit is in doubt.
     pub times: Vec<TimeReading>,
-    /// What the sizes would mean in other units, if a unit is in doubt.
+    /// The sizes read in other units, if a unit is in doubt.
     pub sizes: Vec<SizeReading>,
 }
 
-/// Reads a trace and sums it up. Skip, limit, volume, tolerance and gap limit of the options apply; the rules
-/// about several volumes and the capacity do not, as nothing is placed on a device.
+/// Reads a trace and summarises it. The options' skip, limit, volume, tolerance and gap limit apply. The volume rule
+/// and the capacity do not, because no request is placed on a device.
 ///
-/// Memory grows with the footprint, by at most 1 KiB for 16 MiB of addresses touched.
+/// Memory grows with the footprint, by at most 1 KiB per 16 MiB of addresses used.
 ///
 /// # Errors
-/// If the file cannot be read, or holds no request.
+/// If the file cannot be read, or has no request.
 pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, SourceError> {
     let mut context = Context::new(options);
     let mut pass = Pass::open(&TraceFile::at(path), options, &mut context)?;
@@ -141,7 +142,7 @@ struct KindSums {
     sequential: u64,
     sequential_streams: u64,
     last: Option<(u32, u64)>,
-    /// Ends of the last requests, the oldest overwritten first.
+    /// The ends of the last requests; the oldest is overwritten first.
     streams: Vec<(u32, u64)>,
     oldest: usize,
 }
@@ -165,7 +166,7 @@ impl KindSums {
         self.sequential += u64::from(self.last == Some(start));
         self.last = Some(end);
         match self.streams.iter().position(|stream| *stream == start) {
-            // The stream goes on: it is kept under its new end.
+            // The stream continues with its new end.
             Some(stream) => {
                 self.sequential_streams += 1;
                 self.streams[stream] = end;
@@ -194,7 +195,7 @@ impl KindSums {
     }
 }
 
-/// Part over whole, zero of nothing.
+/// Part over whole; zero if the whole is zero.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -253,14 +254,14 @@ impl Sums {
     }
 }
 
-/// Bitmaps of the units touched, one pair for each stretch of 16 MiB that is.
+/// Bitmaps of the footprint, one pair for each used range of 16 MiB.
 #[derive(Default)]
 struct Touched {
     places: HashMap<(u32, u64), usize>,
     maps: Vec<[Option<Box<[u64; MAP as usize / 64]>>; 2]>,
     last: Option<((u32, u64), usize)>,
     footprint: Footprint,
-    /// Units written, counted as often as they are.
+    /// Units written, each write counted.
     written: u64,
 }
 
@@ -268,7 +269,7 @@ impl Touched {
     const READ: usize = 0;
     const WRITTEN: usize = 1;
 
-    /// Marks an extent; returns how many of its units had that mark.
+    /// Marks an extent; returns the number of its units that already had the mark.
     fn add(&mut self, volume: u32, io: &Io, mark: usize) -> u64 {
         let first = io.start.get() / UNIT;
         let end = io.end().get().div_ceil(UNIT);

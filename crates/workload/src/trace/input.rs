@@ -1,4 +1,4 @@
-//! The bytes of a trace: one buffer, read line by line or record by record, without allocating for either.
+//! The bytes of a trace in one buffer, read line by line or record by record without an allocation for either.
 
 use std::fs::File;
 use std::io::Read;
@@ -8,14 +8,14 @@ use super::compress::{self, Compression};
 use super::stored;
 use crate::SourceError;
 
-/// Bytes asked of the file at once.
+/// Bytes of one read from the file.
 const CHUNK: usize = 256 << 10;
-/// How much of a file its format is detected from.
+/// Bytes of a file used to detect its format.
 pub(crate) const HEAD: usize = 64 << 10;
-/// No known text format has lines of more bytes; a longer one is a binary file read as text.
+/// No known text format has longer lines; a longer one is binary data read as text.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// What some programs put before text in UTF-8.
+/// A mark that some programs write before text in UTF-8.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// An open trace file, decompressed.
@@ -23,7 +23,7 @@ pub(crate) struct Input {
     path: PathBuf,
     plain: Box<dyn Read + Send>,
     compression: Compression,
-    /// The bytes are those of the file at `path`.
+    /// True if the bytes are those of the file at `path`.
     plain_file: bool,
     buffer: Vec<u8>,
     start: usize,
@@ -42,7 +42,7 @@ impl Input {
         Ok(input)
     }
 
-    /// Reads a stream that messages call `path`.
+    /// Reads a stream; messages name it `path`.
     pub(crate) fn stream(path: PathBuf, raw: Box<dyn Read + Send>) -> Result<Self, SourceError> {
         let (compression, plain) = compress::open(raw).map_err(|e| {
             SourceError::new(format!("cannot be read: {e}"), "check the file and its permissions").in_file(&path)
@@ -60,7 +60,7 @@ impl Input {
         })
     }
 
-    /// The first bytes of a file, as if they were all of it.
+    /// An input of the first bytes of a file only.
     pub(crate) fn of_head(path: &Path, head: &[u8]) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -75,12 +75,12 @@ impl Input {
         }
     }
 
-    /// True if the bytes are those of the file at the path, neither compressed nor a piece of it.
+    /// True if the bytes are those of the file at the path, neither decompressed nor a part of it.
     pub(crate) fn is_plain_file(&self) -> bool {
         self.plain_file
     }
 
-    /// All that is not yet taken, in an anonymous temporary file.
+    /// Writes all remaining bytes to an anonymous temporary file.
     pub(crate) fn spool(&mut self) -> Result<File, SourceError> {
         let mut rest = Remaining { input: self, failed: None };
         match stored::spool(&mut rest) {
@@ -89,7 +89,7 @@ impl Input {
         }
     }
 
-    /// Passes over the mark that some programs put before text in UTF-8.
+    /// Skips the mark that some programs write before text in UTF-8.
     pub(crate) fn skip_byte_order_mark(&mut self) -> Result<(), SourceError> {
         if self.head()?.starts_with(BYTE_ORDER_MARK) {
             self.start += BYTE_ORDER_MARK.len();
@@ -105,13 +105,13 @@ impl Input {
         self.compression != Compression::None
     }
 
-    /// Lines or records taken so far, that is, the number of the last one counted from one.
+    /// The number of lines or records taken: the number of the last one, counted from one.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The first bytes that are not yet taken, [`HEAD`] of them if the file has as many.
+    /// The next bytes without taking them, [`HEAD`] of them if the file has as many.
     pub(crate) fn head(&mut self) -> Result<&[u8], SourceError> {
         while self.end - self.start < HEAD && !self.ended {
             self.fill()?;
@@ -119,7 +119,7 @@ impl Input {
         Ok(&self.buffer[self.start..self.end.min(self.start + HEAD)])
     }
 
-    /// The next line without its end (`\n` or `\r\n`), `None` at the end of the file.
+    /// The next line without its end (`\n` or `\r\n`); `None` at the end of the file.
     #[inline]
     pub(crate) fn line(&mut self) -> Result<Option<&[u8]>, SourceError> {
         let mut searched = self.start;
@@ -153,7 +153,7 @@ impl Input {
         }
     }
 
-    /// The next `bytes` bytes, `None` at the end of the file. What is asked for at once must be no more than [`HEAD`].
+    /// The next `bytes` bytes, at most [`HEAD`]; `None` at the end of the file.
     pub(crate) fn record(&mut self, bytes: usize) -> Result<Option<&[u8]>, SourceError> {
         if !self.want(bytes)? {
             return Ok(None);
@@ -164,7 +164,7 @@ impl Input {
         Ok(Some(&self.buffer[from..from + bytes]))
     }
 
-    /// Passes over bytes that belong to the last record.
+    /// Skips bytes that belong to the last record.
     pub(crate) fn pass_over(&mut self, bytes: usize) -> Result<(), SourceError> {
         if bytes > 0 && !self.want(bytes)? {
             return Err(self.cut(0, bytes));
@@ -173,7 +173,7 @@ impl Input {
         Ok(())
     }
 
-    /// True if that many bytes are in the buffer, false at the end of the file, an error in between.
+    /// True if this many bytes are in the buffer, false at the end of the file; an error if the file ends in between.
     fn want(&mut self, bytes: usize) -> Result<bool, SourceError> {
         while self.end - self.start < bytes && !self.ended {
             self.fill()?;
@@ -234,10 +234,10 @@ impl Input {
     }
 }
 
-/// What an input has not yet given, as bytes.
+/// The remaining bytes of an input.
 struct Remaining<'a> {
     input: &'a mut Input,
-    /// What ended it: it says more than an error of reading can.
+    /// The error that ended it, which says more than an I/O error can.
     failed: Option<SourceError>,
 }
 
@@ -258,7 +258,7 @@ impl Read for Remaining<'_> {
     }
 }
 
-/// Opens a file to be read, with one clear message for each way in which it cannot.
+/// Opens a file for reading, with a clear message for each kind of failure.
 pub(crate) fn open_file(path: &Path) -> Result<File, SourceError> {
     let (message, remedy) = match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => ("is a directory".into(), "name one trace file inside it".into()),

@@ -1,8 +1,8 @@
 //! fio's I/O log. Version 2: `file action [offset bytes]`; version 3: `microseconds file action [offset bytes]`.
 //!
-//! Version 2 has no times but `wait`s (microseconds, relative to the last), so it asks for a closed loop;
-//! version 3 is replayed by its times. `sync`, `datasync` and `sync_file_range` are flushes, `trim` is a
-//! discard, and `add`, `open` and `close` are passed over. Each file is a volume.
+//! Version 2 has no times but `wait`s (microseconds, relative to the last), so that it asks for a closed loop; version
+//! 3 is replayed by its times. `sync`, `datasync` and `sync_file_range` are flushes, `trim` is a discard; `add`, `open`
+//! and `close` are skipped. Each file is a volume.
 
 use base::io::IoKind;
 
@@ -12,16 +12,16 @@ use super::text::{Fault, LineFormat, Parsed, Words, bytes_extent, present, print
 use super::{Format, TraceOptions};
 use crate::Pacing;
 
-/// Picoseconds of a microsecond.
+/// Picoseconds per microsecond.
 const MICROSECOND: i128 = 1_000_000;
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "fio version 2 iolog\n/dev/sdb add\n/dev/sdb open\n/dev/sdb write 4096 4096\n/dev/sdb wait 10\n/dev/sdb read 0 512\n/dev/sdb sync\n/dev/sdb close\n";
 
 pub(crate) struct Iolog {
-    /// Stamps stand before every action.
+    /// True if every action has a time stamp.
     stamped: bool,
-    /// Where the waits of version 2 have got to.
+    /// The sum of the waits of version 2.
     now: i128,
 }
 

@@ -1,4 +1,4 @@
-//! Several files of one recording, merged by time: the CPUs of blktrace, the members of an archive.
+//! Several files of one recording, merged by time: the CPUs of blktrace, or the members of an archive.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -10,20 +10,20 @@ use crate::{Pacing, SourceError};
 /// One of the files.
 pub(crate) struct Part {
     pub(crate) path: PathBuf,
-    /// What its volume is called where the format has no volumes.
+    /// The name of its volume, in formats without volumes.
     pub(crate) volume: Vec<u8>,
     pub(crate) records: Box<dyn Records>,
 }
 
-/// The files, each with its next record held.
+/// The files, each with its next record.
 pub(crate) struct Merged {
     parts: Vec<Part>,
-    /// The time of the next record of each part that has one; of equal ones the first part's comes first.
+    /// The time of the next record of each part that has one; the first part wins a tie.
     next: BinaryHeap<Reverse<(i128, usize)>>,
     heads: Vec<Option<Record>>,
     begun: bool,
-    /// What a part failed with. It is told after the record that was held before, so that a limit short of the damage is
-    /// no error.
+    /// The error of a part. It is reported after the record before it, so that a limit short of the damage causes no
+    /// error.
     failed: Option<SourceError>,
 }
 

@@ -1,7 +1,7 @@
 //! MSR Cambridge (SNIA IOTTA 388): `file time,host,disk,Read|Write,byte,bytes,response`.
 //!
-//! Times are Windows file times, 100 ns each. Host and disk together (`hm,0`) name the volume. The
-//! response time, in the same unit, is that of the disks of 2007 and not used.
+//! Times are Windows file times, 100 ns each. Host and disk together (`hm,0`) name the volume. The response time, in
+//! the same unit, is that of the disks of 2007 and ignored.
 
 use base::io::IoKind;
 
@@ -11,7 +11,7 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str =
     "128166372003061629,hm,0,Read,383496192,32768,113736\n128166372016382155,hm,1,Write,2822144,4096,23736\n";
 
@@ -53,7 +53,7 @@ impl LineFormat for Msr {
         let op = present(fields.next(), "type")?;
         let offset = whole(fields.next(), "offset")?;
         let bytes = whole(fields.next(), "size")?;
-        // It is not used, but its absence shows that the size before it may be cut.
+        // The field is ignored, but its absence shows that the size before it may be cut.
         present(fields.next(), "response time")?;
         let kind =
             kind(op).ok_or_else(|| Fault::new(format!("the type is neither Read nor Write: `{}`", printable(op))))?;
@@ -61,7 +61,7 @@ impl LineFormat for Msr {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let (start, sectors) = self.units.extent(offset, bytes)?;
-        // Host and disk stand side by side, so that the name of the volume is a piece of the line.
+        // Host and disk are adjacent, so that the name of the volume is a slice of the line.
         let from = host.as_ptr() as usize - line.as_ptr() as usize;
         let to = disk.as_ptr() as usize - line.as_ptr() as usize + disk.len();
         let volume = context.volumes.id(&line[from..to]);

@@ -1,9 +1,9 @@
 //! The Nexus 5 logs of BIOtracer: `sector sectors bytes type arrival inserted dispatched completed`.
 //!
-//! Times are decimal seconds; the arrival counts. Bit 0 of the type is set for a write, bit 2 for a
-//! synchronous request. Logs that record a boot contain the setting of the clock: a jump of decades,
-//! which [`TraceOptions::gap_limit`] takes out. A request that arrived before the clock was set and was
-//! inserted after it takes the time of its insertion, which is on the same clock as its neighbours'.
+//! Times are decimal seconds; the arrival counts. Bit 0 of the type is set for a write, bit 2 for a synchronous
+//! request. Logs of a boot contain the setting of the clock, a jump of decades, which [`TraceOptions::gap_limit`]
+//! removes. A request that arrived before the clock was set and was inserted after it takes the time of its insertion,
+//! which uses the same clock as its neighbours.
 
 use base::io::IoKind;
 
@@ -12,10 +12,10 @@ use super::record::{Context, Record, Skip};
 use super::text::{Fault, LineFormat, Parsed, Words, sectors_extent, ticks, whole};
 use super::{Format, TraceOptions};
 
-/// No request waits an hour in a telephone: the clock was set in between.
+/// No request waits an hour in a phone: the clock was set in between.
 const CLOCK_SET: i128 = 3_600_000_000_000_000;
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "0\t\t8\t\t4096\t\t4\t\t1.740780627\t\t1.740812815\t\t1.740851877\t\t1.741075471\n\
      61071352\t\t8\t\t4096\t\t5\t\t1.741484950\t\t1.741496200\t\t1.741512034\t\t1.741914534\n";
 

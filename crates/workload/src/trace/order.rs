@@ -1,5 +1,4 @@
-//! The sorting window: small inversions in the order of stamps are real (several CPUs, several disks), large
-//! ones are damage.
+//! The sorting window. Small inversions of time stamps are real (several CPUs, several disks), large ones are damage.
 
 use std::collections::VecDeque;
 
@@ -8,10 +7,10 @@ use base::units::Span;
 use super::record::{Context, Record, Records};
 use crate::SourceError;
 
-/// Requests in the order of their stamps; those of one stamp in the order of the file.
+/// Requests in order of time stamp; requests with equal time stamps keep the order of the file.
 ///
-/// A request is held back until one is read that is younger by the tolerance, or until the window is full;
-/// so memory is bounded by the window whatever the file holds.
+/// A request waits until one is read that is later by the tolerance, or until the window is full. The window thus
+/// bounds the memory for any file.
 pub(crate) struct Ordered {
     records: Box<dyn Records>,
     held: VecDeque<Record>,
@@ -20,8 +19,8 @@ pub(crate) struct Ordered {
     newest: i128,
     previous: Option<i128>,
     released: i128,
-    /// The end of the file, or what ended it. It is told after the requests before it, so that a limit
-    /// short of the damage is no error.
+    /// The end of the file, or the error that ended it. The error is reported after the requests before it, so that a
+    /// limit short of the damage causes no error.
     end: Option<Result<(), SourceError>>,
 }
 
@@ -43,7 +42,7 @@ impl Ordered {
         &*self.records
     }
 
-    /// The next request, `None` at the end.
+    /// The next request; `None` at the end.
     #[inline]
     pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError> {
         loop {

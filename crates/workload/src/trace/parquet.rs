@@ -1,4 +1,4 @@
-//! Our own Parquet: one row per request, in the order of their times.
+//! Flashloom's own Parquet format: one row per request, in order of time.
 //!
 //! | column    | type                | meaning                                       |
 //! |-----------|---------------------|-----------------------------------------------|
@@ -8,9 +8,9 @@
 //! | `sectors` | INT64, unsigned     | number of sectors                             |
 //! | `volume`  | string, may be left out | the volume, as the source named it        |
 //!
-//! Columns are found by name; others are ignored, and so any tool may write such a file. The key
-//! `flashloom.pacing` (`open` or `closed:DEPTH`) keeps how the source asked to be issued. Files of ours carry
-//! a [checksum](super::seal), which is compared before anything is decoded.
+//! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
+//! (`open` or `closed:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
+//! which is checked before any decoding.
 
 use std::fs::File;
 
@@ -36,7 +36,7 @@ pub(crate) const SCHEMA: &str = "message trace {
     required int64 sectors (integer(64, false));
     required binary volume (string);
 }";
-/// The key under which the pacing is kept.
+/// The key of the pacing.
 pub(crate) const PACING: &str = "flashloom.pacing";
 const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
 /// Rows decoded at once.
@@ -60,7 +60,7 @@ fn parse_pacing(text: &str) -> Option<Pacing> {
     }
 }
 
-/// Where the columns are.
+/// The positions of the columns.
 #[derive(Clone, Copy)]
 struct Columns {
     at: usize,
@@ -131,7 +131,7 @@ pub(crate) fn open(
     let path = input.path().to_path_buf();
     let refuse = |message: String, remedy: &str| SourceError::new(message, remedy).in_file(&path);
     let damaged = |why: String| refuse(format!("the Parquet data is damaged or cut short ({why})"), REMEDY);
-    // Parquet is read from its end: what is no file of its own is made one.
+    // Parquet is read from the end of a file: other input is first written to one.
     let file = if input.is_plain_file() { open_file(&path)? } else { input.spool()? };
     let twin = file.try_clone().map_err(|e| damaged(e.to_string()))?;
     let seal = seal::check(twin).map_err(|e| damaged(e.to_string()))?;
@@ -174,7 +174,7 @@ pub(crate) fn open(
 }
 
 impl Parquet {
-    /// Makes sure that a row is decoded; false at the end.
+    /// Decodes a row if necessary; returns false at the end.
     fn decode(&mut self) -> Result<bool, ParquetError> {
         loop {
             if let Some(group) = &mut self.open {
@@ -213,7 +213,7 @@ impl Parquet {
         }
     }
 
-    /// The next row, `None` at the end.
+    /// The next row; `None` at the end.
     fn next_row(&mut self, context: &mut Context) -> Result<Option<Result<Record, Skip>>, Fault> {
         if !self.decode().map_err(|e| Fault::new(format!("the Parquet data is damaged: {e}")))? {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! One reading of a file: ordered, from the first request asked for to the last, with times from zero.
+//! One pass over a file: sorted, from the first request selected to the last, with times from zero.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use super::stored::{Inputs, TraceFile};
 use super::{Format, TraceOptions, archive, blktrace};
 use crate::{Pacing, SourceError};
 
-/// A request of a pass, still in the address space of its volume.
+/// A request of a pass, in the address space of its volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timed {
     pub(crate) at: Time,
@@ -21,7 +21,7 @@ pub(crate) struct Timed {
     pub(crate) line: u64,
 }
 
-/// One reading of a file.
+/// One pass over a file.
 pub(crate) struct Pass {
     path: PathBuf,
     ordered: Ordered,
@@ -30,7 +30,7 @@ pub(crate) struct Pass {
     skip: u64,
     left: u64,
     gap_limit: Option<i128>,
-    /// The stamp that counts as zero, moved up by every gap that is shortened.
+    /// The time stamp that counts as zero. Every shortened gap moves it up.
     zero: i128,
     previous: Option<i128>,
 }
@@ -91,7 +91,7 @@ impl Pass {
         }
     }
 
-    /// The next request, `None` at the end. To read nothing at all is an error.
+    /// The next request; `None` at the end. A pass without any request is an error.
     #[inline]
     pub(crate) fn next(&mut self, context: &mut Context) -> Result<Option<Timed>, SourceError> {
         if self.left == 0 {
@@ -145,14 +145,14 @@ impl Pass {
         })
     }
 
-    /// Why nothing was read: an empty result would look like a device without work.
+    /// The error of a pass without requests: an empty result would look like an idle device.
     #[cold]
     fn nothing(&self, context: &Context) -> Result<(), SourceError> {
         let stats = &context.stats;
         let (message, remedy) = if stats.requests == 0 {
             let passed = stats.blank + stats.comments + stats.headers + stats.other_events + stats.empty;
             (
-                format!("holds no request ({passed} lines or records passed over) as {}", self.format),
+                format!("holds no request ({passed} lines or records skipped) as {}", self.format),
                 "check that it is the right file, or name another format with --format".to_owned(),
             )
         } else if stats.other_volumes == stats.requests {

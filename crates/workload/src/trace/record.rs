@@ -1,4 +1,4 @@
-//! What every format is read into, and what is remembered of what was passed over.
+//! The record of every format, and the counts of skipped input.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::guess::Doubt;
 use super::volume::Volumes;
 use crate::{Pacing, SourceError};
 
-/// One request as it stands in a file.
+/// One request as the file has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// Picoseconds on the clock of the file. 128 bits hold a Windows file time exactly.
@@ -24,48 +24,48 @@ pub(crate) struct Record {
     pub(crate) sectors: u32,
     /// Index of the volume: see [`Volumes`].
     pub(crate) volume: u32,
-    /// Which of several files it is from: see [`Records::path_of`].
+    /// Index of its file: see [`Records::path_of`].
     pub(crate) part: u16,
     pub(crate) kind: IoKind,
 }
 
-/// A file in some format: it yields records in the order of the file.
+/// A file in some format; it yields records in the order of the file.
 pub(crate) trait Records: Send {
-    /// The next request, `None` at the end.
+    /// The next request; `None` at the end.
     fn next(&mut self, context: &mut Context) -> Result<Option<Record>, SourceError>;
 
-    /// How the requests are issued unless the user says otherwise.
+    /// The pacing of the requests, unless the user gives another.
     fn pacing(&self) -> Pacing {
         Pacing::Open
     }
 
-    /// Requests in the file, where the file says so.
+    /// Requests in the file, if the file states it.
     fn len_hint(&self) -> Option<u64> {
         None
     }
 
-    /// True if a place in the file is a record and not a line of text.
+    /// True if places in the file are records instead of lines of text.
     fn is_binary(&self) -> bool {
         false
     }
 
-    /// The file with this number, where there are several.
+    /// The file with this index, if there are several.
     fn path_of(&self, _: u16) -> Option<&Path> {
         None
     }
 }
 
-/// What the layers of a reader share.
+/// State shared by the layers of a reader.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) stats: TraceStats,
     pub(crate) volumes: Volumes,
-    /// What the file does not say, and what was taken instead.
+    /// Facts that the file does not state, with the assumptions made.
     pub(crate) doubts: Vec<Doubt>,
 }
 
 impl Context {
-    /// Notes what is in doubt, once.
+    /// Adds a doubt, unless it is already there.
     pub(crate) fn doubt(&mut self, doubt: Doubt) {
         if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
@@ -73,7 +73,7 @@ impl Context {
     }
 }
 
-/// Why a line or record yields no request of its own.
+/// The reason that a line or record yields no request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Skip {
     Blank,
@@ -83,7 +83,7 @@ pub(crate) enum Skip {
     Empty,
 }
 
-/// What a reader passed over, put right or did to the addresses, counted.
+/// Counts of requests that a reader skipped, corrected or moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TraceStats {
     /// Requests read from the file, before `skip` and `limit`.
@@ -94,19 +94,19 @@ pub struct TraceStats {
     pub comments: u64,
     /// Header and summary lines.
     pub headers: u64,
-    /// Events that are no requests: other actions of blktrace, other SCSI commands, opening and closing of files.
+    /// Events that are not requests: other actions of blktrace, other SCSI commands, opening and closing of files.
     pub other_events: u64,
-    /// Reads, writes and discards of no length.
+    /// Reads, writes and discards of length zero.
     pub empty: u64,
-    /// Requests of volumes that were not asked for.
+    /// Requests of volumes that were not selected.
     pub other_volumes: u64,
-    /// Requests stamped earlier than the one before them in the file; they were sorted.
+    /// Requests with an earlier time stamp than the one before them in the file; they were sorted.
     pub inversions: u64,
-    /// The longest way a request was stamped back, in picoseconds.
+    /// The largest step back between time stamps, in picoseconds.
     pub worst_inversion_ps: u64,
-    /// Stamps from before the start of a recording that blkparse printed modulo 2^32 seconds; put right.
+    /// Time stamps from before the start of a recording that blkparse printed modulo 2^32 seconds; they were corrected.
     pub wrapped_stamps: u64,
-    /// Requests whose stamp is known to be wrong and that took a time beside it: see the format's rule.
+    /// Requests with a known wrong time stamp, which took a neighbouring time: see the format's rule.
     pub restamped: u64,
     /// Idle gaps that were shortened to the limit.
     pub shortened_gaps: u64,
@@ -114,13 +114,13 @@ pub struct TraceStats {
     pub wrapped_addresses: u64,
     /// Wrapped requests that would have crossed the end and were moved down to end at it.
     pub moved_addresses: u64,
-    /// Requests cut in pieces because compaction had placed their chunks apart.
+    /// Requests split because compaction had placed their chunks apart.
     pub split_requests: u64,
-    /// Files of an archive that were read together.
+    /// Files of an archive that were merged.
     pub members: u64,
-    /// Files of an archive that are no trace.
+    /// Files of an archive that are not traces.
     pub strangers: Vec<String>,
-    /// The event that stands for a request, where the format records several (`Q`, `D`, `I` or `C`).
+    /// The event that stands for a request, if the format records several (`Q`, `D`, `I` or `C`).
     pub event: Option<char>,
 }
 
@@ -136,21 +136,21 @@ impl TraceStats {
         }
     }
 
-    /// The counts that are not zero, each with what it counts; blank lines, comments and headers are no news.
+    /// The counts that are not zero, in words. Blank lines, comments and headers are omitted as ordinary.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let worst = Span::from_ps(self.worst_inversion_ps);
         let all = [
-            (self.inversions, format!("stamps out of order, by up to {worst}, sorted")),
-            (self.wrapped_stamps, "stamps that had wrapped around, put right".into()),
-            (self.restamped, "stamps known to be wrong, put right".into()),
-            (self.empty, "requests of no length, left out".into()),
-            (self.other_events, "other events, passed over".into()),
-            (self.other_volumes, "requests of other volumes, left out".into()),
+            (self.inversions, format!("time stamps out of order by up to {worst}, sorted")),
+            (self.wrapped_stamps, "wrapped time stamps, corrected".into()),
+            (self.restamped, "wrong time stamps, corrected".into()),
+            (self.empty, "requests without length, skipped".into()),
+            (self.other_events, "other events, skipped".into()),
+            (self.other_volumes, "requests of other volumes, skipped".into()),
             (self.shortened_gaps, "idle gaps, shortened".into()),
             (self.wrapped_addresses, "requests beyond the capacity, wrapped around".into()),
             (self.moved_addresses, "wrapped requests, moved down to end at the capacity".into()),
-            (self.split_requests, "requests cut in pieces by compaction".into()),
+            (self.split_requests, "requests split by compaction".into()),
         ];
         let counts = all.into_iter().filter(|(count, _)| *count > 0);
         let mut notes: Vec<String> = counts.map(|(count, what)| format!("{what}: {count}")).collect();
@@ -159,7 +159,7 @@ impl TraceStats {
         }
         if let [first, rest @ ..] = &self.strangers[..] {
             let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-            notes.push(format!("files of the archive that are no trace, passed over: {first}{more}"));
+            notes.push(format!("files of the archive that are not traces, skipped: {first}{more}"));
         }
         notes
     }

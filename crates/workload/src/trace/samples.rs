@@ -1,5 +1,5 @@
-//! Every real trace at hand, read whole. They lie outside the repository (their licences do not allow copies),
-//! so these tests pass over themselves, and say so, where they are absent.
+//! Reads every available real trace completely. The traces are outside the repository, because their licences do not
+//! allow copies. If they are missing, these tests say so and succeed.
 
 use std::path::{Path, PathBuf};
 
@@ -17,7 +17,7 @@ fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// What is known of a sample: the number of requests, of reads, of volumes, of inversions, and the span in seconds.
+/// Known numbers of a sample: requests, reads, volumes, inversions, and the span in seconds.
 struct Sample {
     path: &'static str,
     format: Format,
@@ -45,8 +45,7 @@ use Format::{
     Tencent, Vscsi, Wpa,
 };
 
-// Counted by another reader, in another language: see the README beside the samples. Where ours differ, a comment
-// says why.
+// Counted by another reader in another language: see the README beside the samples. Comments explain differences.
 const SAMPLES: &[Sample] = &[
     sample("umass-spc/Financial1_head10k.spc.zst", Spc, (10_000, 40.77, 22, 0), (259.601, 0.478)),
     sample("umass-spc/fin1_leokang.trace.zst", DisksimPages, (50_000, 58.4, 1, 0), (853.403, 0.478)),
@@ -61,15 +60,15 @@ const SAMPLES: &[Sample] = &[
     sample("desktop/pcmark.trace.zst", Disksim, (56_088, 74.61, 1, 0), (1_466.26, 105.364)),
     sample("desktop/desktop_leokang.trace.zst", DisksimPages, (32_527, 38.33, 1, 0), (8_877.234, 156.251)),
     sample("desktop/jpeg_copy_leokang.trace.zst", DisksimPages, (47_120, 75.01, 1, 0), (810.149, 429.495)),
-    // The clock was set while it was recorded: gaps are cut to 10 s below, and so the span is our own; six
-    // requests on the old clock take another time, and so six inversions are gone.
+    // The clock was set during the recording. Gaps are cut to 10 s below, so that the span is Flashloom's own. Six
+    // requests on the old clock take another time, so that six inversions disappear.
     sample("mobile-nexus5/Booting_log176.txt.zst", Nexus5, (18_417, 66.93, 1, 1_013), (0.0, 29.121)),
     sample("mobile-nexus5/Installing_log181.txt.zst", Nexus5, (17_952, 1.74, 1, 352), (977.827, 27.64)),
     sample("systor17/systor17-traces-sample.csv.gz", Systor, (999, 82.68, 1, 243), (2.448, 4_683.921)),
     sample("tencent/cbs_cloud_storage-sample.bz2", Tencent, (50_000, 49.04, 2_038, 144), (1.0, 1_554.423)),
     sample("cloudphysics/cloudPhysicsIO.vscsi.zst", Vscsi, (113_872, 41.25, 1, 0), (7_200.09, 31.278)),
     sample("cloudphysics/cloudPhysicsIO_us.csv.zst", CloudPhysics, (113_872, 41.25, 1, 0), (7_200.09, 31.278)),
-    // blkparse's wrapped stamps are put right: 810 s, not 40 years.
+    // blkparse's wrapped time stamps are corrected: 810 s, not 40 years.
     sample("ycsb-rocksdb/blkparseout_ext4.txt.zst", Blkparse, (9_887, 91.42, 1, 824), (810.38, 8.125)),
     // With the 344 read-aheads (`RA`) that the other reader skipped.
     sample("blkreplay/linux-webserver-2.load.gz", Blkreplay, (269_007, 55.34, 1, 0), (3_600.95, 720.596)),
@@ -145,17 +144,17 @@ fn every_sample_is_a_source_once_it_is_compacted() {
 fn guesses_are_told_where_they_are_doubtful_and_nowhere_else() {
     let Some(folder) = folder() else { return };
     for sample in SAMPLES.iter().filter(|sample| matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
-        // As a user would, who does not know that the sizes are in pages.
+        // As a user would read it who does not know that sizes are in pages.
         let source = open(&folder.join(sample.path), &TraceOptions::default()).unwrap();
         let units = source.doubts().iter().filter(|doubt| matches!(doubt, Doubt::TimeUnit { .. })).count();
         let pages = source.doubts().iter().any(|doubt| matches!(doubt, Doubt::SizeUnit { .. }));
         let rates = source.doubts().iter().any(|doubt| matches!(doubt, Doubt::Rate { .. }));
         assert_eq!((units, pages, rates), (1, sample.format == DisksimPages, false), "{}", sample.path);
     }
-    // Formats that say what they mean, or have one meaning.
+    // Formats that state their units, or have only one convention.
     for sample in SAMPLES.iter().filter(|sample| !matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
         let source = open(&folder.join(sample.path), &options(sample)).unwrap();
-        // Five bare numbers have many readings.
+        // Five bare numbers fit many formats.
         let wanted = if sample.format == Tencent { &[Doubt::Format { taken: Tencent }][..] } else { &[] };
         assert_eq!(source.doubts(), wanted, "{}", sample.path);
     }

@@ -1,9 +1,9 @@
-//! A checksum over a Parquet file of ours.
+//! A checksum over Parquet files that Flashloom writes.
 //!
-//! The `parquet` crate panics on some damaged files (a page that refers to a dictionary which is not
-//! there), and a panic is no way to tell a user that a disk has lost a bit. So eight bytes, a mark and the
-//! CRC-32 of all other bytes, are put before the footer, where readers of Parquet do not look: the footer
-//! is found from the end, and everything else by offsets from the beginning.
+//! The `parquet` crate panics on some damaged files (a page that refers to a missing dictionary), and a panic does not
+//! tell a user that a disk has lost a bit. The seal has eight bytes: a mark and the CRC-32 of all other bytes. It
+//! stands before the footer, where readers of Parquet do not look: they find the footer from the end of the file, and
+//! everything else by offsets from the beginning.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ const MARK: [u8; 4] = *b"FLWC";
 const SEAL: u64 = 8;
 const TAIL: u64 = 8;
 
-/// Sums what is written, and at the end holds the footer back until the seal is before it.
+/// A writer with a checksum. At the end it holds the footer back until the seal is written.
 pub(crate) struct Sealer<W> {
     inner: W,
     crc: Crc,
@@ -27,12 +27,12 @@ impl<W: Write> Sealer<W> {
         Self { inner, crc: Crc::new(), footer: None }
     }
 
-    /// What is written from here on is kept until [`Self::seal`].
+    /// Buffers all further bytes until [`Self::seal`].
     pub(crate) fn hold(&mut self) {
         self.footer = Some(Vec::new());
     }
 
-    /// Writes the seal and then what was held.
+    /// Writes the seal and then the buffered bytes.
     pub(crate) fn seal(mut self) -> io::Result<W> {
         let held = self.footer.unwrap_or_default();
         let Some((body, tail)) = held.split_last_chunk::<8>() else {
@@ -65,7 +65,7 @@ impl<W: Write> Write for Sealer<W> {
     }
 }
 
-/// Whether a file has a seal, and whether it is whole.
+/// The state of a file's seal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seal {
     Whole,
@@ -73,7 +73,7 @@ pub(crate) enum Seal {
     None,
 }
 
-/// Reads the file through and compares.
+/// Reads the whole file and compares its checksum.
 pub(crate) fn check(mut file: File) -> io::Result<Seal> {
     let length = file.metadata()?.len();
     let Some(end) = length.checked_sub(TAIL + SEAL) else { return Ok(Seal::None) };

@@ -1,4 +1,4 @@
-//! A trace as a source of requests.
+//! The source of a trace's requests.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::volume::{VolumeFault, VolumeRule, Volumes};
 use super::{Format, TraceOptions, TraceStats};
 use crate::{Arrival, Pacing, Source, SourceError};
 
-/// A trace file, read as a [`Source`]. See the [module](super) for what happens on the way.
+/// A trace file, read as a [`Source`]. See the [module](super) for the layers.
 pub struct TraceSource {
     file: TraceFile,
     options: TraceOptions,
@@ -23,25 +23,25 @@ pub struct TraceSource {
     pass: Pass,
     placer: Placer,
     scale: u64,
-    /// Readings left after this one.
+    /// Repetitions left after this pass.
     repeats: u32,
-    /// When this reading started.
+    /// The time at which this pass started.
     base: Time,
-    /// Requests of the first reading and the time of its last, before scaling.
+    /// Requests of the first pass, and the time of its last before scaling.
     read: u64,
     last: Time,
-    /// Where the request handed out last stands: part and line.
+    /// The place of the latest request: part and line.
     place: (u16, u64),
-    /// What is left of a request that compaction cut in pieces.
+    /// The remainder of a request that compaction split.
     remaining: Option<(Timed, Io)>,
-    /// An error or the end: it stays.
+    /// An error or the end; it is final.
     finished: Option<Result<(), SourceError>>,
 }
 
 /// Opens a trace.
 ///
 /// # Errors
-/// If the file cannot be read or its format is not known, or if the options ask for nothing.
+/// If the file cannot be read, its format is unknown, or the options select no request.
 pub fn open(path: &Path, options: &TraceOptions) -> Result<TraceSource, SourceError> {
     open_from(TraceFile::at(path), options)
 }
@@ -96,31 +96,31 @@ impl Context {
 }
 
 impl TraceSource {
-    /// The format that was named or detected.
+    /// The format, named or detected.
     #[must_use]
     pub fn format(&self) -> Format {
         self.pass.format()
     }
 
-    /// What was passed over or put right so far, over all repetitions.
+    /// Counts of skipped and corrected requests so far, over all repetitions.
     #[must_use]
     pub fn stats(&self) -> &TraceStats {
         &self.context.stats
     }
 
-    /// What the file does not say, and what was taken instead.
+    /// Facts that the file does not state, with the assumptions made.
     #[must_use]
     pub fn doubts(&self) -> &[Doubt] {
         &self.context.doubts
     }
 
-    /// The units of its numbers, where they are a convention of its format.
+    /// The units of its numbers, if they are a convention of its format.
     #[must_use]
     pub fn units(&self) -> Option<Units> {
         self.format().units().map(|own| self.options.units.over(own))
     }
 
-    /// The names of the volumes met so far, in the order of their appearance.
+    /// The names of the volumes so far, in order of appearance.
     #[must_use]
     pub fn volumes(&self) -> &[String] {
         self.context.volumes.names()
@@ -142,7 +142,7 @@ impl TraceSource {
                 return Ok(None);
             }
             self.repeats -= 1;
-            // One mean gap lies between two readings, as between any two requests.
+            // One mean gap separates two passes, as it separates two requests.
             let gap = self.last.as_ps() / self.read.saturating_sub(1).max(1);
             let end = self.last.as_ps().checked_add(gap).and_then(|end| self.base.as_ps().checked_add(end));
             let Some(base) = end else {
@@ -156,11 +156,11 @@ impl TraceSource {
 
     fn start_of(&self, timed: &Timed) -> Result<Lba, SourceError> {
         let io = &timed.io;
-        // With one volume asked for there is only one.
+        // If one volume is selected, there is only one.
         let volume = if self.options.volume.is_some() { 0 } else { timed.volume };
         let apart = self.placer.keeps_volumes_apart();
         let placed = self.options.volumes.place(volume, io.start, io.sectors, apart);
-        // A flush has no place, and yet tells that there is a second volume.
+        // A flush has no address, but reveals a second volume.
         let placed = if io.kind == IoKind::Flush { placed.map(|_| io.start) } else { placed };
         placed.map_err(|fault| {
             let name = self.context.volumes.name(timed.volume);
@@ -221,7 +221,7 @@ impl TraceSource {
                 (format!("a request of {} is longer than the device of {capacity}", io.sectors), "use a larger device")
             }
             Misfit::Full => (
-                format!("even compacted, what is touched exceeds the capacity of {capacity}"),
+                format!("even compacted, the addresses used exceed the capacity of {capacity}"),
                 "use a larger device, read less of the trace with --limit, or use --extent wrap",
             ),
         };

@@ -1,6 +1,6 @@
 //! SPC-1, as the UMass repository publishes Financial and WebSearch: `ASU,sector,bytes,r|w,seconds`.
 //!
-//! Each application storage unit is a volume. Fields after the fifth are ignored, as the specification asks.
+//! Each application storage unit is a volume. Fields after the fifth are ignored, as the specification requires.
 
 use base::io::IoKind;
 
@@ -10,7 +10,7 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "0,303567,3584,w,0.000000\n1,55590,3072,W,0.026214\n2,1234,512,r,0.078643\n";
 
 pub(crate) struct Spc {

@@ -1,4 +1,4 @@
-//! Where the bytes of a trace come from: a file, which can be read again, or a pipe, which cannot unless it is kept.
+//! The origin of a trace's bytes: a file, which can be read again, or a pipe, which cannot unless its bytes are kept.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,10 +12,10 @@ use crate::SourceError;
 
 /// The path that means standard input.
 const STDIN: &str = "-";
-/// What standard input is called in messages.
+/// The name of standard input in messages.
 const STDIN_NAME: &str = "<stdin>";
 
-/// A piece of a file. Pieces of one file are read in any order and by any thread; none moves another.
+/// A piece of a file. Any thread may read the pieces of one file in any order; each has its own position.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     file: Arc<Mutex<File>>,
@@ -25,13 +25,13 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// All of a file.
+    /// The whole file.
     pub(crate) fn of(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         Ok(Self { file: Arc::new(Mutex::new(file)), from: 0, len, at: 0 })
     }
 
-    /// What is left of a stream, in an anonymous file that vanishes with the last of its readers.
+    /// The remaining bytes of a stream, in an anonymous file that vanishes with its last reader.
     pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<Self> {
         Self::of(spool(stream)?)
     }
@@ -42,12 +42,12 @@ impl Stored {
         Self { file: Arc::clone(&self.file), from: self.from + from, len: len.min(self.len - from), at: 0 }
     }
 
-    /// True if so many bytes lie there.
+    /// True if this many bytes exist there.
     pub(crate) fn holds(&self, from: u64, len: u64) -> bool {
         from.checked_add(len).is_some_and(|end| end <= self.len)
     }
 
-    /// The same from its beginning.
+    /// The same piece from its beginning.
     pub(crate) fn again(&self) -> Self {
         Self { at: 0, ..self.clone() }
     }
@@ -60,7 +60,7 @@ impl Read for Stored {
         if most == 0 {
             return Ok(0);
         }
-        // A reader that panicked left nothing half done: every read seeks first.
+        // A panic in another reader leaves the file valid: every read seeks first.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.from + self.at))?;
         let got = file.read(&mut into[..most])?;
@@ -81,7 +81,7 @@ impl Seek for Stored {
     }
 }
 
-/// What is left of a stream in an anonymous file, at its beginning.
+/// The remaining bytes of a stream in an anonymous file, positioned at its beginning.
 pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<File> {
     let mut file = tempfile::tempfile()?;
     io::copy(stream, &mut file)?;
@@ -90,7 +90,7 @@ pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<File> {
     Ok(file)
 }
 
-/// Why a stream could not be kept.
+/// The error of a stream that could not be kept.
 pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
     SourceError::new(
         format!("cannot be kept for a second reading: {error}"),
@@ -99,7 +99,7 @@ pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
     .in_file(path)
 }
 
-/// A trace that has been named but not opened.
+/// A trace that is named but not opened.
 #[derive(Clone, Debug)]
 pub struct TraceFile {
     path: PathBuf,
@@ -113,13 +113,13 @@ impl TraceFile {
         Self { path: path.to_owned(), kept: None }
     }
 
-    /// Where it is.
+    /// Its path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is called in results.
+    /// Its name in results.
     #[must_use]
     pub fn name(&self) -> String {
         if self.is_stdin() {
@@ -132,18 +132,17 @@ impl TraceFile {
         self.path.as_os_str() == STDIN
     }
 
-    /// True for a pipe that was not kept: after it has been read nothing is left.
+    /// True for a pipe whose bytes are not kept: it can be read once.
     #[must_use]
     pub fn is_once(&self) -> bool {
         let pipe = || std::fs::metadata(&self.path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
         self.kept.is_none() && (self.is_stdin() || pipe())
     }
 
-    /// Reads a pipe to its end into an anonymous temporary file, so that it can be read as often as a file. A file stays
-    /// where it is.
+    /// Reads a pipe to its end into an anonymous temporary file, so that it can be read again. Files are left alone.
     ///
     /// # Errors
-    /// If the pipe cannot be read, or there is no room.
+    /// If the pipe cannot be read, or there is no room for its bytes.
     pub fn keep(&mut self) -> Result<(), SourceError> {
         if self.is_once() {
             let mut stream = self.stream()?;
@@ -160,7 +159,7 @@ impl TraceFile {
         open_from(self.clone(), options)
     }
 
-    /// The files it consists of, each to be read from its beginning: one, or those of the CPUs of a recording.
+    /// The files of the trace, each ready to be read from its beginning: one, or those of the CPUs of a recording.
     pub(crate) fn inputs(&self) -> Result<Inputs, SourceError> {
         if let Some(kept) = &self.kept {
             return Input::stream(self.shown(), Box::new(kept.again())).map(Inputs::One);
@@ -174,7 +173,7 @@ impl TraceFile {
         }
     }
 
-    /// The path as messages have it.
+    /// The path as messages show it.
     #[must_use]
     pub fn shown(&self) -> PathBuf {
         if self.is_stdin() { PathBuf::from(STDIN_NAME) } else { self.path.clone() }

@@ -1,6 +1,6 @@
 //! SYSTOR'17 (SNIA IOTTA 4964): `seconds,response,R|W,LUN,byte,bytes`, with a header line.
 //!
-//! The response may be missing; it is not used. Each LUN is a volume.
+//! The response may be missing; it is ignored. Each LUN is a volume.
 
 use base::io::IoKind;
 
@@ -10,7 +10,7 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "Timestamp,Response,IOType,LUN,Offset,Size\n1456095145.133076000,0.000806000,R,0,8991232,131072\n\
      1456095145.226285000,0.008044000,W,1,42560512,4096\n1456095146.000000000,,R,0,512,512\n";
 
@@ -39,7 +39,7 @@ impl LineFormat for Systor {
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
-        // A header may stand anywhere: the hourly files of the collection are often joined.
+        // A header may occur anywhere, because the hourly files of the collection are often joined.
         if line.starts_with(b"Timestamp") {
             return Ok(Parsed::Skip(Skip::Header));
         }

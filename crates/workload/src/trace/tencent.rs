@@ -1,6 +1,6 @@
 //! Tencent cloud block storage (SNIA IOTTA 27917): `seconds,sector,sectors,0 read|1 write,volume`.
 //!
-//! Stamps are whole seconds: requests of one second arrive at once, in the order of the file.
+//! Time stamps are whole seconds: requests of one second arrive together, in the order of the file.
 
 use base::io::IoKind;
 
@@ -10,7 +10,7 @@ use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "1538323200,4247200,128,1,1058\n1538323199,13896880,128,0,1063\n";
 
 pub(crate) struct Tencent {

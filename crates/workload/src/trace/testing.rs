@@ -14,7 +14,7 @@ pub(crate) fn file(bytes: &[u8]) -> tempfile::NamedTempFile {
     file
 }
 
-/// The records of a file, in its order.
+/// The records of a file, in the order of the file.
 pub(crate) fn try_read(format: Format, bytes: &[u8]) -> Result<(Vec<Record>, Context), SourceError> {
     let file = file(bytes);
     let options = TraceOptions::default();
@@ -36,7 +36,7 @@ pub(crate) fn read(format: Format, text: &str) -> (Vec<Record>, Context) {
     try_read(format, text.as_bytes()).unwrap()
 }
 
-/// What is wrong with a file.
+/// The fault of a file.
 pub(crate) fn fault(format: Format, text: &str) -> String {
     match try_read(format, text.as_bytes()) {
         Ok((records, _)) => panic!("{} records and no fault", records.len()),

@@ -1,4 +1,4 @@
-//! The reader as a whole: bad input, shape, volumes.
+//! Tests of the whole reader: bad input, shape, volumes.
 
 use base::io::Io;
 use base::units::{Ratio, Sectors, Span};
@@ -33,7 +33,7 @@ fn seconds(arrivals: &[Arrival]) -> Vec<f64> {
     arrivals.iter().map(|arrival| arrival.at.as_secs_f64()).collect()
 }
 
-/// Requests at the seconds 10 to 14, sector by sector.
+/// Requests at seconds 10 to 14, sector by sector.
 const FIVE: &str = "0,0,512,w,10.0\n0,1,512,w,11.0\n0,2,512,r,12.0\n0,3,512,r,13.0\n0,4,512,w,14.0\n";
 
 fn defaults() -> TraceOptions {
@@ -190,7 +190,7 @@ fn a_corrupt_gzip_is_named_with_its_line() {
     assert!(error.line().is_some() || error.message().contains("gzip"), "{error}");
 }
 
-/// A small file of each text format, to be damaged.
+/// A small file of each text format, for damage.
 fn texts() -> Vec<(Format, String)> {
     let samples = Format::ALL.iter().filter_map(|format| Some((*format, format.sample()?)));
     samples.filter_map(|(format, bytes)| Some((format, String::from_utf8(bytes).ok()?))).collect()
@@ -202,14 +202,14 @@ fn every_sample_is_sound() {
         let Some(sample) = format.sample() else { continue };
         let options = TraceOptions { format: Some(*format), volumes: VolumeRule::Overlay, ..defaults() };
         assert!(!read(&sample, &options).unwrap().0.is_empty(), "{format}");
-        // What no detection tries has to be named, and says so.
+        // A format that detection never chooses says so.
         assert_eq!(detected_bytes(&sample) == Some(*format), !format.about().contains("never detected"), "{format}");
     }
 }
 
 #[test]
 fn marks_blanks_and_ends_of_lines_do_not_matter() {
-    // The same requests, as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
+    // The same requests as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
     for (format, text) in texts() {
         let options = TraceOptions { format: Some(format), volumes: VolumeRule::Overlay, ..defaults() };
         let plain = read(text.as_bytes(), &options).unwrap().0;
@@ -243,7 +243,7 @@ fn units_can_be_named_where_they_are_a_convention() {
     let text = "0 0 280605840 2 1\n500 0 280605842 2 1\n";
     assert_eq!(arrivals(text, &defaults())[1].at.as_ps(), 500_000);
     assert_eq!(arrivals(text, &units(Some(TimeUnit::Microsecond), None, None))[1].at.as_ps(), 500_000_000);
-    // Where the file says its units there is nothing to name.
+    // If the file states its units, a user cannot name others.
     for (text, format) in
         [("fio version 3 iolog\n15 f read 512 512\n", "iolog"), ("time,op,offset,size\n1,R,0,512\n", "csv")]
     {
@@ -275,7 +275,7 @@ fn piped<T>(bytes: &[u8], read: impl FnOnce(&std::path::Path) -> T) -> T {
     let path = dir.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     std::thread::scope(|scope| {
-        // A reader that has seen enough closes the pipe: that is no fault of the writer.
+        // A reader that has enough closes the pipe, which is no fault of the writer.
         scope.spawn(|| {
             std::fs::OpenOptions::new()
                 .write(true)
@@ -317,7 +317,7 @@ fn a_pipe_is_read_once_or_kept() {
 }
 
 proptest! {
-    /// Whatever a file holds, it is read or refused: nothing panics, and nothing read is beyond the device.
+    /// Any file is read or refused: no input causes a panic, and no request is beyond the device.
     #[test]
     fn damage_is_read_or_refused(
         (format, text) in prop::sample::select(texts()),

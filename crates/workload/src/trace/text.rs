@@ -1,4 +1,4 @@
-//! What the text formats share: fields, exact numbers, and the loop over lines.
+//! Shared code of the text formats: fields, exact numbers, and the loop over lines.
 
 use super::format::Head;
 use super::input::Input;
@@ -6,7 +6,7 @@ use super::record::{Context, Record, Records, Skip};
 use super::{Format, TraceOptions};
 use crate::{Pacing, SourceError};
 
-/// What is wrong with a line. Where it is and what to do is added by the reader.
+/// The fault of a line. The reader adds the place and the remedy.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fault(String);
 
@@ -21,29 +21,29 @@ impl Fault {
     }
 }
 
-/// What a line holds.
+/// The content of a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Parsed {
     /// A request.
     Request(Record),
     /// A flush at the same time, then the request: a write with a preflush.
     FlushThen(Record),
-    /// Nothing to issue.
+    /// No request.
     Skip(Skip),
 }
 
-/// A format in which a line is at most one request.
+/// A format with at most one request per line.
 pub(crate) trait LineFormat: Sized + Send + 'static {
     /// The fields of a line, for messages.
     const LAYOUT: &'static str;
 
-    /// The reader's state before the first line.
+    /// The state of the reader before the first line.
     fn start(head: &Head<'_>, format: Format, options: &TraceOptions, context: &mut Context) -> Result<Self, Fault>;
 
-    /// Reads one line, neither blank nor a comment. The reader fills in its number.
+    /// Parses one line that is neither blank nor a comment. The reader fills in its number.
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault>;
 
-    /// How the requests are issued unless the user says otherwise.
+    /// The pacing of the requests, unless the user gives another.
     fn pacing(&self) -> Pacing {
         Pacing::Open
     }
@@ -57,7 +57,7 @@ struct Text<F> {
     pending: Option<Record>,
 }
 
-/// Opens a file whose lines are `F`.
+/// Opens a file with lines of format `F`.
 pub(crate) fn open<F: LineFormat>(
     mut input: Input,
     format: Format,
@@ -79,7 +79,7 @@ pub(crate) fn open<F: LineFormat>(
     Ok(Box::new(Text { input, parser, format, pending: None }))
 }
 
-/// Refuses text of two bytes a letter, which some programs of Windows write.
+/// Refuses text in UTF-16, which some Windows programs write.
 pub(crate) fn refuse_wide(input: &mut Input) -> Result<(), SourceError> {
     if matches!(input.head()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
         let remedy = "convert it with `iconv -f UTF-16 -t UTF-8 FILE`, or export it in UTF-8";
@@ -95,7 +95,7 @@ impl<F: LineFormat> Records for Text<F> {
         }
         loop {
             let Some(line) = self.input.line()? else { return Ok(None) };
-            // The first byte tells nearly always that the line is neither blank nor a comment.
+            // The first byte nearly always shows that the line is neither blank nor a comment.
             let skip = match line.first() {
                 Some(b'#') => Some(Skip::Comment),
                 Some(b) if !b.is_ascii_whitespace() => None,
@@ -138,7 +138,7 @@ impl<F: LineFormat> Records for Text<F> {
     }
 }
 
-/// The fields of a line between separators, each without the blanks around it.
+/// The fields of a line between separators, without surrounding blanks.
 pub(crate) struct Fields<'a> {
     remaining: Option<&'a [u8]>,
     separator: u8,
@@ -157,7 +157,7 @@ impl<'a> Iterator for Fields<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.remaining?;
-        // Fields are a few bytes: a plain loop beats a vectorised search.
+        // Fields have a few bytes: a plain loop is faster than a vectorised search.
         let field = match rest.iter().position(|b| *b == self.separator) {
             Some(at) => {
                 self.remaining = Some(&rest[at + 1..]);
@@ -183,7 +183,7 @@ impl<'a> Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// What has not yet been taken.
+    /// The remaining text.
     pub(crate) fn remaining(&self) -> &'a [u8] {
         self.0
     }
@@ -205,7 +205,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// A field that has to be there.
+/// A required field.
 #[inline]
 pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8], Fault> {
     match field {
@@ -214,15 +214,15 @@ pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8
     }
 }
 
-/// A whole number that has to be there.
+/// A required integer.
 #[inline]
 pub(crate) fn whole(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
     let field = present(field, what)?;
     parse_whole(field).ok_or_else(|| bad_number(field, what))
 }
 
-/// A time of so many decimal digits below its unit, that is, a number times 10^`digits`, exactly; digits
-/// beyond are dropped. With 12 a time in seconds, with 9 one in milliseconds becomes picoseconds.
+/// A required decimal number times 10^`digits`, exactly; further digits are dropped. A time in seconds becomes
+/// picoseconds with 12 digits, one in milliseconds with 9.
 #[inline]
 pub(crate) fn ticks(field: Option<&[u8]>, digits: u32, what: &str) -> Result<i128, Fault> {
     let field = present(field, what)?;
@@ -241,7 +241,7 @@ fn bad_number(field: &[u8], what: &str) -> Fault {
     })
 }
 
-/// The first bytes of a field, fit to be printed.
+/// The first bytes of a field in printable form.
 pub(crate) fn printable(field: &[u8]) -> String {
     let shown: String = String::from_utf8_lossy(&field[..field.len().min(60)])
         .chars()
@@ -250,11 +250,11 @@ pub(crate) fn printable(field: &[u8]) -> String {
     if field.len() > 60 { shown + "..." } else { shown }
 }
 
-/// Digits and nothing else, below 2^64.
+/// Digits only, below 2^64.
 #[inline]
 pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
     let mut value: u64 = 0;
-    // Below 10^19 nothing overflows.
+    // Below 10^19 no step overflows.
     if (1..=19).contains(&digits.len()) {
         let (eights, rest) = digits.as_chunks();
         for eight in eights {
@@ -282,21 +282,21 @@ pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
     Some(value)
 }
 
-/// Eight digits at once: neighbours are joined to pairs, pairs to fours, and fours to the number, each by one
-/// multiplication of all. Stamps of 18 digits are half of the time of a trace otherwise.
+/// Parses eight digits at once: one multiplication joins neighbours to pairs, one joins pairs to fours, and one joins
+/// fours to the number. Otherwise time stamps of 18 digits would take half of the time of a trace.
 #[inline]
 fn parse_eight(digits: [u8; 8]) -> Option<u64> {
     const fn bytes(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
     let text = u64::from_le_bytes(digits);
-    // `0` to `9` are 0x30 to 0x39: the upper half is 3, and stays 3 when 6 is added.
+    // `0` to `9` are 0x30 to 0x39: the upper half is 3, and remains 3 after adding 6.
     let upper = text & bytes(0xf0);
     let upper_plus_six = text.wrapping_add(bytes(0x06)) & bytes(0xf0);
     if upper != bytes(0x30) || upper_plus_six != bytes(0x30) {
         return None;
     }
-    // The first digit, which counts most, is the lowest byte.
+    // The first, most significant digit is in the lowest byte.
     let ones = text & bytes(0x0f);
     let pairs = (ones.wrapping_mul(1 + (10 << 8)) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(1 + (100 << 16)) >> 16) & 0x0000_ffff_0000_ffff;
@@ -322,14 +322,14 @@ const POWERS: [u64; 13] = [
 /// `text` times 10^`digits`, without rounding on the way; `digits` is at most 12.
 #[inline]
 pub(crate) fn parse_decimal(text: &[u8], digits: u32) -> Option<i128> {
-    // Most stamps have no point.
+    // Most time stamps have no point.
     match parse_whole(text) {
         Some(whole) => Some(i128::from(whole) * i128::from(POWERS[digits as usize])),
         None => parse_fraction(text, digits),
     }
 }
 
-/// The same of a number with a point.
+/// The same for a number with a point.
 fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
     let point = text.iter().position(|b| *b == b'.')?;
     let (whole, fraction) = (&text[..point], &text[point + 1..]);
@@ -347,8 +347,8 @@ fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
     Some(value)
 }
 
-/// The sectors that hold some bytes: where a trace counts in bytes that are no whole sectors, the extent
-/// is widened to the sectors it touches, as a device would have to.
+/// The sectors that contain some bytes. An extent that is not made of whole sectors grows to the sectors it touches, as
+/// in a device.
 #[inline]
 pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<(u64, u32), Fault> {
     let start = offset / 512;
@@ -359,7 +359,7 @@ pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<(u64, u32), Fault>
     sectors_extent(start, end.div_ceil(512) - start)
 }
 
-/// An extent in sectors, checked: it must end within 2^64 bytes and be below 2 TiB long.
+/// A checked extent in sectors: it must end within 2^64 bytes and be shorter than 2 TiB.
 #[inline]
 pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<(u64, u32), Fault> {
     const LAST: u64 = u64::MAX / 512;
@@ -408,7 +408,7 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_read_as_those_of_the_standard_library(
-            // The neighbours of the digits, and what only differs from one in its upper half.
+            // Digits, their neighbours, and bytes that differ from them only in the upper half.
             text in prop::collection::vec(prop_oneof![20 => b'0'..=b'9', 1 => any::<u8>(), 1 => b'*'..=b'@'], 0..22)
         ) {
             let digits = text.iter().all(u8::is_ascii_digit);

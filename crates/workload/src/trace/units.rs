@@ -1,8 +1,8 @@
-//! Units of the numbers in a trace: of times, of addresses and of sizes.
+//! Units of the times, addresses and sizes in a trace.
 //!
-//! Text formats that write bare numbers have units by convention, and conventions are broken: DiskSim's layout comes
-//! with milliseconds, microseconds and nanoseconds, and with sizes in sectors and in pages. So the unit of each can be
-//! named.
+//! Text formats with bare numbers have conventional units, and files break the conventions: DiskSim's layout occurs
+//! with milliseconds, microseconds and nanoseconds, and with sizes in sectors and in pages. A user can therefore name
+//! each unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -28,11 +28,11 @@ pub enum TimeUnit {
 }
 
 impl TimeUnit {
-    /// All of them, the longest first.
+    /// All units, longest first.
     pub const ALL: [Self; 6] =
         [Self::Second, Self::Millisecond, Self::Microsecond, Self::FileTime, Self::Nanosecond, Self::Picosecond];
 
-    /// The name that selects it.
+    /// The name by which a user selects it.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl TimeUnit {
         }
     }
 
-    /// Digits of a picosecond below it: it is 10^this picoseconds.
+    /// The unit's decimal digits in picoseconds: it is 10^this picoseconds.
     pub(crate) const fn digits(self) -> u32 {
         match self {
             Self::Second => 12,
@@ -57,7 +57,7 @@ impl TimeUnit {
         }
     }
 
-    /// Picoseconds of it.
+    /// The unit in picoseconds.
     #[must_use]
     pub const fn ps(self) -> u64 {
         10_u64.pow(self.digits())
@@ -82,7 +82,7 @@ impl FromStr for TimeUnit {
     }
 }
 
-/// The unit of addresses or of sizes: so many bytes, a power of two.
+/// The unit of addresses or sizes: a power of two in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeUnit(u64);
 
@@ -93,10 +93,10 @@ impl SizeUnit {
     pub const SECTOR: Self = Self(512);
     /// Pages of 4 KiB.
     pub const PAGE: Self = Self(4096);
-    /// The largest that is taken.
+    /// The largest valid unit.
     const MOST: u64 = 1 << 30;
 
-    /// Bytes of it.
+    /// The unit in bytes.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.0
@@ -168,7 +168,7 @@ impl Units {
         ticks(field, self.time.digits(), what)
     }
 
-    /// The sectors that hold an extent.
+    /// The sectors that contain an extent.
     #[inline]
     pub(crate) fn extent(self, address: u64, size: u64) -> Result<(u64, u32), Fault> {
         if self.address == SizeUnit::SECTOR && self.size == SizeUnit::SECTOR {
@@ -183,7 +183,7 @@ impl Units {
     }
 }
 
-/// What a user says of the units: the others are those of the format.
+/// The units that a user names; the others are those of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NamedUnits {
     /// Of times.
@@ -195,7 +195,7 @@ pub struct NamedUnits {
 }
 
 impl NamedUnits {
-    /// These where they are named, else those of the format.
+    /// The named units, completed by those of the format.
     pub(crate) fn over(self, own: Units) -> Units {
         Units {
             time: self.time.unwrap_or(own.time),
@@ -204,7 +204,7 @@ impl NamedUnits {
         }
     }
 
-    /// The option that names one, if any does.
+    /// The option of the first named unit, if any.
     pub(crate) fn option(self) -> Option<&'static str> {
         let all = [
             (self.time.is_some(), "--time-unit"),

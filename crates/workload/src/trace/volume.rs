@@ -1,4 +1,4 @@
-//! Volumes: the separate address spaces (ASU, host and disk, LUN, device, file) that a trace may mix.
+//! Volumes: the separate address spaces (ASU, host and disk, LUN, device, file) in a trace.
 
 use std::collections::HashMap;
 
@@ -6,23 +6,23 @@ use base::units::{Bytes, Exact, Lba, ParseUnitError, Sectors};
 
 use crate::SourceError;
 
-/// What becomes of a trace of several volumes, each of which has its own sector zero.
+/// The rule for a trace of several volumes, each of which has its own sector zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeRule {
-    /// A second volume is an error: overlapping them silently would invent updates that never were.
-    /// Compaction ([`super::ExtentRule::Compact`]) tells volumes apart and so allows any number.
+    /// A second volume is an error, because a silent overlap would invent updates. Compaction
+    /// ([`super::ExtentRule::Compact`]) keeps volumes apart and therefore allows any number.
     #[default]
     Single,
-    /// All share one address space, as if their requests had gone to one disk.
+    /// All volumes share one address space, as if their requests had gone to one drive.
     Overlay,
-    /// The n-th volume to appear starts at n times this; a request that leaves its stretch is an error.
+    /// The n-th volume to appear starts at n times this size; a request beyond its range is an error.
     Stride(Sectors),
 }
 
 impl std::str::FromStr for VolumeRule {
     type Err = SourceError;
 
-    /// `single`, `overlay`, or `stride:SIZE` with the size in whole sectors (`stride:32GiB`).
+    /// Parses `single`, `overlay`, or `stride:SIZE` with the size in whole sectors (`stride:32GiB`).
     fn from_str(text: &str) -> Result<Self, SourceError> {
         let refuse = |what: &str| {
             SourceError::new(format!("`{text}` is no rule for volumes: {what}"), "say single, overlay or stride:32GiB")
@@ -52,7 +52,7 @@ impl std::fmt::Display for VolumeRule {
     }
 }
 
-/// The names of the volumes in the order of their appearance.
+/// The names of the volumes in order of appearance.
 #[derive(Debug, Default)]
 pub(crate) struct Volumes {
     ids: HashMap<Vec<u8>, u32>,
@@ -60,7 +60,7 @@ pub(crate) struct Volumes {
     wanted: Vec<bool>,
     only: Option<String>,
     last: (Vec<u8>, u32),
-    /// What a volume without a name is called.
+    /// The name of volumes without a name.
     unnamed: Vec<u8>,
 }
 
@@ -70,7 +70,7 @@ impl Volumes {
         Self { only: only.map(str::to_owned), ..Self::default() }
     }
 
-    /// The index of the volume that a file calls `key`.
+    /// The index of the volume that the file names `key`.
     #[inline]
     pub(crate) fn id(&mut self, key: &[u8]) -> u32 {
         if key.is_empty() && !self.unnamed.is_empty() {
@@ -85,7 +85,7 @@ impl Volumes {
         self.look_up(key)
     }
 
-    /// From here on volumes without a name have this one: that of the file they are in.
+    /// Sets the name for further volumes without one: that of their file.
     pub(crate) fn call_unnamed(&mut self, name: &[u8]) {
         if self.unnamed != name {
             self.unnamed.clear();
@@ -107,7 +107,7 @@ impl Volumes {
         id
     }
 
-    /// True if this volume was asked for.
+    /// True if this volume is selected.
     #[inline]
     pub(crate) fn wants(&self, id: u32) -> bool {
         self.wanted[id as usize]
@@ -132,7 +132,7 @@ impl Volumes {
 }
 
 impl VolumeRule {
-    /// Where an extent of volume `id` lies in the one address space, or what is wrong with it.
+    /// The place of an extent of volume `id` in the one address space, or its fault.
     pub(crate) fn place(self, id: u32, start: Lba, sectors: Sectors, apart: bool) -> Result<Lba, VolumeFault> {
         match self {
             Self::Overlay => Ok(start),
@@ -141,7 +141,7 @@ impl VolumeRule {
             Self::Stride(stride) => {
                 let base = u64::from(id).checked_mul(stride.get());
                 let inside = start.get().checked_add(sectors.get()).is_some_and(|end| end <= stride.get());
-                // Addresses stay below 2^64 bytes, as those of every format do.
+                // Addresses stay below 2^64 bytes, as in every format.
                 base.filter(|base| inside && *base <= u64::MAX / 512 - stride.get().min(u64::MAX / 512))
                     .map(|base| Lba::new(base + start.get()))
                     .ok_or(VolumeFault::BeyondStride)
@@ -150,7 +150,7 @@ impl VolumeRule {
     }
 }
 
-/// Why a volume has no place.
+/// The reason that a volume has no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VolumeFault {
     Second,

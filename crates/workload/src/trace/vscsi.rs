@@ -1,9 +1,9 @@
 //! CloudPhysics vscsi, binary, little-endian.
 //!
-//! Version 1, 32 bytes: serial u32, bytes u32, segments u32, command u16, version u16, sector u64, time u64
-//! (us). Version 2, 40 bytes: command u16, version u16, serial u32, bytes u32, segments u32, sector u64,
-//! time u64, response u64. The high byte of the version field is the version. Commands other than the
-//! READ and WRITE of SCSI are passed over.
+//! Version 1, 32 bytes: serial u32, bytes u32, segments u32, command u16, version u16, sector u64, time u64 (us).
+//! Version 2, 40 bytes: command u16, version u16, serial u32, bytes u32, segments u32, sector u64, time u64, response
+//! u64. The high byte of the version field is the version. Only READ and WRITE commands of SCSI become requests; others
+//! are skipped.
 
 use base::io::IoKind;
 
@@ -14,7 +14,7 @@ use super::text::bytes_extent;
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
-/// Picoseconds of a tick.
+/// Picoseconds per tick.
 const TICK: i128 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ struct Vscsi {
     version: Version,
 }
 
-/// What a SCSI opcode asks for, if it is a read or a write.
+/// The kind of a SCSI opcode, if it is a read or a write.
 pub(crate) fn kind(opcode: u16) -> Option<IoKind> {
     match opcode {
         0x08 | 0x28 | 0xa8 | 0x88 => Some(IoKind::Read),
@@ -69,7 +69,7 @@ impl Version {
         command <= 0xff && usize::from(version >> 8) == self as usize + 1
     }
 
-    /// The version whose marks stand in every record of the head.
+    /// The version whose mark every record of the head has.
     fn of(head: &[u8]) -> Option<Self> {
         [Self::One, Self::Two].into_iter().find(|version| {
             let mut records = head.chunks_exact(version.bytes()).take(64).peekable();

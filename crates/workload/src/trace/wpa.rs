@@ -1,10 +1,10 @@
 //! The disk table of Windows Performance Analyzer, exported as CSV.
 //!
-//! Columns are found by their names: `IO Type`, `Init Time`, `Size`, `Min Offset`, and `Disk` (the volume) if it is
-//! there; the unit stands behind a name in parentheses (`Init Time (s)`, `Size (B)`). The language of the machine decides
-//! how numbers are written: `;` between columns, decimal commas and points between thousands (`16.384`), or `,` between
-//! columns, decimal points and commas between thousands (in quotes). Offsets are hexadecimal. Rows come in the order of
-//! the table, which need not be that of time.
+//! Columns are found by name: `IO Type`, `Init Time`, `Size`, `Min Offset`, and `Disk` (the volume) if present. A unit
+//! follows the name in parentheses (`Init Time (s)`, `Size (B)`). The language of the machine determines the notation
+//! of numbers: either `;` between columns, decimal commas and points between thousands (`16.384`), or `,` between
+//! columns, decimal points and commas between thousands (in quotes). Offsets are hexadecimal. Rows have the order of
+//! the table, which may differ from that of time.
 
 use base::io::IoKind;
 
@@ -17,7 +17,7 @@ use super::{Format, TraceOptions};
 
 const DELIMITERS: [u8; 3] = [b';', b',', b'\t'];
 
-/// A small sound file.
+/// A small valid file.
 pub(super) const SAMPLE: &str = "IO Type;Process (Name);Init Time (s);IO Time (\u{b5}s);Size (B);Min Offset;Disk\r\n\
      Read;b.exe;1,000000300;3,5;16.384;0x0000000000002000;1\r\nWrite;c;1,5;3,5;512;0x1000;1\r\n";
 
@@ -27,7 +27,7 @@ pub(crate) struct Wpa {
     scratch: Vec<u8>,
 }
 
-/// Where the columns are, and how numbers are written.
+/// The positions of the columns, and the notation of numbers.
 #[derive(Clone, Debug)]
 struct Table {
     delimiter: u8,
@@ -77,7 +77,7 @@ impl Table {
             None | Some("s") => TimeUnit::Second,
             Some("ms") => TimeUnit::Millisecond,
             Some("ns") => TimeUnit::Nanosecond,
-            // The micro sign comes in several encodings.
+            // The micro sign has several encodings.
             Some(text) if text.ends_with('s') && text.chars().count() <= 3 => TimeUnit::Microsecond,
             Some(other) => return Err(Fault::new(format!("the unit of Init Time is not known: `{other}`"))),
         };
@@ -89,11 +89,11 @@ impl Table {
             }
         };
         let units = Units::new(time, SizeUnit::BYTE, bytes);
-        // With semicolons between columns a comma in a number is a decimal comma, unless a row says otherwise.
+        // With semicolons between columns, a comma in a number is a decimal comma, unless a row shows otherwise.
         Ok(Self { delimiter, kind, init, size, offset, disk: find("Disk"), units, decimal: b'.' })
     }
 
-    /// Learns from the times of the first rows what begins a decimal: the last of the marks in them.
+    /// Learns the decimal mark from the times of the first rows: the last mark in them.
     fn learn(&mut self, head: &Head<'_>) {
         for line in head.lines().skip(1).take(64) {
             let Some(time) = fields(line, self.delimiter).nth(self.init) else { continue };
@@ -105,10 +105,10 @@ impl Table {
     }
 }
 
-/// Digits without the marks between thousands, with a point before decimals.
+/// Digits without marks between thousands, and with a decimal point.
 fn plain<'a>(field: &[u8], decimal: u8, into: &'a mut Vec<u8>) -> &'a [u8] {
     into.clear();
-    // Some languages set narrow blanks between thousands.
+    // Some languages use narrow blanks between thousands.
     let text = String::from_utf8_lossy(field);
     for c in text.chars().filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '\u{2019}')) {
         match c {
@@ -167,7 +167,7 @@ impl LineFormat for Wpa {
         if kind == IoKind::Flush {
             return Ok(Parsed::Request(Record { at, line: 0, part: 0, start: 0, sectors: 0, volume, kind }));
         }
-        // Bytes have no decimals: every mark in them stands between thousands.
+        // Bytes have no decimals: every mark separates thousands.
         let size = whole(Some(plain(present(size, "Size")?, 0, &mut self.scratch)), "Size")?;
         let field = present(offset, "Min Offset")?;
         let offset = match hexadecimal(field) {

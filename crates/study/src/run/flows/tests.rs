@@ -1,4 +1,4 @@
-//! Several flows on one disk: what they get of it, and whether their results add up.
+//! Tests several flows on one drive: their shares, and the sum of their results.
 
 use base::io::IoKind;
 use base::units::Span;
@@ -18,7 +18,7 @@ fn flow<'a>(name: &str, source: &'a mut List, queue: u16) -> Flow<'a> {
     Flow { name: name.into(), source, pacing: None, queue: QueueId::new(queue) }
 }
 
-/// A disk with two queues of weights three and one.
+/// A drive with two queues of weights three and one.
 fn disk() -> Ssd<()> {
     let text = "name = \"two\"\n[flash]\npart = \"FMMU-V2\"\nchannels = 2\nchips = 2\nblocks = 32\npages = 16\n\
                 [host]\nqueue-depth = 32\narbitration = \"weighted\"\n[[host.queue]]\nweight = 3\n[[host.queue]]\n\
@@ -53,7 +53,7 @@ fn the_results_of_flows_add_up_to_those_of_the_run() {
         assert_eq!(part.queue_wait.sum_ps() + part.service.sum_ps(), all.latency.sum_ps());
         assert_eq!(part.commands, all.commands);
     }
-    // The log says whose each request was.
+    // The log attributes each request to its flow.
     assert!(log.iter().all(|record| (record.io.kind == IoKind::Write) == (record.flow == 1)));
     assert!(log.iter().all(|record| record.queue.get() == record.flow));
     let (again, _) = two(6_000, 2_000);
