@@ -106,10 +106,10 @@ pub(crate) fn formats() -> String {
             |units| format!("{}, {}, {}", units.time, units.address, units.size),
         );
         let sample = format.sample().and_then(|sample| String::from_utf8(sample).ok());
-        let line = sample
-            .as_ref()
-            .and_then(|text| text.lines().rfind(|line| !line.trim().is_empty()))
-            .filter(|line| !line.contains('\0'));
+        // The line with the most numbers is a request; others are headings and totals.
+        let numbers = |line: &&str| line.split(|c: char| !c.is_ascii_digit()).filter(|run| !run.is_empty()).count();
+        let sample = sample.filter(|text| !text.contains('\0'));
+        let line = sample.as_ref().and_then(|text| text.lines().max_by_key(numbers));
         let line = line.map_or_else(|| "binary".to_owned(), |line| format!("`{}`", line.replace('`', "'")));
         row(&mut text, &[&format!("`{}`", format.name()), format.about(), &units, &line]);
     }
