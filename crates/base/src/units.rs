@@ -13,7 +13,7 @@ mod time;
 
 pub use divide::Divisor;
 pub use electric::{Current, Energy, Voltage};
-pub use id::{BlockId, ChannelId, DieId, Lba, Lpn, Ppn, Psn, SuperblockId, UnitId};
+pub use id::{BlockId, ChannelId, DieId, Lba, Lpn, Ppn, Psn, SuperblockId};
 pub use parse::{Exact, ParseUnitError};
 pub use ratio::Ratio;
 pub use size::{Bytes, Frequency, Rate, SECTOR, Sectors};

@@ -76,12 +76,12 @@ impl Resolved {
         if let Some(slc_array) = &self.slc_array {
             let [state, payload] = Media::<S>::memory(&slc_array.geometry);
             let backend = Backend::<S>::memory(&slc_array.geometry, &slc_array.backend);
-            memory.add("flash in front", state + payload + backend);
+            memory.add("SLC array", state + payload + backend);
         }
         let ftl = self.family.memory();
         memory.add("map and blocks of the FTL", ftl);
         if purpose.precondition {
-            memory.add("the same again at a power cycle", ftl + self.family.memory_of_mount());
+            memory.add("second FTL at a power cycle", ftl + self.family.memory_of_mount());
         }
         if let Some(buffer) = &self.buffer {
             memory.add("write buffer", buffer::memory::<S>(buffer, self.geometry.sectors));

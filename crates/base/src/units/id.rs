@@ -71,10 +71,6 @@ id! {
     /// A channel: one separately arbitrated bus.
     ChannelId
 }
-id! {
-    /// A controller, which executes one command list at a time.
-    UnitId
-}
 
 /// A logical block address: the index of a 512-byte sector in the host's address space.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -19,7 +19,7 @@ impl fmt::Display for ParsePreconditionError {
         let Self(text) = self;
         write!(
             f,
-            "`{text}` is no way to prepare a disk: write fill, preload:PIECE:EXTENT (e.g. preload:26KiB:2GiB), \
+            "`{text}` is not a preconditioning step: write fill, preload:PIECE:EXTENT (e.g. preload:26KiB:2GiB), \
              random:xN (N above 0, at most 1000, e.g. random:x2) or steady"
         )
     }
@@ -83,7 +83,7 @@ impl JsonSchema for Precondition {
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
             "type": "string",
-            "description": "A step that prepares a disk: fill, preload:PIECE:EXTENT, random:xN or steady.",
+            "description": "A preconditioning step: fill, preload:PIECE:EXTENT, random:xN or steady.",
             "examples": ["fill", "random:x2"],
         })
     }

@@ -158,10 +158,10 @@ impl Spec {
         let buffer = self.buffer.as_ref()?;
         let remedy = "leave it out, or say buffer.policy = \"superblock\"";
         if buffer.superblock.is_some() {
-            faults.add("buffer.superblock", "has no meaning where single units are written back", remedy);
+            faults.add("buffer.superblock", "has no meaning where single mapping units are written back", remedy);
         }
         if buffer.max_superblocks.is_some() {
-            faults.add("buffer.max-superblocks", "has no meaning where single units are written back", remedy);
+            faults.add("buffer.max-superblocks", "has no meaning where single mapping units are written back", remedy);
         }
         None
     }
@@ -176,7 +176,11 @@ impl Spec {
             (Some(size), None) => size.get() / unit,
             (None, Some(units)) => u64::from(units),
             (None, None) => {
-                faults.add("buffer.superblock", "is missing", "say what leaves the buffer together, e.g. \"1MiB\"");
+                faults.add(
+                    "buffer.superblock",
+                    "is missing",
+                    "give the size that leaves the buffer together, e.g. \"1MiB\"",
+                );
                 return None;
             }
         };

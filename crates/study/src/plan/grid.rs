@@ -586,7 +586,7 @@ mod tests {
             ("run = { extent = \"clip\" }", "run.extent: `clip` is an unknown rule"),
             ("run = { format = \"tape\" }", "run.format: `tape` is an unknown format of traces"),
             ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
-            ("run = { precondition = [\"soak\"] }", "`soak` is no way to prepare a disk"),
+            ("run = { precondition = [\"soak\"] }", "`soak` is not a preconditioning step"),
         ] {
             let text = plan(&format!("{HEAD}{line}\n")).expect_err("faulty").to_string();
             assert!(text.contains(wanted), "{line}: {text}");
