@@ -72,14 +72,14 @@ pub(crate) fn studies(name: Option<&str>, results: &mut dyn Write) -> Result<(),
     print(results, text)
 }
 
-/// What a JSON schema is printed of.
+/// The kinds of JSON schemas.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Schema {
     /// A device
     Device,
     /// A generated workload
     Workload,
-    /// A workload written out request by request
+    /// A workload listed request by request
     Script,
     /// A study
     Study,
