@@ -15,19 +15,19 @@ use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use crate::lanes::lanes;
 
-/// Rows of a heat map beyond which neighbours are shown together.
+/// The most rows of a heat map; more are merged with their neighbours.
 const HEAT_ROWS: usize = 64;
 
-/// Columns of a heat map beyond which neighbours are shown together.
+/// The most columns of a heat map; more are merged with their neighbours.
 const HEAT_COLUMNS: usize = 160;
 
-/// Bars of a histogram at most.
+/// The most bars of a histogram.
 const BARS: u32 = 40;
 
-/// Steps of either axis that a line of a distribution is drawn in: more than a screen shows.
+/// Steps along each axis in the line of a distribution: more than a screen shows.
 const STEPS: f64 = 400.0;
 
-/// All of them, in the order of the page.
+/// All figures, in the order of the page.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let mut all = vec![Figure::new(
         "Latency",
@@ -80,23 +80,22 @@ fn time_axis(report: &Report<'_>) -> Axis {
     Axis { to, ..Axis::new("simulated time", Dimension::Time, Scale::Linear) }
 }
 
-/// How far to the right a share is on an axis of nines.
+/// The position of a share on an axis of nines.
 fn nines(share: f64) -> f64 {
     -(1.0 - share).max(1e-9).log10()
 }
 
-/// A distribution as a line; `None` of nothing.
+/// A distribution as a line; `None` without requests.
 fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line> {
     let count = latency.count() as f64;
     let (least, most) = (latency.min()?, latency.max()?);
-    // The last request of n is drawn half of it short of all of them, which no axis of nines reaches.
+    // The last of n requests is drawn at 1 - 1/2n, because an axis of nines never reaches 1.
     let last = 1.0 - 0.5 / count;
     let (wide, high) = (nines(last), (most.as_us_f64() / least.as_us_f64().max(1e-6)).log10());
     let (mut seen, mut points): (u64, Vec<[f64; 2]>) = (0, Vec::new());
     let mut bins = latency.bins().peekable();
     while let Some(bin) = bins.next() {
-        // A bin holds the requests between the share before it and the share after it. The exact extremes stand for
-        // the edges of the bins they are in.
+        // A bin covers the shares from `before` to `after`. The exact extremes replace the edges of the outermost bins.
         let us = if bins.peek().is_none() { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
         let before = seen as f64 / count;
         seen += bin.count;
@@ -159,7 +158,7 @@ fn latency_over_time(report: &Report<'_>) -> Chart {
 
 fn amplification(report: &Report<'_>) -> Option<Chart> {
     report.result.write_amplification()?;
-    // An interval in which next to nothing was written says next to nothing.
+    // Intervals with few writes are merged with the next: their own ratio is noise.
     let slots = |counters: &Counters| counters.host_slots - counters.absorbed_slots.min(counters.host_slots);
     let (mut from, mut points) = (&report.result.before, Vec::new());
     let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
@@ -211,14 +210,14 @@ fn utilisation(report: &Report<'_>) -> Chart {
     Chart::Heat { x: time_axis(report), edges, rows }
 }
 
-/// The intervals of the run, neighbours together if they are many: the counters at both ends.
+/// The counters at both ends of each interval; many intervals are merged with their neighbours.
 fn columns<'a>(report: &Report<'a>) -> Vec<(&'a Counters, &'a Counters)> {
     let intervals: Vec<Interval<'_>> = report.result.series.intervals().collect();
     let together = intervals.len().div_ceil(HEAT_COLUMNS).max(1);
     intervals.chunks(together).map(|chunk| (chunk[0].from, chunk[chunk.len() - 1].to)).collect()
 }
 
-/// Channels by the dies on them, as `DieId` counts them: channel, chip, die. `None` without dies.
+/// The channels' dies as rows, in the order of `DieId`: channel, chip, die. `None` without dies.
 fn dies(report: &Report<'_>) -> Option<Chart> {
     let counted = report.result.counters();
     let (channels, span) = (counted.channel_busy.len(), report.result.after.at - report.result.before.at);
@@ -242,7 +241,7 @@ fn dies(report: &Report<'_>) -> Option<Chart> {
     })
 }
 
-/// One bar per operation, divided by cause.
+/// One bar for each operation, divided by cause.
 fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart {
     let counted = since(&report.result.after, &report.result.before).flash;
     let part = |op: Op, cause: Cause| Part {
@@ -259,7 +258,7 @@ fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart 
     Chart::Stacks { x, rows }
 }
 
-/// Blocks by how often they were erased; `None` without blocks.
+/// A histogram of the blocks' erase counts; `None` without blocks.
 fn erases(counts: &[u32]) -> Option<Chart> {
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
     let width = (most - least + 1).div_ceil(BARS);
