@@ -15,13 +15,14 @@
 //! the register copy in addition. A write's data crosses the link first, a read's last, all at once, and the link
 //! carries one request at a time.
 //!
-//! **The model leaves out**, and the comparison avoids: * Garbage collection, bad blocks, buffer, chopped requests,
-//! shared and missing controllers, priorities. * Requests that overlap one under way: the host orders those. * Writes
-//! of a part of a mapping unit: they read first. * A register copy of cache-mode programs. No part with a published one
-//! is fast enough for it to show. * Ties. If two banks ask for a bus at the same instant, the engine serves the one
-//! whose event was scheduled first. The   model serves the one whose last wait began first, and of equals the first one
-//! scanned: mostly the same, but a   chain of ties (one that decides another) can come out the other way. The model
-//! counts ties.
+//! **The model leaves out**, and the comparison avoids:
+//! * Garbage collection, bad blocks, buffer, chopped requests, shared and missing controllers, priorities.
+//! * Requests that overlap one under way: the host orders those.
+//! * Writes of a part of a mapping unit: they read first.
+//! * A register copy of cache-mode programs. No part with a published one is fast enough for it to show.
+//! * Ties. If two banks ask for a bus at the same instant, the engine serves the one whose event was scheduled first.
+//!   The model serves the one whose last wait began first, and of equals the first one scanned: mostly the same, but a
+//!   chain of ties (one that decides another) can come out the other way. The model counts ties.
 
 mod bank;
 

@@ -36,7 +36,8 @@ pub fn names(stages: usize, flows: usize) -> Vec<String> {
 /// Writes all files about a run into its folder. With several stages, each has a folder of its own inside. Returns the
 /// path of the first HTML page.
 ///
-/// # Errors If something cannot be written.
+/// # Errors
+/// If something cannot be written.
 pub fn fill(folder: &mut OutFolder, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, OutputError> {
     for (name, text) in stages.first().map(|(report, _)| rerun::files(report.about)).into_iter().flatten() {
         folder.add(&name, |out| write!(out, "{TEXT}{text}"))?;
