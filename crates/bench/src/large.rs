@@ -34,7 +34,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         note += "; the tables of a whole drive miss the caches more often: --full measures one";
     }
     let mut rows = Vec::new();
-    // A smaller drive gives no measurement of 1 TB.
+    // A drive below 1 TB gives no measurement of 1 TB.
     let (name, unit) = if tb >= 1.0 { (what, "CPU s") } else { (format!("{what}, EXTRAPOLATED"), "CPU s/TB") };
     let scale = if tb >= 1.0 { 1.0 } else { 1.0 / tb };
     rows.push(Row {

@@ -1,9 +1,9 @@
 //! A new mechanism touches only the files that CONTRIBUTING promises.
 //!
-//! CONTRIBUTING's table has a row for each kind of mechanism, and the test compares [`KINDS`] with it. The test treats every
-//! existing mechanism as a newcomer and finds the files that name it beside its own. It fails if shipped code names the
-//! mechanism without a promise. It also fails on any list of all mechanisms of a kind, in tests and documents too,
-//! because a newcomer would have to join the list. Planted names show that the test would find them.
+//! CONTRIBUTING's table has a row for each kind of mechanism, and the test compares [`KINDS`] with it. The test treats
+//! every existing mechanism as a newcomer and finds the files that name it beside its own. It fails if shipped code
+//! names the mechanism without a promise. It also fails on any list of all mechanisms of a kind, in tests and
+//! documents too, because a newcomer would have to join the list. Planted names show that the test would find them.
 
 use std::collections::BTreeSet;
 use std::fs;
