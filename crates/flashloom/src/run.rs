@@ -29,11 +29,11 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     let outcome = perform(args, watch(&args.output), results)?;
     let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
     if timeline.slices().is_empty() {
-        note("nothing happened in flash in the window of the timeline; choose another with --window");
+        note("no flash command ran in the window of the timeline; choose another window with --window");
     }
     if timeline.dropped() > 0 {
         let (dropped, kept) = (timeline.dropped(), timeline.slices().len());
-        note(format_args!("the timeline has the first {kept} slices of its window, {dropped} are left out"));
+        note(format_args!("the timeline has the first {kept} slices of its window and leaves out {dropped}"));
     }
     say(format_args!("timeline: {} (open it in https://ui.perfetto.dev)", path.display()));
     Ok(())

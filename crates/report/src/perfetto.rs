@@ -54,7 +54,7 @@ const fn level_name(level: Level) -> &'static str {
     match level {
         Level::Waiting => "requests waiting",
         Level::Active => "requests in the device",
-        Level::Buffered => "units in the write buffer",
+        Level::Buffered => "mapping units in the write buffer",
         Level::FreeBlocks => "free blocks",
     }
 }

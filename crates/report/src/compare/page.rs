@@ -30,8 +30,8 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let figures = [
         Some(latency(comparison, "read")).filter(has_lines).map(|chart| Figure::new("Reads", LATENCY, chart)),
         Some(latency(comparison, "write")).filter(has_lines).map(|chart| Figure::new("Writes", LATENCY, chart)),
-        Some(Figure::new("Flash data by cause", "Mapping units programmed, and why.", programmed(comparison))),
-        Some(Figure::new("Array time by cause", "Time the dies worked.", worked(comparison))),
+        Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
+        Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
     let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];

@@ -35,37 +35,36 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         latency(report),
     )];
     if !report.result.flows.is_empty() {
-        let note = "The same for each of the workloads that ran at the same time.";
+        let note = "Latency by percentile, for each workload that ran at the same time.";
         all.push(Figure::new("Latency by flow", note, by_flow(report)));
     }
     all.extend(explained::figures(report.explained));
     all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
     if let Some(chart) = amplification(report) {
-        let note = "Units programmed per unit written, over each hundredth of what was written.";
+        let note = "Mapping units programmed per mapping unit written, over each hundredth of the writes.";
         all.push(Figure::new("Write amplification", note, chart));
     }
-    all.push(Figure::new("Busy over time", "Pale is idle, full colour is busy all the time.", utilisation(report)));
+    all.push(Figure::new("Busy over time", "Share of time: pale is idle, full colour is busy.", utilisation(report)));
     if let Some(chart) = dies(report) {
-        all.push(Figure::new("Busy dies", "The share of the whole run for which each die worked.", chart));
+        all.push(Figure::new("Busy dies", "Share of the run for which each die was busy.", chart));
     }
     if report.result.counters().flash.rows().next().is_some() {
-        let note =
-            "How many mapping units each operation carried, and why. Padding is space that a program left empty.";
+        let note = "Mapping units moved by each operation, by cause. Padding is space that a program left empty.";
         let units = Axis::new("mapping units", Dimension::Count, Scale::Linear);
         all.push(Figure::new("Flash data by cause", note, stacked(report, units, |tally| tally.slots as f64)));
         let time = Axis::new("array time", Dimension::Time, Scale::Linear);
         let of = |tally: Tally| tally.array.as_us_f64();
-        all.push(Figure::new("Array time by cause", "Time the dies worked.", stacked(report, time, of)));
+        all.push(Figure::new("Array time by cause", "Busy time of the dies.", stacked(report, time, of)));
     }
     if let Some((chart, left_out)) = report.timeline.and_then(lanes) {
         let rest =
             if left_out > 0 { format!(" {left_out} more are in the file of the timeline.") } else { String::new() };
-        let note = format!("What channels and dies did in the window of the timeline, by cause.{rest}");
+        let note = format!("Activity of channels and dies in the window of the timeline, by cause.{rest}");
         all.push(Figure::new("Timeline", note, chart));
     }
     if let Some(chart) = erases(report.erase_counts) {
-        all.push(Figure::new("Erases", "How often each block had been erased at the end.", chart));
+        all.push(Figure::new("Erases", "Erase counts of the blocks at the end of the run.", chart));
     }
     all
 }

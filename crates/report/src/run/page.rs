@@ -45,7 +45,7 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
         below.push(Block::Table(flash(summary, root)));
     }
     let text = |heading: &str, text: String, open: bool| Block::Text { heading: heading.into(), text, open };
-    below.push(text("Everything in numbers", table(summary), true));
+    below.push(text("All numbers", table(summary), true));
     if !summary.explained.is_empty() {
         below.push(text("Where the time went", explained_table(&summary.explained), true));
     }
