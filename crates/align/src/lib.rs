@@ -1,5 +1,5 @@
-//! Nothing: only what its manifest depends on matters.
+//! An empty crate: only its dependencies matter.
 //!
-//! Cargo compiles an external crate with the features that the selected crates ask for. So `cargo test -p flashloom-ssd`
-//! would select fewer than `cargo test --workspace`, and compile again what both use. Each crate's tests depend on this
-//! one, so the selections are the same. `.ci/features` looks that they are.
+//! Cargo compiles an external crate with the features that the selected crates ask for. So `cargo test -p
+//! flashloom-ssd` alone would select fewer features than `cargo test --workspace`, and compile the shared dependencies
+//! again. Each crate's tests depend on this crate, so both select the same features. `.ci/features` checks that.

@@ -1,17 +1,17 @@
-//! What a measurement costs: processor time, and time on the wall beside it.
+//! The cost of a measurement: processor time and wall-clock time.
 
 use std::time::{Duration, Instant};
 
-/// What something cost.
+/// The cost of some work.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     /// Seconds of processor time of this process.
     pub(crate) cpu: f64,
-    /// Seconds on the wall clock: more than `cpu` where other programs took the processor.
+    /// Seconds on the wall clock: more than `cpu` if other programs used the processor.
     pub(crate) wall: f64,
 }
 
-/// Runs something and tells what it cost.
+/// Does some work and returns its cost.
 pub(crate) fn timed<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (cpu, wall) = (processor_time(), wall_clock());
     let result = work();
@@ -30,7 +30,7 @@ fn processor_time() -> Duration {
     Duration::try_from(spent).expect("processor time is not negative")
 }
 
-/// Where the processor time of a process cannot be had, the wall clock stands in for it.
+/// The processor time of this process; where the system does not give it, the wall clock.
 #[cfg(not(unix))]
 fn processor_time() -> Duration {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(wall_clock);

@@ -1,4 +1,4 @@
-//! A drive in the smallest loop there is: random 4 KiB requests, 512 at once, one histogram count each.
+//! A drive in the smallest loop: random 4 KiB requests, 512 at once, one histogram count each.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -12,7 +12,7 @@ use crate::rounds::Load;
 
 const SECTORS: Sectors = Sectors::new(8);
 
-/// A closed loop around a drive, to be continued in slices.
+/// A closed loop around a drive; it runs in slices.
 pub(crate) struct Direct {
     drive: Ssd<()>,
     kind: IoKind,

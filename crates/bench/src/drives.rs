@@ -1,4 +1,4 @@
-//! The drives that are measured, all with the NAND part and the channels of the FMMU paper.
+//! The measured drives, all with the NAND part and the channels of the FMMU paper.
 
 use base::units::{Bytes, Span};
 use flash::nand::Part;
@@ -6,7 +6,7 @@ use ssd::{MapSpec, Precondition, Spec, Ssd};
 use study::catalogue::Device;
 use study::session::Session;
 
-/// As the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
+/// Like the bare event loop: 16 channels x 8 chips and a full map of 4 Mi entries.
 const READS: &str = r#"
 name = "reads"
 flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 20 }
@@ -14,8 +14,7 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
 
-/// The same flash with room for translation pages in every plane group. The 256 pages that FMMU caches are 6 % of the
-/// map.
+/// The same flash with room for translation pages in every plane group. FMMU's cache of 256 pages holds 6 % of the map.
 const MAPPED: &str = r#"
 name = "mapped"
 flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 25 }
@@ -23,8 +22,8 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", capacity = "16GiB" }
 "#;
 
-/// As the bare event loop, with smaller blocks, so that each die has enough of them for garbage collection to choose
-/// from: 16 GiB of flash.
+/// Like the bare event loop, but with smaller blocks, so that each die has enough of them for garbage collection to
+/// choose from: 16 GiB of flash.
 const WRITES: &str = r#"
 name = "writes"
 flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 64, pages = 64 }
@@ -32,8 +31,8 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB" }
 "#;
 
-/// The chips of Sung's thesis, 2 GiB of them. As many log blocks as spare ones, but for those that merges want: how much
-/// a write costs is how many pages of its block are in the log when it is merged.
+/// The chips of Sung's thesis, 2 GiB of them. All spare blocks are log blocks, except those that merges need. The cost
+/// of a write depends on how many pages of its block are in the log when the block is merged.
 const LOGGED: &str = r#"
 name = "logged"
 flash = { part = "K9XXG08", channels = 4, chips = 2, dies = 1, planes = 1, blocks = 1024, controllers = "per-channel" }
@@ -41,7 +40,7 @@ host = { link = "none", queue-depth = 32 }
 ftl = { kind = "fast", over-provisioning = "28%", log = { blocks = 2200 } }
 "#;
 
-/// 8 GiB to a chip. On 16 channels of 8 chips it is a drive of 1 TB.
+/// 8 GiB per chip; 16 channels of 8 chips make a drive of 1 TB.
 const LARGE: &str = r#"
 name = "large"
 flash = { part = "FMMU-V2", channels = 16, chips = 8, blocks = 1024 }
@@ -49,12 +48,12 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", over-provisioning = "7%" }
 "#;
 
-/// How writes are taken.
+/// How a drive takes writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
-    /// A volatile buffer packs 4 KiB units into programs of 64 KiB.
+    /// A volatile buffer packs 4 KiB mapping units into programs of 64 KiB.
     Buffered,
-    /// Each write is acknowledged when its program of one 4 KiB page is done.
+    /// Each write is acknowledged after its program of one 4 KiB page.
     Through,
 }
 
@@ -62,26 +61,26 @@ fn read(text: &str) -> Spec {
     toml::from_str(text).unwrap_or_else(|error| panic!("a built-in description: {error}"))
 }
 
-/// What a description comes to.
+/// The device of a description.
 pub(crate) fn device(spec: &Spec) -> Device {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("a built-in description: {faults:?}"));
     Device { name: spec.name.clone(), resolved }
 }
 
-/// A drive in a state.
+/// A preconditioned drive.
 pub(crate) fn prepared(device: &Device, steps: Vec<Precondition>) -> Ssd<()> {
     let session = Session::new(device).seed(1).precondition(steps);
     session.prepare().unwrap_or_else(|error| panic!("a built-in drive: {error}"))
 }
 
-/// A drive that is full, for reads.
+/// A full drive, for reads.
 pub(crate) fn full() -> (Device, Ssd<()>) {
     let device = device(&read(READS));
     let drive = prepared(&device, vec![Precondition::Fill]);
     (device, drive)
 }
 
-/// A drive that is full, with this map.
+/// A full drive with this map.
 pub(crate) fn mapped(map: MapSpec) -> Ssd<()> {
     let mut spec = read(MAPPED);
     spec.ftl.map = map;
@@ -104,12 +103,12 @@ pub(crate) fn steady(over_provisioning: f64, writes: Writes) -> Ssd<()> {
     prepared(&device(&spec), vec![Precondition::Fill, Precondition::Steady])
 }
 
-/// A full drive with log blocks, all of them in use: each write that needs another one is behind a merge.
+/// A full drive whose log blocks are all in use: each write that needs a new log block waits for a merge.
 pub(crate) fn logged() -> Ssd<()> {
     prepared(&device(&read(LOGGED)), vec![Precondition::Fill, Precondition::RandomOverwrite(1.0)])
 }
 
-/// A new drive of 1 TB, or, with as many blocks in each die, of a part of it.
+/// A new drive of 1 TB, or a smaller one with as many blocks in each die.
 pub(crate) fn large(channels: u32, chips: u32) -> Ssd<()> {
     let mut spec = read(LARGE);
     (spec.flash.channels, spec.flash.chips) = (channels, chips);
@@ -120,7 +119,7 @@ fn buffer() -> ssd::BufferSpec {
     toml::from_str("size = \"32MiB\"").unwrap_or_else(|error| panic!("a built-in description: {error}"))
 }
 
-/// FMMU-V2 with pages of 4 KiB that are programmed one by one.
+/// FMMU-V2 with pages of 4 KiB, programmed one by one.
 fn small_pages() -> Part {
     let mut part = Part::preset("FMMU-V2").expect("a part that comes with Flashloom");
     part.name = "FMMU-V2 with 4 KiB pages".to_owned();

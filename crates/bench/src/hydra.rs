@@ -1,5 +1,5 @@
-//! Hydra's prototype of 32 GB: a million requests of 4 to 64 KiB anywhere on a new drive, half of them reads, and its
-//! state when it has been filled.
+//! Hydra's prototype of 32 GB: a million requests of 4 to 64 KiB all over a new drive, half of them reads, and the
+//! memory of the drive after a fill.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -12,11 +12,11 @@ use crate::report::{Row, Spread};
 use crate::{drives, memory};
 
 const REQUESTS: u64 = 1_000_000;
-/// Requests under way at once.
+/// Outstanding requests.
 const DEPTH: u64 = 8;
-/// Seconds of processor time for all of them, at most.
+/// The most seconds of processor time for all of them.
 const SECONDS: f64 = 20.0;
-/// Bytes of state for each physical page of 2 KiB, at most.
+/// The most bytes of state for each physical page of 2 KiB.
 const BYTES_PER_PAGE: f64 = 2.0;
 const PAGE: u64 = 2048;
 

@@ -1,4 +1,4 @@
-//! A large drive without payload: how much memory it takes, and how long it takes to be used once over.
+//! A large drive without payload: its memory, and the time to fill and overwrite it once.
 
 use base::units::SECTOR;
 use ssd::{Drive, Precondition};
@@ -7,14 +7,14 @@ use crate::clock::timed;
 use crate::report::{Row, Spread};
 use crate::{drives, memory};
 
-/// Bytes of state for each physical unit of 4 KiB, at most.
+/// The most bytes of state for each physical mapping unit of 4 KiB.
 const BYTES_PER_UNIT: f64 = 12.0;
-/// Seconds of processor time for a drive of 1 TB, at most.
+/// The most seconds of processor time for a drive of 1 TB.
 const SECONDS_PER_TB: f64 = 240.0;
-/// Memory for a drive of 1 TB, at most.
+/// The most memory for a drive of 1 TB.
 const PEAK_PER_TB: f64 = 6e9;
 
-/// A drive of 1 TB, or the sixteenth part of it, is built, filled, and overwritten at random once over.
+/// Builds a drive of 1 TB, or of a sixteenth of it, fills it, and overwrites it once at random.
 pub(crate) fn measure(full: bool) -> Vec<Row> {
     memory::forget_peak();
     let before = memory::resident();
@@ -34,7 +34,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         note += "; the tables of a whole drive miss the caches more often: --full measures one";
     }
     let mut rows = Vec::new();
-    // Below 1 TB nothing is a measurement of 1 TB.
+    // A drive below 1 TB gives no measurement of 1 TB.
     let (name, unit) = if tb >= 1.0 { (what, "CPU s") } else { (format!("{what}, EXTRAPOLATED"), "CPU s/TB") };
     let scale = if tb >= 1.0 { 1.0 } else { 1.0 / tb };
     rows.push(Row {

@@ -1,9 +1,9 @@
-//! The bare event loop: what a simulation of these reads cannot avoid, and nothing else.
+//! The bare event loop: the work that every simulation of these reads must do, and nothing else.
 //!
 //! 4 KiB random reads in a closed loop on 16 channels x 8 chips. A request is one look-up in a random
 //! map, a wait for its chip, a wait for its channel, a wait for the host link, and one count in a
-//! histogram: three events. There is a heap, there are queues inside the requests, and there is no policy,
-//! no configuration and no accounting. The times are those of the drive in [`crate::drives`].
+//! histogram: three events. The loop has a heap and queues inside the requests, but no policy, no configuration and no
+//! accounting. The times are those of the drive in [`crate::drives`].
 
 use base::engine::Rng;
 
@@ -12,7 +12,7 @@ use crate::histogram::Bins;
 
 const CHANNELS: u32 = 16;
 const CHIPS: u32 = 8;
-/// Entries of the map: as many as the simulated drive has.
+/// Entries of the map, as many as the simulated drive's.
 const UNITS: u32 = 4 << 20;
 /// Picoseconds: the array read of FMMU-V2, 4,480 bytes at 667 MB/s, 4 KiB over 16 lanes of PCIe 3.
 const READ: u64 = 35_000_000;
@@ -37,11 +37,11 @@ struct Event {
 struct Request {
     start: u64,
     chip: u32,
-    /// The one behind it in a queue.
+    /// The next request in the queue.
     next: Option<u32>,
 }
 
-/// Something that serves one request at a time, first come, first served.
+/// A server for one request at a time, first come, first served.
 #[derive(Clone, Copy, Default)]
 struct Server {
     busy: bool,
@@ -49,7 +49,7 @@ struct Server {
 }
 
 impl Server {
-    /// True if the request is served at once; otherwise it waits.
+    /// Serves the request at once and returns true, or queues it.
     #[inline]
     fn enter(&mut self, requests: &mut [Request], request: u32) -> bool {
         if !self.busy {
@@ -67,7 +67,7 @@ impl Server {
         false
     }
 
-    /// The request that is served next.
+    /// Ends a request; returns the request that is served next.
     #[inline]
     fn leave(&mut self, requests: &[Request]) -> Option<u32> {
         let Some((head, tail)) = self.ends else {
@@ -79,7 +79,7 @@ impl Server {
     }
 }
 
-/// Events by time, four children to a parent.
+/// A heap of events by time, four children to a parent.
 #[derive(Default)]
 struct Heap(Vec<Event>);
 
@@ -129,7 +129,7 @@ impl Heap {
     }
 }
 
-/// The loop, to be continued in slices.
+/// The loop; it runs in slices.
 pub(crate) struct Limit {
     map: Vec<u32>,
     requests: Vec<Request>,
@@ -171,7 +171,7 @@ impl Limit {
         }
     }
 
-    /// Runs until so many more requests have completed.
+    /// Runs until `requests` more requests have completed.
     pub(crate) fn run(&mut self, requests: u64) {
         let mut left = requests;
         while left > 0 {

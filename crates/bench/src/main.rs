@@ -1,4 +1,4 @@
-//! How fast Flashloom is, measured beside a bare event loop in one run.
+//! The speed of Flashloom, measured beside a bare event loop in one run.
 //!
 //! ```text
 //! make bench                              a table, in about three minutes
@@ -6,7 +6,7 @@
 //! cargo run --release -p bench -- --full  with a drive of 1 TB
 //! ```
 //!
-//! Timings are no tests: whatever comes out, the exit code is 0, unless something is broken.
+//! Timings are not tests: the exit code is 0 whatever they are, unless something is broken.
 
 mod clock;
 mod direct;
@@ -32,7 +32,7 @@ use drives::Writes;
 use rounds::{Contestant, Target};
 use runner::Run;
 
-/// Requests that are under way at once.
+/// Outstanding requests.
 const DEPTH: u32 = 512;
 
 /// Measures the speed of the simulator beside a bare event loop.
@@ -44,10 +44,10 @@ struct Args {
     /// Fill and overwrite a drive of 1 TB instead of a small one
     #[arg(long)]
     full: bool,
-    /// Measure only these; all if none is named
+    /// Measure only these; by default all
     #[arg(value_enum)]
     only: Vec<What>,
-    /// Slices of each measurement whose median counts
+    /// Number of slices per measurement; the median counts
     #[arg(long, default_value_t = 5)]
     rounds: u32,
 }
@@ -63,9 +63,9 @@ enum What {
     Traces,
     /// Requests, beside the bare event loop
     Requests,
-    /// Reads of a drive with one map or another, beside the bare event loop
+    /// Reads of a drive with different maps, beside the bare event loop
     Maps,
-    /// Writes of a full drive with log blocks, merges running
+    /// Writes of a full log-block drive, merges included
     Merges,
 }
 
@@ -74,7 +74,7 @@ fn main() {
     let rounds = args.rounds.max(1);
     let wanted = |what| args.only.is_empty() || args.only.contains(&what);
     let mut rows = Vec::new();
-    // Memory comes first, while there is none of anything else.
+    // Memory comes first, before anything else has allocated any.
     if wanted(What::Large) {
         rows.extend(large::measure(args.full));
     }
@@ -100,7 +100,7 @@ fn main() {
     }
 }
 
-/// One drive, and who knows its map: the cost of a map unit in the simulator is the difference of these.
+/// One drive with different maps: the differences are the cost of a map unit in the simulator.
 fn maps() -> Vec<Contestant> {
     let reads = |map| Direct::new(drives::mapped(map), IoKind::Read);
     let table = MapSpec::Table { service: Span::ZERO };

@@ -1,19 +1,19 @@
-//! How much memory this process has, where the system tells (Linux).
+//! The memory of this process, where the system tells it (Linux).
 
 use std::fs;
 
-/// Bytes that are resident now.
+/// Bytes resident now.
 pub(crate) fn resident() -> Option<u64> {
     status("VmRSS:")
 }
 
-/// The most bytes that were resident since the last [`forget_peak`].
+/// The peak of resident bytes since the last [`forget_peak`].
 pub(crate) fn peak() -> Option<u64> {
     status("VmHWM:")
 }
 
-/// Lets the peak start again from what is resident now. Where the system refuses, the peak stays that
-/// of the whole process, which can only make a result look worse.
+/// Resets the peak to the bytes resident now. If the system refuses, the peak stays that of the whole process, which
+/// can only make a result look worse.
 pub(crate) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,9 +1,9 @@
-//! A table, or JSON.
+//! The results as a table or as JSON.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-/// Several samples of one thing.
+/// The spread of several samples.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Spread {
     pub(crate) min: f64,
@@ -32,16 +32,16 @@ pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) unit: &'static str,
     pub(crate) value: Spread,
-    /// The median by the wall clock.
+    /// The median wall-clock rate.
     pub(crate) wall: Option<f64>,
-    /// To the bare event loop right before it.
+    /// The ratio to the rate of the bare event loop right before it.
     pub(crate) ratio: Option<Spread>,
     pub(crate) target: Option<String>,
     pub(crate) met: Option<bool>,
     pub(crate) note: String,
 }
 
-/// Everything, to be read by people.
+/// The results for people.
 pub(crate) fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -74,7 +74,7 @@ pub(crate) fn table(rows: &[Row]) -> String {
     format!("{table}\n\n{}", notes.concat())
 }
 
-/// Everything, to be read by programs.
+/// The results for programs.
 pub(crate) fn json(rows: &[Row]) -> String {
     serde_json::to_string_pretty(rows).unwrap_or_else(|error| panic!("rows are plain data: {error}"))
 }
@@ -86,7 +86,7 @@ fn range(spread: Spread) -> String {
     format!("{} .. {}", figure(spread.min), figure(spread.max))
 }
 
-/// Three digits or a little more.
+/// A number with three digits or a few more.
 fn figure(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{:.2} M", v / 1e6),

@@ -1,22 +1,22 @@
 //! Measurements side by side: each slice of work follows a slice of the bare event loop.
 //!
-//! A machine that is shared is faster at one moment than at the next. What is measured one right after
-//! the other sees about the same machine, so the ratios are steadier than the rates.
+//! A shared machine is faster at one moment than at the next. Two slices in a row see about the same machine, so
+//! the ratios are steadier than the rates.
 
 use crate::clock::{Cost, timed};
 use crate::limit::Limit;
 use crate::report::{Row, Spread};
 
-/// Something that can go on working for so many requests.
+/// Work on requests that runs in slices.
 pub(crate) trait Load {
-    /// Works on at least so many requests; how many they were.
+    /// Serves at least `requests` requests and returns their number.
     fn slice(&mut self, requests: u64) -> u64;
 
-    /// What else is worth knowing.
+    /// A note on the load for the report.
     fn note(&self) -> String;
 }
 
-/// What a load must reach.
+/// The goal of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
     /// Share of the bare loop's rate.
@@ -65,7 +65,7 @@ impl Contestant {
 /// Slices of the bare loop are this long.
 const LIMIT_REQUESTS: u64 = 2_000_000;
 
-/// Runs everything, one slice after the other, and once before that to warm up.
+/// Runs all contestants slice by slice, after one slice each to warm up.
 pub(crate) fn run(contestants: &mut [Contestant], rounds: u32) -> Vec<Row> {
     let mut limit = Limit::new();
     let (mut rates, mut walls) = (Vec::new(), Vec::new());

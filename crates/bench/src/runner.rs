@@ -1,4 +1,4 @@
-//! The same reads the way a user gets them: a generator, a session, its statistics.
+//! The same reads as a user runs them: a generator, a session, its statistics.
 
 use ssd::{Drive, Ssd};
 use study::catalogue::Device;
@@ -19,7 +19,7 @@ sizes = [{ size = "4KiB" }]
 address = { pattern = "uniform" }
 "#;
 
-/// Sessions on a drive, each of one slice.
+/// Sessions on one drive, each of one slice.
 pub(crate) struct Run {
     device: Device,
     drive: Ssd<()>,

@@ -1,4 +1,4 @@
-//! Reading a trace: MSR Cambridge CSV as it comes out of the archive, uncompressed.
+//! Reading a trace: uncompressed MSR Cambridge CSV, as in the archive.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,12 +14,12 @@ use crate::memory;
 use crate::report::{Row, Spread};
 
 const LINES: u64 = 2_000_000;
-/// Requests per second of processor time, at least.
+/// The fewest requests per second of processor time.
 const RATE: f64 = 2e6;
-/// What a longer trace may take more than a shorter one: the noise of the allocator.
+/// The most bytes that a longer trace may take more than a shorter one: the noise of the allocator.
 const GROWTH: f64 = 1e6;
 
-/// Writes traces of two lengths to a temporary folder and reads them.
+/// Writes traces of two lengths into a temporary folder and reads them.
 pub(crate) fn measure(rounds: u32) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary folder: {error}"));
     let [short, long] = [LINES / 4, LINES].map(|lines| {
@@ -79,7 +79,7 @@ fn read(path: &Path, lines: u64) {
     assert_eq!(requests, lines, "requests of {}", path.display());
 }
 
-/// A trace that looks like one: times that grow, mostly writes, sizes and offsets in whole 512 bytes.
+/// Writes a realistic trace: growing times, mostly writes, sizes and offsets in multiples of 512 bytes.
 fn write(path: &Path, lines: u64) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut rng = Rng::stream(1, "bench.trace");

@@ -1,4 +1,5 @@
-//! A drive inside another simulator: requests of one's own, step by step in one's own time, and a power cut.
+//! A drive inside another simulator: the host simulator submits requests, advances the clock step by step, and cuts
+//! power.
 //!
 //! `cargo run --example embed`
 
@@ -6,13 +7,13 @@ use flashloom::nand::Stamp;
 use flashloom::units::{Lba, Sectors, Span, Time};
 use flashloom::{Completion, Device, Drive, Io, IoKind, QueueId, Request, Ssd};
 
-/// A write of eight sectors, each of which gets the number of the write.
+/// A write of eight sectors, each stamped with the number of the write.
 fn write(tag: u64, sector: u64) -> Request<Stamp> {
     let io = Io { kind: IoKind::Write, start: Lba::new(sector), sectors: Sectors::new(8) };
     Request { tag, queue: QueueId::default(), io, data: vec![Stamp(tag); 8] }
 }
 
-/// What makes everything durable that has been acknowledged.
+/// A flush: it makes all acknowledged writes durable.
 const FLUSH: fn(u64) -> Request<Stamp> =
     |tag| Request { tag, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
 
@@ -22,7 +23,7 @@ fn read(tag: u64, sector: u64) -> Request<Stamp> {
 }
 
 // ANCHOR: finish
-/// Lets the drive work until nothing is under way.
+/// Advances the drive until no request is under way.
 fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
     let mut done = Vec::new();
     while let Some(at) = drive.next_event() {
@@ -38,7 +39,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let device = Device::open_with("demo", ["flash.blocks=26", "ftl.capacity=100MiB"])?;
     let mut drive: Ssd<Stamp> = Ssd::new(&device.resolved, 7);
 
-    // A clock of one's own: a write each 50 us. The drive is told the time, and asks for none.
+    // The host simulator keeps the clock and writes every 50 us. The drive is given the time and never reads a clock.
     let mut done = Vec::new();
     for tag in 1..=100 {
         let now = Time::ZERO + Span::from_us(50) * tag;
@@ -53,17 +54,17 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} writes, {mean:.1} us each", done.len());
 
     // ANCHOR: power
-    // The drive has a volatile write buffer: what is to survive is flushed.
+    // The drive has a volatile write buffer: only a flush makes sure that the writes survive a power cut.
     drive.submit(drive.now(), FLUSH(0));
     finish(&mut drive);
 
-    // The power goes while more writes are under way.
+    // The power fails while more writes are under way.
     (101..=110).for_each(|tag| drive.submit(drive.now(), write(tag, tag * 8)));
     let lost = drive.cut_power();
     let recovery = drive.power_on(drive.now());
     println!("{} requests were lost; recovery took {} and found {} units", lost.len(), recovery.time, recovery.units);
 
-    // What was flushed is there.
+    // The flushed data survived.
     drive.submit(drive.now(), read(111, 50 * 8));
     let data = finish(&mut drive).remove(0).data;
     assert_eq!(data, [Stamp(50); 8]);

@@ -1,5 +1,5 @@
-//! An FTL of one's own: pages are appended to one block after another, the map is in RAM, and the block with the least in it
-//! is copied when none is left. It is built on what `flashloom` exports and nothing else.
+//! A page-mapping FTL of one's own: it appends pages to one block after another and keeps the map in RAM. If free
+//! blocks run out, it copies the block with the fewest valid pages. It uses only what `flashloom` exports.
 //!
 //! `cargo run --example own_ftl`
 
@@ -14,10 +14,10 @@ use flashloom::nand::{Geometry, Media, Sector, Spare, Stamp, Stream, Target};
 use flashloom::units::{Lpn, Psn, Sectors, Span, SuperblockId, Time};
 use flashloom::{Device, Flow, Oracle, Session, Ssd, Stop, TraceOptions, Workload};
 
-/// Blocks that the host never fills: the two that are written, and one to copy to.
+/// Blocks kept from the host: two open blocks, and one to copy to.
 const KEPT: u32 = 4;
 
-/// What it is built from.
+/// The configuration of the FTL.
 #[derive(Clone, Debug)]
 struct LogConfig {
     geometry: Geometry,
@@ -25,7 +25,7 @@ struct LogConfig {
 
 impl Config for LogConfig {
     fn units(&self) -> u32 {
-        // A sixth of the blocks is left to collect garbage with.
+        // A sixth of the blocks is spare, for garbage collection.
         (self.geometry.superblock_count() - KEPT) * 5 / 6 * self.geometry.superblock_slots()
     }
 
@@ -46,7 +46,7 @@ impl Config for LogConfig {
     }
 }
 
-/// What a list is for: its tag in the backend.
+/// The purpose of a list, as its tag in the backend.
 const READ: u32 = 0;
 const WRITE: u32 = 1;
 const COPY: u32 = 2;
@@ -56,16 +56,16 @@ const ERASE: u32 = 3;
 #[derive(Clone, Debug)]
 struct LogFtl {
     geometry: Geometry,
-    /// Where each unit is.
+    /// The page of each mapping unit.
     map: Vec<Option<Psn>>,
     free: VecDeque<SuperblockId>,
-    /// The block and the next page of it that the host writes, and those that copies go to.
+    /// The open block and its next page, for host writes and for copies.
     open: [Option<(SuperblockId, u32)>; 2],
-    /// Blocks that are full, the oldest first.
+    /// Full blocks, the oldest first.
     closed: Vec<SuperblockId>,
-    /// The block that is being emptied, and copies of it that are under way.
+    /// The victim of garbage collection, and the number of its copies under way.
     victim: Option<(SuperblockId, u32)>,
-    /// Reads and programs under way in each block: it is not erased before they are over.
+    /// Reads and programs under way in each block; they must end before the block is erased.
     busy: Vec<u32>,
     /// Writes that wait for a free block.
     waiting: VecDeque<PageWrite>,
@@ -74,7 +74,7 @@ struct LogFtl {
 }
 
 impl LogFtl {
-    /// Units of a block that the map leads to.
+    /// The valid mapping units of a block: those that the map points to.
     fn valid<S: Sector>(&self, media: &Media<S>, block: SuperblockId) -> Vec<(Lpn, Psn)> {
         let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(block, offset));
         let named = slots.filter_map(|psn| match media.spare(psn) {
@@ -84,10 +84,10 @@ impl LogFtl {
         named.filter(|(lpn, psn)| self.map[lpn.index()] == Some(*psn)).collect()
     }
 
-    /// The next page for the host (0) or for copies (1); none if a block is needed and may not be taken.
+    /// The next page for the host (0) or for copies (1); `None` if it needs a new block and may not take one.
     fn next_page(&mut self, stream: usize) -> Option<Target> {
         if self.open[stream].is_none() {
-            // The last one is for copies, so that garbage collection always ends.
+            // The last free block is for copies, so that garbage collection always ends.
             let kept = if stream == 0 { 1 } else { 0 };
             let block = if self.free.len() > kept { self.free.pop_front() } else { None };
             self.open[stream] = Some((block?, 0));
@@ -102,7 +102,7 @@ impl LogFtl {
         Some(Target { superblock, offset })
     }
 
-    /// Programs a unit of the host. False if it has to wait.
+    /// Programs a mapping unit of the host. Returns false if the write must wait.
     fn program<S: Sector, O: Observer>(
         &mut self,
         flash: &mut Flash<'_, S, O>,
@@ -122,7 +122,7 @@ impl LogFtl {
         true
     }
 
-    /// Empties the block with the least in it if few are free.
+    /// If few blocks are free, starts to copy the block with the fewest valid pages.
     fn collect<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>) {
         if self.victim.is_some() || self.free.len() > 2 {
             return;
@@ -157,7 +157,7 @@ impl LogFtl {
         flash.submit(list);
     }
 
-    /// A copy is done: the map changes, unless the host has written the unit meanwhile.
+    /// Ends a copy: the map changes, unless the host has written the mapping unit meanwhile.
     fn copied<S: Sector, O: Observer>(&mut self, flash: &mut Flash<'_, S, O>, list: Handle<List>) {
         let read = flash.backend.list(list).first().expect("a read");
         let program = flash.backend.command(read).sibling().expect("a program");
@@ -194,7 +194,7 @@ impl Ftl for LogFtl {
             found: 0,
             geometry,
         };
-        // Each spare area says which unit is there and which write it came from: the newest counts.
+        // Each spare area has the mapping unit and the number of its write: the newest write counts.
         let mut newest = vec![0; ftl.map.len()];
         for block in (0..ftl.geometry.superblock_count()).map(SuperblockId::new) {
             if media.is_erased(block) {
@@ -301,7 +301,7 @@ impl Ftl for LogFtl {
             WRITE => {
                 let (_, slot) = flash.backend.slot(first, 0);
                 self.busy[target.superblock.index()] -= 1;
-                // Only now the map changes: what was there before is garbage.
+                // The map changes only now: the old copy becomes garbage.
                 self.map[slot.lpn.index()] = Some(self.geometry.slot(target.superblock, target.offset));
                 owners.write_done(slot.owner, service);
             }
@@ -331,7 +331,7 @@ impl Ftl for LogFtl {
 
 /// Runs the example.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Everything but the FTL is as the description says: one plane, and a page for a mapping unit.
+    // The description gives everything but the FTL: one plane, and one page for each mapping unit.
     let device = Device::parse(
         "name = 'own'\n\
          flash = { part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 24, pages = 32, planes = 1 }\n\
@@ -345,7 +345,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     // ANCHOR: device
     let mut drive: Ssd<Stamp, (), LogFtl> = Ssd::with_ftl(resolved, config, 1, media, None, ());
 
-    // A session runs it like any other drive, and an oracle checks what every read returns.
+    // A session runs this FTL like any other, and an oracle checks every read.
     let unit = Sectors::new(u64::from(resolved.geometry.sectors));
     let mut oracle = Oracle::blank(unit);
     let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\

@@ -1,4 +1,4 @@
-//! A study in Rust: how the share that the host sees decides write amplification, one session for each point.
+//! A study in Rust: how the capacity that the host sees changes write amplification, one session for each point.
 //!
 //! `cargo run --example own_study`
 
@@ -10,7 +10,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut before = 1.0;
     for capacity in ["60MiB", "80MiB", "100MiB"] {
         // ANCHOR: session
-        // A drive so small that it is steady soon.
+        // A drive so small that it reaches its steady state soon.
         let settings = ["flash.blocks=26", "flash.pages=24", &format!("ftl.capacity={capacity}")];
         let device = Device::open_with("demo", settings)?;
         let session = Session::new(&device)

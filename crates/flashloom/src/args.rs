@@ -17,7 +17,7 @@ use crate::options::{FlowArg, flow, jobs, positive, whole};
 
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};
 
-/// A deterministic simulator of solid-state disks.
+/// A deterministic simulator of solid-state drives.
 #[derive(Debug, Parser)]
 #[command(name = "flashloom", version, arg_required_else_help = true, after_help = crate::exit::codes())]
 pub(crate) struct Cli {
@@ -31,13 +31,14 @@ impl Cli {
         Self::from_arg_matches(&Self::definition().try_get_matches()?)
     }
 
-    /// The commands and their options.
+    /// The definition of the commands and their options.
     fn definition() -> clap::Command {
         numbers_are_values(Self::command())
     }
 }
 
-/// Takes `-1` behind an option for its value, which it may refuse with its reasons, and not for another option.
+/// Lets every option take `-1` as a value: the option's parser then refuses it with a reason, and clap does not take it
+/// for another option.
 fn numbers_are_values(command: clap::Command) -> clap::Command {
     let command = command.mut_args(|arg| match arg.get_long().is_some() && arg.get_action().takes_values() {
         true => arg.allow_negative_numbers(true),
@@ -48,23 +49,23 @@ fn numbers_are_values(command: clap::Command) -> clap::Command {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run a workload on a disk and say what came of it
+    /// Run a workload on a drive and print the results
     Run(Box<RunArgs>),
-    /// Run a workload on a disk and say where the time of its requests went
+    /// Run a workload on a drive and show where the time of its requests went
     Explain {
-        /// Show every leg of this request's way; requests count from zero in the order of their arrival
+        /// Show the life of this request, step by step; requests count from zero in the order of arrival
         #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
         request: Option<u64>,
         #[command(flatten)]
         run: Box<RunArgs>,
     },
-    /// Run studies: many runs along axes, and what is expected of them
+    /// Run studies: many runs along axes, with claims about their results
     Study {
         /// Study files, or names of studies that come with Flashloom
         #[arg(required = true, value_name = "STUDY")]
         studies: Vec<PathBuf>,
-        /// Run another workload instead of the studies' own: a trace, a generator, or one that comes with Flashloom. What
-        /// the studies claim is about their own and is left out
+        /// Run another workload instead of the studies' own: a trace, a generator, or one that comes with Flashloom.
+        /// The claims of the studies hold for their own workload and are left out
         #[arg(long, value_name = "WORKLOAD")]
         workload: Option<PathBuf>,
         #[command(flatten)]
@@ -72,21 +73,21 @@ pub(crate) enum Command {
         #[command(flatten)]
         study: StudyArgs,
     },
-    /// Run all studies of a paper and print its claims beside what is measured
+    /// Run all studies of a paper and print its claims beside the measurements
     Reproduce {
         /// The paper: chang, dirik, fmmu, hydra or sung; or mix, for mixtures of their mechanisms; see `flashloom studies`
         paper: String,
         #[command(flatten)]
         study: StudyArgs,
     },
-    /// Run a workload on several disks and print them side by side
+    /// Run a workload on several drives and print them side by side
     Compare(Box<CompareArgs>),
     /// List the studies that come with Flashloom, or print one
     Studies {
-        /// Print this one
+        /// Print this study
         name: Option<String>,
     },
-    /// Check device files and say what they come to
+    /// Check device files: print a summary of each, or all its errors
     Check {
         /// Device files, or names of devices that come with Flashloom
         #[arg(required = true, value_name = "DEVICE")]
@@ -103,18 +104,18 @@ pub(crate) enum Command {
     Trace(TraceCommand),
     /// List the workloads that come with Flashloom, or print one
     Workloads {
-        /// Print this one
+        /// Print this workload
         name: Option<String>,
     },
     /// List the devices and the NAND parts that come with Flashloom, or print one
     #[command(alias = "parts")]
     Devices {
-        /// Print this one
+        /// Print this device or part
         name: Option<String>,
     },
     /// Print the JSON schema of a kind of file, or of the results in JSON
     Schema {
-        /// Of which
+        /// The kind of file or of results
         of: Schema,
     },
     /// Print a completion script for a shell
@@ -124,14 +125,15 @@ pub(crate) enum Command {
     },
 }
 
-/// Everything `run` can be told.
+/// The arguments of `run`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RunArgs {
-    /// The disk: a device file, or the name of one that comes with Flashloom
+    /// The drive: a device file, or the name of a device that comes with Flashloom
     #[arg(value_name = "DEVICE")]
     pub(crate) device: PathBuf,
 
-    /// A trace file (`-` for standard input), a generator (.toml) or a fio job (.fio); or one that comes with Flashloom
+    /// A trace file (`-` for standard input), a generator (.toml), a fio job (.fio), or a workload that comes with
+    /// Flashloom
     pub(crate) workload: PathBuf,
 
     #[command(flatten)]
@@ -146,7 +148,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 
-    /// Seed of all random streams; two runs of one seed are equal
+    /// Seed of all random streams; two runs with the same seed are equal
     #[arg(long, default_value_t = 0, value_parser = whole(0, u64::MAX))]
     pub(crate) seed: u64,
 
@@ -158,28 +160,28 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 
-    /// Take this for the memory that there is, instead of what the machine says, e.g. 12GiB
+    /// Memory that the simulation may use, instead of the machine's, e.g. 12GiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 }
 
-/// Everything `compare` can be told. Disks of several sizes play one trace, so that its addresses are wrapped.
+/// The arguments of `compare`. Drives of several sizes play one trace, so its addresses wrap.
 #[derive(Args, Clone, Debug)]
 #[command(mut_arg("extent", |arg| arg.default_value("wrap")), mut_arg("volumes", |arg| arg.default_value("overlay")))]
 pub(crate) struct CompareArgs {
-    /// A trace, a generator or a fio job; or a workload that comes with Flashloom
+    /// A trace, a generator, a fio job, or a workload that comes with Flashloom
     pub(crate) workload: PathBuf,
 
-    /// Device files, or names of devices that come with Flashloom; the disks of the papers, scaled to one array of
-    /// chips, one capacity and one link, if none is named
+    /// Device files, or names of devices that come with Flashloom; by default the drives of the papers, scaled to one
+    /// array of chips, one capacity and one link
     #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<PathBuf>,
 
-    /// The disks of the papers as each has it, not scaled
+    /// Compare the drives of the papers as published, not scaled
     #[arg(long, conflicts_with = "devices")]
     pub(crate) as_published: bool,
 
-    /// Bring each disk into a state first, as in `flashloom run`; `none` for new ones
+    /// Bring each drive into a state first, as in `flashloom run`; `none` for new drives
     #[arg(long, value_name = "STEP", value_delimiter = ',', default_value = "fill")]
     pub(crate) precondition: Vec<String>,
 
@@ -195,11 +197,11 @@ pub(crate) struct CompareArgs {
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 
-    /// Say also where the time of the requests went, on the mean and of the slowest in a hundred; a report always does
+    /// Show where the time of the requests went: the mean, and that of the slowest 1 %; a report always shows it
     #[arg(long)]
     pub(crate) explain: bool,
 
-    /// Seeds; a result is the mean over them
+    /// Seeds; each result is the mean over them
     #[arg(long, value_name = "N", value_delimiter = ',', default_value = "0", value_parser = whole(0, u64::MAX))]
     pub(crate) seeds: Vec<u64>,
 
@@ -207,31 +209,31 @@ pub(crate) struct CompareArgs {
     pub(crate) study: StudyArgs,
 }
 
-/// How studies are run, and what is kept of them.
+/// How studies run, and where their results go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct StudyArgs {
     /// Check in every run that every read returns the newest completed write of each sector
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Run so many points at once; as many as there are cores by default. The results do not depend on it
+    /// Run this many points at once; by default one per core. The results do not depend on it
     #[arg(long, value_name = "N", value_parser = jobs)]
     pub(crate) jobs: Option<NonZeroUsize>,
 
-    /// Take this for the memory that there is, instead of what the machine says, e.g. 12GiB
+    /// Memory that the simulation may use, instead of the machine's, e.g. 12GiB
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 
-    /// Print JSON instead of tables; `flashloom schema` says what is in it
+    /// Print JSON instead of tables; `flashloom schema` describes it
     #[arg(long)]
     pub(crate) json: bool,
 
     /// Write the results into a directory: study.json, claims.txt, report.html, and the points of each study
-    /// as Parquet. They replace an earlier result; other files in it stay
+    /// as Parquet. They replace an earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write one page to look at: the claims and the points of each study as charts
+    /// Write the claims and the points of each study as charts on one HTML page
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
@@ -246,11 +248,11 @@ pub(crate) struct StudyArgs {
 /// How fast requests are issued, and how many.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PaceArgs {
-    /// Keep this many requests outstanding, whatever the workload says
+    /// Keep this many requests outstanding, instead of the workload's own pacing
     #[arg(long, value_name = "N", value_parser = whole(1, MOST_DEPTH))]
     pub(crate) depth: Option<u32>,
 
-    /// Multiply all times of arrival: 0.5 plays a trace twice as fast
+    /// Multiply all arrival times: 0.5 plays a trace twice as fast
     #[arg(long, value_name = "X", value_parser = positive)]
     pub(crate) time_scale: Option<f64>,
 
@@ -259,11 +261,11 @@ pub(crate) struct PaceArgs {
     pub(crate) limit: Option<u64>,
 }
 
-/// What becomes of files that are in the way.
+/// What happens to files at the paths of outputs.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct ReplaceArgs {
-    /// Replace files that Flashloom did not write; without it they are left alone, and the command ends. Inputs of the
-    /// command are never replaced
+    /// Replace files that Flashloom did not write; without it the command ends and leaves them. Inputs of the command
+    /// are never replaced
     #[arg(long)]
     pub(crate) force: bool,
 }
@@ -275,17 +277,16 @@ pub(crate) struct IssueArgs {
     #[command(flatten)]
     pub(crate) pace: PaceArgs,
 
-    /// Issue requests at their times of arrival, whatever the workload says
+    /// Issue requests at their arrival times, instead of the workload's own pacing
     #[arg(long, conflicts_with = "depth")]
     pub(crate) open: bool,
 
-    /// Submit the requests to this submission queue of the disk; see `host.queues` in device files
+    /// Submit the requests to this submission queue of the drive; see `host.queues` in device files
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
     pub(crate) queue: u16,
 
-    /// Run another workload at the same time, with results of its own: WORKLOAD, and behind it, each after a
-    /// comma, queue=N, depth=N, open, name=NAME. May be given several times; --depth and --open are about the first
-    /// workload only
+    /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, depth=N, open,
+    /// name=NAME, each after a comma. May be given several times; --depth and --open are for the first workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
 }
@@ -301,16 +302,16 @@ impl IssueArgs {
     }
 }
 
-/// What can be done with a trace.
+/// The commands of `flashloom trace`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TraceCommand {
-    /// Sum up a trace: mix, sizes, sequentiality, footprint, rate
+    /// Summarise a trace: mix, sizes, sequentiality, footprint, rate
     Info {
         /// The trace, compressed or not; `-` for standard input
         trace: PathBuf,
         #[command(flatten)]
         part: ExcerptArgs,
-        /// Print JSON instead of a table; `flashloom schema` says what is in it
+        /// Print JSON instead of a table; `flashloom schema` describes it
         #[arg(long)]
         json: bool,
     },
@@ -325,52 +326,52 @@ pub(crate) enum TraceCommand {
         #[command(flatten)]
         replace: ReplaceArgs,
     },
-    /// List the formats that are understood
+    /// List the supported formats
     Formats,
 }
 
-/// The state of the disk before the run and after it.
+/// The state of the drive before the run and after preconditioning.
 #[derive(Args, Clone, Debug, Default)]
-#[command(next_help_heading = "State of the disk")]
+#[command(next_help_heading = "State of the drive")]
 pub(crate) struct StateArgs {
-    /// Bring the disk into a state first, without simulating time: fill, preload:PIECE:EXTENT (write the
+    /// Bring the drive into a state first, without simulating time: fill, preload:PIECE:EXTENT (write the
     /// first EXTENT bytes as requests of PIECE bytes), random:xN (overwrite N capacities at random) or
-    /// steady; several are done in turn
+    /// steady; several steps run in order
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
 
-    /// Keep the state after preconditioning in a file
+    /// Save the state after preconditioning in a file
     #[arg(long, value_name = "FILE")]
     pub(crate) save_snapshot: Option<PathBuf>,
 
-    /// Start from a state kept by --save-snapshot
+    /// Start from a state saved by --save-snapshot
     #[arg(long, value_name = "FILE")]
     pub(crate) load_snapshot: Option<PathBuf>,
 }
 
-/// What is kept of a run.
+/// Where the results of a run go.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Print JSON instead of a table; `flashloom schema` says what is in it
+    /// Print JSON instead of a table; `flashloom schema` describes it
     #[arg(long)]
     pub(crate) json: bool,
 
     /// Write the results into a directory: Parquet, JSON, the resolved configuration and report.html. They replace an
-    /// earlier result; other files in it stay
+    /// earlier result; other files in the directory stay
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
-    /// Write one page to look at: charts, numbers and the configuration, in a file that needs nothing else
+    /// Write charts, numbers and the configuration on one HTML page that needs no other file
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Write every request into a Parquet file
+    /// Write one row per request into a Parquet file
     #[arg(long, value_name = "FILE")]
     pub(crate) requests: Option<PathBuf>,
 
-    /// Write what every die, channel and unit did in a window of the run into a file that Perfetto
-    /// (ui.perfetto.dev) shows
+    /// Write the activity of every die, channel and controller in a window of the run into a file for Perfetto
+    /// (ui.perfetto.dev)
     #[arg(long, value_name = "FILE")]
     pub(crate) timeline: Option<PathBuf>,
 

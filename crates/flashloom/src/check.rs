@@ -1,4 +1,4 @@
-//! `flashloom check`: what a device file comes to, or all that is wrong with it.
+//! `flashloom check`: summarises a device file, or lists all its errors.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use study::catalogue::Device;
 use crate::device::device;
 use crate::exit::{Failure, print};
 
-/// Looks at every file, and prints what each comes to; the faults of all that have some come last.
+/// Reads every file and prints a summary of each device; the errors of faulty files come last.
 pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut dyn Write) -> Result<(), Failure> {
     let (mut text, mut all) = (String::new(), Vec::new());
     let mut faults = Vec::new();
@@ -38,45 +38,45 @@ pub(crate) fn check(paths: &[PathBuf], set: &[String], json: bool, results: &mut
     if faults.is_empty() { Ok(()) } else { Err(Failure::Input(faults.join("\n"))) }
 }
 
-/// Version of the keys: raised when one changes its meaning or disappears.
+/// Version of the keys; it is raised when a key changes its meaning or disappears.
 const SCHEMA: &str = "flashloom-check-1";
 
-/// What `flashloom check --json` prints: what each device comes to, but for those that are faulty.
+/// What `flashloom check --json` prints: a summary of each device without errors.
 #[derive(JsonSchema, Serialize)]
 #[schemars(title = SCHEMA)]
 pub(crate) struct Checked(Vec<Sheet>);
 
-/// What a device comes to.
+/// The summary of a device.
 #[derive(JsonSchema, Serialize)]
 struct Sheet {
     /// Version of these keys.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// Its name.
+    /// The device's name.
     name: String,
     /// Bytes that the host sees.
     capacity_bytes: u64,
-    /// Bytes of its flash.
+    /// Bytes of the device's flash.
     raw_bytes: u64,
     /// Mapping units of the host's capacity.
     mapping_units: u64,
-    /// What a simulation of it needs.
+    /// Memory that a simulation of the device needs.
     memory: Needs,
 }
 
-/// The memory that a simulation needs.
+/// Memory that a simulation needs.
 #[derive(JsonSchema, Serialize)]
 struct Needs {
-    /// As it is.
+    /// Without verification.
     plain: Parts,
-    /// If every read is checked.
+    /// With `--verify`.
     verify: Parts,
 }
 
-/// Memory and what it is for.
+/// Memory and its parts.
 #[derive(JsonSchema, Serialize)]
 struct Parts {
-    /// All of it.
+    /// Sum of the parts.
     bytes: u64,
     /// In bytes.
     parts: BTreeMap<&'static str, u64>,
@@ -103,23 +103,23 @@ impl Sheet {
     }
 }
 
-/// A number of things, with their name in the singular or the plural.
+/// A count with its noun in the singular or the plural.
 fn many(count: u32, name: &str) -> String {
     if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
 }
 
-/// What something moves at most, by what holds it back.
+/// Upper bounds of throughput, by the part that sets them.
 struct Limits {
     link: Option<Rate>,
     /// Of all channels, data only.
     channels: Rate,
     /// Of all dies reading, or programming.
     dies: [Rate; 2],
-    /// The same for requests of one mapping unit, per second.
+    /// The die bounds for requests of one mapping unit, per second.
     random_reads: f64,
 }
 
-/// `bytes` in every `span`, by `count` at the same time.
+/// The rate of `count` parts, each of which moves `bytes` in every `span`.
 fn rate(bytes: u64, span: Span, count: u32) -> Rate {
     let per_second = bytes as f64 * f64::from(count) / span.as_secs_f64().max(1e-12);
     Rate::new((per_second as u64).max(1))
@@ -154,7 +154,7 @@ impl Limits {
         }
     }
 
-    /// What all together let through, and what holds it back.
+    /// The lowest bound, and the part that sets it.
     fn least(&self, way: usize) -> (Rate, &'static str) {
         let all = [self.link.map(|rate| (rate, "the link")), Some((self.channels, "the channels"))];
         let dies = (self.dies[way], "the dies");
@@ -162,7 +162,7 @@ impl Limits {
     }
 }
 
-/// What a device comes to.
+/// The summary of a device as text.
 fn sheet(device: &Device) -> String {
     let resolved = &device.resolved;
     let (geometry, timing, part) = (&resolved.geometry, &resolved.backend.timing, &resolved.part);
@@ -281,7 +281,7 @@ fn sheet(device: &Device) -> String {
     format!("{}{about}\n{text}", device.name)
 }
 
-/// The small flash of a hybrid disk.
+/// The SLC flash in front of the MLC flash.
 fn in_front(second: &ResolvedSlcArray) -> String {
     let (part, shape, timing) = (&second.part, &second.part.geometry, &second.backend.timing);
     let blocks = many(shape.blocks_per_plane, "block");
@@ -297,7 +297,7 @@ fn in_front(second: &ResolvedSlcArray) -> String {
     )
 }
 
-/// What the submission queues come to, if there are several or something is special about the one.
+/// The submission queues, if there are several or if the only one has settings of its own.
 fn queues(resolved: &Resolved) -> Vec<(String, String)> {
     let ResolvedQueues { queues, arbitration, burst, sets } = &resolved.host.queues;
     let plain = |queue: &ResolvedQueue| queue.depth.is_none() && queue.set == 0;
@@ -356,7 +356,7 @@ mod tests {
         let (folders, mut files): (Vec<_>, Vec<_>) =
             entries(folder.as_ref()).into_iter().partition(|path| path.is_dir());
         let mut stems: Vec<String> = files.drain(..).map(|path| stem(&path)).collect();
-        // What is in a folder is called after both.
+        // A device in a folder is named FOLDER-FILE.
         let inside = folders.iter().flat_map(|folder| entries(folder).into_iter().map(move |path| (folder, path)));
         stems.extend(inside.map(|(folder, path)| format!("{}-{}", stem(folder), stem(&path))));
         stems.sort();

@@ -1,4 +1,4 @@
-//! `flashloom compare`: several disks under one workload.
+//! `flashloom compare`: several drives under one workload.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::progress::Bar;
 use crate::run::program;
 use crate::studies::fits;
 
-/// Does what `flashloom compare` is asked.
+/// Runs `flashloom compare`.
 pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let own = if args.as_published { &PUBLISHED[..] } else { &NORMALISED[..] };
     let devices = match &args.devices[..] {
@@ -37,7 +37,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
         return Err(Failure::Input(format!("--time-scale: has no effect here: {why}; leave it out")));
     }
     fits(std::slice::from_ref(&plan), &args.study)?;
-    // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(std::slice::from_ref(&plan));
     let mut outputs = Outputs::new(plan.named.iter().flat_map(|path| files(path)), args.study.replace.force);
     let mut dir = args.study.out.as_deref().map(|path| outputs.folder("--out", path, &names)).transpose()?;
@@ -66,7 +66,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
-/// How each disk is run.
+/// How each drive is run.
 fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
     let steps = args.precondition.iter().filter(|step| *step != "none");
     let precondition = steps.map(|step| {
@@ -78,7 +78,7 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         depth: args.pace.depth,
         time_scale: args.pace.time_scale,
         verify: args.study.verify,
-        // A page says where the time went.
+        // The page shows where the time went.
         explain: args.explain || args.study.report.is_some() || args.study.out.is_some(),
         limit: args.pace.limit,
         skip: args.part.skip,

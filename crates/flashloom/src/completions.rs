@@ -1,8 +1,8 @@
-//! Completion scripts that know the names of what comes with Flashloom, beside files.
+//! Completion scripts that know the names of the devices, workloads and studies that come with Flashloom.
 //!
-//! The scripts of clap know commands and options. What a name may stand for is put in here: in bash by a function that goes
-//! before clap's, in zsh by the action of the argument, in fish by further completions. Elvish and PowerShell have no
-//! completion of arguments in clap's scripts, and none here.
+//! The scripts of clap know commands and options. This module adds the names: in bash by a function that goes before
+//! clap's, in zsh by the action of the argument, in fish by further completions. Clap's scripts for Elvish and
+//! PowerShell do not complete arguments, so these have no names either.
 
 use clap::{Command, CommandFactory};
 use clap_complete::Shell;
@@ -11,7 +11,7 @@ use flash::nand::Part;
 use crate::args::Cli;
 use crate::studies::papers;
 
-/// What the names of an argument are of.
+/// The kind of names that an argument takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Names {
     Devices,
@@ -50,14 +50,14 @@ impl Names {
 #[derive(Clone, Debug)]
 struct Slot {
     command: String,
-    /// Which of the command's arguments it is; `None` for an option.
+    /// The position of the argument; `None` for an option.
     position: Option<usize>,
-    /// Whether all arguments from there on are alike.
+    /// Whether all later arguments take the same names.
     many: bool,
-    /// The option, or the name of the argument.
+    /// The name of the option or of the argument.
     name: String,
     names: Names,
-    /// Whether a file may stand there as well.
+    /// Whether the argument also takes a file.
     files: bool,
 }
 
@@ -166,7 +166,7 @@ _flashloom_names() {{
 
 "#
     );
-    // Clap's last lines say which function completes.
+    // Clap's last lines register the completing function.
     let (before, after) = script.split_at(script.rfind("\nif [[").map_or(script.len(), |at| at + 1));
     format!("{before}{ours}{}", after.replace("-F _flashloom ", "-F _flashloom_names "))
 }
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
     use std::process::Command as Process;
 
-    /// What bash offers for a line whose last word is to be completed, in a folder with the file `own.toml`.
+    /// The words that bash offers for the last word of a line, in a folder with the file `own.toml`.
     fn offered(line: &str) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a directory");
         std::fs::write(dir.path().join("script"), script(Shell::Bash)).expect("written");
@@ -282,7 +282,7 @@ mod tests {
         has("flashloom workloads ", &["oltp"], &["own.toml", "demo"]);
         has("flashloom devices ", &["demo", "dirik-2009"], &["own.toml"]);
         has("flashloom studies mix/", &["mix/traces"], &[]);
-        // Commands and options are as they were.
+        // Clap's completion of commands and options still works.
         has("flashloom re", &["reproduce"], &["demo"]);
         has("flashloom run demo --pre", &["--precondition"], &["demo"]);
     }

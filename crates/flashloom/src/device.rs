@@ -1,4 +1,4 @@
-//! A device as the command line asks for it.
+//! Opens the device that the command line names.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use study::config::{Fault, Faults};
 
 use crate::exit::Failure;
 
-/// Reads a device with some of its keys set otherwise (`key=value`).
+/// Reads a device and overrides some of its keys (`key=value`).
 pub(crate) fn device(path: &Path, set: &[String]) -> Result<Device, Failure> {
     let mut document = catalogue::device(path)?;
     let faults: Vec<Fault> = set.iter().filter_map(|set| document.set(set).err()).flat_map(|faults| faults.0).collect();

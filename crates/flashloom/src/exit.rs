@@ -1,4 +1,4 @@
-//! How the command ends: with one clear message and the code that says whose fault it is.
+//! How the command ends: one clear message, and an exit code that says whether the input or Flashloom is at fault.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -12,7 +12,7 @@ use study::output::{OutputError, sweep, sweep_for_good};
 use study::session::SessionError;
 use workload::SourceError;
 
-/// Exit code for a study whose expectations do not hold.
+/// Exit code for a study whose claims do not hold.
 const UNEXPECTED: u8 = 1;
 
 /// Exit code for faults of the input.
@@ -39,18 +39,18 @@ pub(crate) fn codes() -> String {
     format!("Exit codes:\n{lines}")
 }
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The input is at fault, or a place that cannot be written.
+    /// The input is at fault, or a path cannot be written.
     Input(String),
-    /// A study found something other than it expected.
+    /// The claims of a study do not hold.
     Unexpected(String),
     /// Flashloom is at fault.
     Bug {
         /// What happened.
         message: String,
-        /// What replays it.
+        /// The command that replays it.
         replay: String,
     },
 }
@@ -101,7 +101,7 @@ impl From<OutputError> for Failure {
 }
 
 impl Failure {
-    /// A session without an outcome. `replay` runs it again.
+    /// The failure of a session that has no outcome; `replay` gives the command that runs it again.
     pub(crate) fn session(error: &SessionError, replay: impl FnOnce() -> String) -> Self {
         match error.is_bug() {
             true => Self::Bug { message: error.to_string(), replay: replay() },
@@ -109,7 +109,7 @@ impl Failure {
         }
     }
 
-    /// A study that did not get to its end.
+    /// The failure of a study that ended early.
     pub(crate) fn study(error: &ExecuteError) -> Self {
         match error {
             ExecuteError::Session(inner, _) if inner.is_bug() => {
@@ -128,13 +128,13 @@ impl Failure {
     }
 }
 
-/// Says something on the standard error. Nobody may be listening, and that is nobody's fault.
+/// Writes a text to the standard error. A closed standard error is no fault.
 pub(crate) fn say(text: impl fmt::Display) {
-    // In one piece, so that nothing comes in between.
+    // One write, so that no other output comes in between.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Says what is to be known about something that went well.
+/// Writes a note: the command succeeded, and the user should know something.
 pub(crate) fn note(text: impl fmt::Display) {
     say(format_args!("note: {text}"));
 }
@@ -146,7 +146,7 @@ pub(crate) fn print(results: &mut dyn Write, text: &str) -> Result<(), Failure> 
 
 fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
     match outcome {
-        // Whoever read it has seen enough, as `head` does.
+        // The reader closed the pipe because it had enough, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.map_err(|error| {
             let remedy = "send the standard output to a place with room";
@@ -155,17 +155,17 @@ fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// What becomes of a command line that asks for help or the version, or cannot be understood.
+/// Prints clap's answer to a request for help or the version, or to a command line with an error.
 pub(crate) fn no_command(answer: &clap::Error) -> ExitCode {
     let shown = answer.print();
     if answer.use_stderr() {
-        // The code says enough if nobody reads the message.
+        // If the message cannot be printed, the exit code still tells.
         return ExitCode::from(INPUT);
     }
     code(printed(shown.and_then(|()| io::stdout().flush())))
 }
 
-/// Prints why it failed, if it did, and gives the code to end with.
+/// Prints the reason of a failure and returns the exit code.
 pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -176,19 +176,19 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> ExitCode {
     }
 }
 
-/// Makes an interruption (Ctrl-C, SIGTERM, SIGHUP) remove what is half written before it ends the program.
+/// Removes half-written files on an interruption (Ctrl-C, SIGTERM, SIGHUP) before the program ends.
 pub(crate) fn sweep_on_interrupt() {
     let set = ctrlc::set_handler(|| {
         sweep_for_good();
         std::process::exit(i32::from(INTERRUPTED));
     });
-    // Without a handler an interruption may leave hidden `.part` files behind, which the next run clears away.
+    // Without a handler an interruption may leave hidden `.part` files; the next run removes them.
     if let Err(error) = set {
         note(format_args!("interruptions cannot be handled: {error}"));
     }
 }
 
-/// Makes a panic remove what is half written and end with [`BUG`], also where panics abort.
+/// Removes half-written files on a panic and exits with [`BUG`], also where panics abort.
 pub(crate) fn sweep_on_panic() {
     let report = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {

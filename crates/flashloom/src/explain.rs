@@ -10,13 +10,13 @@ use crate::args::RunArgs;
 use crate::exit::{Failure, print};
 use crate::run::perform;
 
-/// Does what `flashloom explain` is asked.
+/// Runs `flashloom explain`.
 pub(crate) fn explain(args: &RunArgs, request: Option<u64>, results: &mut dyn Write) -> Result<(), Failure> {
     if args.output.timeline.is_some() {
         let remedy = "give --timeline to `flashloom run`";
         return Err(Failure::Input(format!("explain draws no timeline; {remedy}")));
     }
-    // The results of the run itself are what `flashloom run` prints.
+    // `flashloom explain` leaves the results of the run itself to `flashloom run`.
     let watch = match request {
         Some(_) => Watch::default().journeys(request),
         None => Watch::default().explaining(),

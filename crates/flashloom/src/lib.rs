@@ -14,24 +14,24 @@ pub use study::summary::Summary;
 pub use workload::trace::TraceOptions;
 pub use workload::{Arrival, Pacing, Source, SourceError};
 
-/// Quantities as types: each reads and prints its unit (`"25us"`, `"4KiB"`, `"667MB/s"`).
+/// Quantities as types: each parses and prints its unit of measure (`"25us"`, `"4KiB"`, `"667MB/s"`).
 pub mod units {
     pub use base::units::{Bytes, DieId, Lba, Lpn, Psn, Rate, Ratio, SECTOR, Sectors, Span, SuperblockId, Time};
 }
 
-/// NAND flash: what an FTL works on, and what a sector holds.
+/// NAND flash: geometry, parts, faults, and the contents of a sector.
 pub mod nand {
     pub use flash::nand::{
         BlockBirth, Bytes512, FaultSpec, Faults, Geometry, Media, Part, Sector, Spare, Stamp, Stream, Target,
     };
 }
 
-/// The backend that carries out command lists and says when.
+/// The backend: it runs command lists on dies and channels and times each command.
 pub mod backend {
     pub use flash::backend::{Account, Backend, Cause, Class, Command, List, Observer, Op, Slot, SlotRef, Timing};
 }
 
-/// The port: what an FTL is, and what it sees of a device. An FTL of another crate runs in [`Ssd::with_ftl`](crate::Ssd).
+/// The interface between an FTL and its device. An FTL of another crate runs in [`Ssd::with_ftl`](crate::Ssd).
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::{

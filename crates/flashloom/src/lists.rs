@@ -1,4 +1,4 @@
-//! What comes with Flashloom, and what its files may hold.
+//! The catalogue that comes with Flashloom, and the JSON schemas of its files.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -28,7 +28,7 @@ pub(crate) fn workloads(name: Option<&str>, results: &mut dyn Write) -> Result<(
     print(results, text)
 }
 
-/// Prints the names of the devices and the NAND parts, or one of them as it is written in a file.
+/// Prints the names of the devices and the NAND parts, or the text of one.
 pub(crate) fn devices(name: Option<&str>, results: &mut dyn Write) -> Result<(), Failure> {
     let Some(name) = name else {
         let mut text = String::from("devices, for `flashloom run`:\n");
@@ -72,14 +72,14 @@ pub(crate) fn studies(name: Option<&str>, results: &mut dyn Write) -> Result<(),
     print(results, text)
 }
 
-/// What a JSON schema is printed of.
+/// The kinds of JSON schemas.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(crate) enum Schema {
     /// A device
     Device,
     /// A generated workload
     Workload,
-    /// A workload written out request by request
+    /// A workload listed request by request
     Script,
     /// A study
     Study,

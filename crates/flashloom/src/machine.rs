@@ -1,8 +1,9 @@
 //! The memory of this machine.
 //!
-//! A drive that does not fit would end in the middle of its making, killed or aborted, so it is refused before anything of it
-//! is allocated. How much it takes is said by the description ([`ssd::Memory`]); how much there is, by the machine: its
-//! physical memory, the control groups that this process is in, and the limits of its address space and its data.
+//! A drive that does not fit would be killed or aborted halfway through its allocation, so the command refuses it
+//! before it allocates anything. [`ssd::Memory`] gives the memory that a drive needs. The memory that the machine has
+//! is limited by its physical memory, the control groups of this process, and the limits of its address space and its
+//! data.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +12,7 @@ use base::units::Bytes;
 use rustix::process::{Resource, getrlimit};
 use study::memory::Limit;
 
-/// The memory that there is: what the user says, or else what the machine does.
+/// The memory that the user gives, or else the machine's.
 pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
     match given {
         Some(bytes) => Some(Limit { bytes, name: "--memory".into() }),
@@ -19,7 +20,7 @@ pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
     }
 }
 
-/// Everything that limits the memory of this process, with the files of the system below `root`.
+/// All limits on the memory of this process, read from the system's files below `root`.
 fn limits(root: &Path) -> Vec<Limit> {
     let physical = fs::read_to_string(root.join("proc/meminfo")).ok().and_then(|text| total(&text));
     let limit = |bytes, name: &str| Limit { bytes: Bytes::new(bytes), name: name.to_owned() };
@@ -33,21 +34,21 @@ fn limits(root: &Path) -> Vec<Limit> {
     limits
 }
 
-/// The physical memory, as the system's table has it.
+/// The physical memory that the system's table gives.
 fn total(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
-/// The limits of the control groups that this process is in, and of those above them. Inside of a container the way to its
-/// own group may be hidden, and what is at the top of the hierarchy is its own.
+/// The limits of the control groups of this process and of the groups above them. A container may hide the path to its
+/// own group; its limits are then those at the top of the hierarchy.
 fn groups(root: &Path) -> Vec<Limit> {
     let Ok(mine) = fs::read_to_string(root.join("proc/self/cgroup")) else { return Vec::new() };
     let mut limits = Vec::new();
     for line in mine.lines() {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
-        // The second version has one hierarchy for all controllers, the first one for each.
+        // Version 2 has one hierarchy for all controllers, version 1 has one for each.
         let (top, file) = match controllers {
             "" => ("sys/fs/cgroup", "memory.max"),
             _ if controllers.split(',').any(|name| name == "memory") => {
@@ -83,7 +84,7 @@ mod tests {
 
     fn bytes(root: &tempfile::TempDir) -> Vec<u64> {
         let mut bytes: Vec<u64> = limits(root.path()).into_iter().map(|limit| limit.bytes.get()).collect();
-        // What limits this test itself comes last.
+        // The limits of this test's own process come last.
         let own = [Resource::As, Resource::Data].iter().filter(|of| getrlimit(**of).current.is_some()).count();
         bytes.truncate(bytes.len() - own);
         bytes
@@ -93,7 +94,7 @@ mod tests {
     fn limits_are_found_wherever_they_are() {
         let meminfo = ("proc/meminfo", "MemTotal:       16384 kB\nMemFree:  100 kB\n");
         assert_eq!(bytes(&machine(&[meminfo])), [16 << 20]);
-        // The second version: each group above counts, and `max` is no limit.
+        // Version 2: each group above counts, and `max` is no limit.
         let second = machine(&[
             meminfo,
             ("proc/self/cgroup", "0::/user/me\n"),
@@ -101,7 +102,7 @@ mod tests {
             ("sys/fs/cgroup/user/memory.max", "8388608\n"),
         ]);
         assert_eq!(bytes(&second), [16 << 20, 8 << 20]);
-        // The first version, inside of a container whose own group is the top of what it sees.
+        // Version 1, in a container that sees its own group as the top of the hierarchy.
         let first = machine(&[
             ("proc/self/cgroup", "12:cpu,cpuacct:/docker/x\n5:memory:/docker/x\n"),
             ("sys/fs/cgroup/memory/memory.limit_in_bytes", "4194304\n"),

@@ -1,8 +1,12 @@
-//! The `flashloom` command: it reads files, runs what they describe and says what came of it.
+//! The `flashloom` command: it reads files, runs the simulations they describe and prints the results.
 //!
-//! Results go to the standard output, everything else to the standard error. Exit codes: 0, it is
-//! done; 1, a study found something other than it expected, for no reason that it knows; 2, the input is at
-//! fault; 101, Flashloom is; 130, it was interrupted.
+//! Results go to the standard output, everything else to the standard error. Exit codes:
+//!
+//! * 0: success
+//! * 1: claims of a study do not hold, for no reason that the study gives
+//! * 2: the input is at fault
+//! * 101: Flashloom is at fault
+//! * 130: the command was interrupted
 
 mod args;
 mod check;

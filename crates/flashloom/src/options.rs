@@ -1,4 +1,4 @@
-//! Values of options that are more than a number or a name.
+//! Parsers of option values that are more than a number or a name.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -9,7 +9,7 @@ use study::config::did_you_mean;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
 use workload::{MOST_DEPTH, Pacing, SourceError};
 
-/// A value that an option does not take, and those that it does.
+/// An invalid value of an option, with the valid ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BadValue(String);
 
@@ -21,7 +21,7 @@ impl fmt::Display for BadValue {
 
 impl std::error::Error for BadValue {}
 
-/// The rule of this name.
+/// The rule for addresses with this name.
 pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
     ExtentRule::ALL.into_iter().find(|rule| rule.name() == text).ok_or_else(|| {
         let names = ExtentRule::ALL.map(ExtentRule::name);
@@ -56,7 +56,7 @@ pub(crate) fn columns(text: &str) -> Result<Columns, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A unit of times.
+/// A unit of time.
 pub(crate) fn time_unit(text: &str) -> Result<TimeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
@@ -66,7 +66,7 @@ pub(crate) fn size_unit(text: &str) -> Result<SizeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A workload that runs beside the first.
+/// A workload that runs beside the first one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlowArg {
     pub(crate) workload: PathBuf,
@@ -77,7 +77,7 @@ pub(crate) struct FlowArg {
 }
 
 impl FlowArg {
-    /// The pacing that it asks for, if any.
+    /// The pacing that the user asks for, if any.
     pub(crate) const fn pacing(&self) -> Option<Pacing> {
         match (self.depth, self.open) {
             (Some(depth), _) => Some(Pacing::Closed { depth }),
@@ -87,7 +87,7 @@ impl FlowArg {
     }
 }
 
-/// A flow: a workload, and what is special about it behind commas.
+/// A flow: a workload, and its settings behind commas.
 pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     let mut parts = text.split(',');
     let workload = PathBuf::from(parts.next().unwrap_or_default());
@@ -136,7 +136,7 @@ where
     }
 }
 
-/// How many runs there are at once.
+/// The number of runs at once.
 pub(crate) fn jobs(text: &str) -> Result<NonZeroUsize, BadValue> {
     let most = 65_536;
     let jobs = whole(1, most)(text)?;

@@ -1,4 +1,4 @@
-//! The progress bar: on a terminal only, and never in the way of results.
+//! The progress bar: on a terminal only, and never among the results.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ssd::Precondition;
@@ -11,7 +11,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// A bar up to `requests`, or one without an end if that is not known.
+    /// A bar up to `requests`; without an end if the number is unknown.
     fn requests(requests: Option<u64>, quiet: bool) -> Self {
         let template = match requests {
             Some(_) => "{bar:30} {percent:>3}% {human_pos} requests, {per_sec}, {msg}, {eta} left",
@@ -20,7 +20,7 @@ impl Bar {
         Self::new(template, requests, quiet)
     }
 
-    /// A bar for something else, called `name`.
+    /// A bar for other steps, called `name`.
     pub(crate) fn steps(name: &str, quiet: bool) -> Self {
         let bar = Self::new("{bar:30} {percent:>3}% {msg}, {eta} left", None, quiet);
         bar.bar.set_message(name.to_owned());
@@ -28,19 +28,19 @@ impl Bar {
     }
 
     fn new(template: &str, length: Option<u64>, quiet: bool) -> Self {
-        // Standard error is looked at, and left alone if it is no terminal.
+        // The bar appears only if the standard error is a terminal.
         let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(10) };
         let style = ProgressStyle::with_template(template).expect("a constant, valid template");
         Self { bar: ProgressBar::with_draw_target(length, target).with_style(style) }
     }
 
-    /// Shows that `done` of `total` are done.
+    /// Shows `done` of `total` steps.
     pub(crate) fn step(&self, done: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(done);
     }
 
-    /// Shows how far it has got.
+    /// Shows the progress of a run.
     fn show(&self, progress: run::Progress) {
         if !self.bar.is_hidden() {
             self.bar.set_message(format!("{} simulated", progress.simulated));
@@ -55,7 +55,7 @@ impl Drop for Bar {
     }
 }
 
-/// What a bar is about.
+/// The part of a session that a bar shows.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Step(Precondition),
@@ -73,7 +73,7 @@ impl Bars {
         Self { quiet, shown: None }
     }
 
-    /// Shows how far a session has got.
+    /// Shows the progress of a session.
     pub(crate) fn show(&mut self, progress: Progress) {
         match progress {
             Progress::Preconditioning { step, done, total } => {
@@ -89,7 +89,7 @@ impl Bars {
 
     fn bar(&mut self, of: Part, new: impl FnOnce(bool) -> Bar) -> &Bar {
         if self.shown.as_ref().is_none_or(|(part, _)| *part != of) {
-            // The one before is cleared away first.
+            // The bar of the part before is cleared first.
             self.shown = None;
             self.shown = Some((of, new(self.quiet)));
         }

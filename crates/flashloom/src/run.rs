@@ -1,4 +1,4 @@
-//! `flashloom run`, from a disk and a workload to what came of it.
+//! `flashloom run`: runs a workload on a drive and prints the results.
 
 mod idle;
 mod outputs;
@@ -24,24 +24,24 @@ use crate::progress::Bars;
 
 use outputs::Outputs;
 
-/// Does what `flashloom run` is asked.
+/// Runs `flashloom run`.
 pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let outcome = perform(args, watch(&args.output), results)?;
     let (Some(path), Some(timeline)) = (&args.output.timeline, outcome.timeline()) else { return Ok(()) };
     if timeline.slices().is_empty() {
-        note("nothing happened in flash in the window of the timeline; choose another with --window");
+        note("no flash command ran in the window of the timeline; choose another window with --window");
     }
     if timeline.dropped() > 0 {
         let (dropped, kept) = (timeline.dropped(), timeline.slices().len());
-        note(format_args!("the timeline has the first {kept} slices of its window, {dropped} are left out"));
+        note(format_args!("the timeline has the first {kept} slices of its window and leaves out {dropped}"));
     }
     say(format_args!("timeline: {} (open it in https://ui.perfetto.dev)", path.display()));
     Ok(())
 }
 
-/// What has to be watched for these outputs.
+/// The observers that these outputs need.
 fn watch(output: &OutputArgs) -> Option<Watch> {
-    // A page says where the time went. Nobody else should wait longer for it.
+    // A page shows where the time went. Without a page, the run does not pay for that observer.
     let explains = output.report.is_some() || output.out.is_some();
     let watch = if explains { Watch::default().explaining() } else { Watch::default() };
     match &output.timeline {
@@ -50,7 +50,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
     }
 }
 
-/// Runs the workload, with somebody who watches or nobody; writes and prints what comes of it.
+/// Runs the workload, observed if `watch` is given; writes and prints the results.
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let device = device(&args.device, &args.set)?;
     let mut session = session(args, &device);
@@ -83,7 +83,7 @@ fn session<'a>(args: &RunArgs, device: &'a Device) -> Session<'a> {
     session
 }
 
-/// What results say of this program.
+/// The program's name and version, as results have them.
 pub(crate) fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
@@ -115,7 +115,7 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>) -> Result<Session<'a>, Failur
     Ok(session)
 }
 
-/// The name of a workload in results.
+/// The name of a workload in results: its file's stem.
 fn stem(path: &Path) -> String {
     if path.as_os_str() == "-" {
         return "stdin".to_owned();
@@ -123,14 +123,14 @@ fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// What becomes of the command if a session has no outcome.
+/// The failure of a session that has no outcome.
 fn failure(error: &SessionError, about: &About) -> Failure {
     let About { version, commit, device, seed, .. } = about;
     let workload = error.workload().unwrap_or(&about.workload);
     Failure::session(error, || format!("flashloom {version} ({commit}), {device} under {workload}, --seed {seed}"))
 }
 
-/// Has a session run; writes and prints what comes of it.
+/// Runs a session; writes and prints the results.
 fn report(
     args: &RunArgs,
     session: Session<'_>,
@@ -139,7 +139,7 @@ fn report(
 ) -> Result<Outcome, Failure> {
     let about = session.about();
     let stages = session.flows().first().map_or(0, Flow::stages);
-    // Places to write to come first: nobody should wait for a result that cannot be kept.
+    // The output files are created first: a path that cannot be written ends the command before the long run.
     let mut outputs = Outputs::create(args, &about, stages)?;
     let mut bars = Bars::new(args.output.quiet);
     let mut session = session.progress(move |progress| bars.show(progress));
@@ -147,7 +147,7 @@ fn report(
         session = session.log(log);
     }
     if let Some(mut snapshot) = outputs.snapshot.take() {
-        // It is whole, and took its time: it is kept whatever becomes of the run.
+        // A snapshot is complete before the run and took long, so it is kept even if the run fails.
         session = session.save_snapshot(move |state| {
             snapshot.fill(|out| state.write(out)).map_err(io::Error::other)?;
             publish(vec![snapshot], None).map_err(io::Error::other)?.iter().for_each(note);

@@ -1,4 +1,4 @@
-//! `flashloom study` and `flashloom reproduce`: many runs, and what was expected of them.
+//! `flashloom study` and `flashloom reproduce`: many runs, and the claims about them.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -58,12 +58,12 @@ pub(crate) fn reproduce(paper: &str, args: &StudyArgs, results: &mut dyn Write) 
     perform(plans, &[], args, false, results)
 }
 
-/// The paper that a study is of.
+/// The paper of a study.
 fn paper_of(study: &str) -> &str {
     study.split_once('/').map_or("", |(paper, _)| paper)
 }
 
-/// The papers of which there are studies.
+/// The papers that have studies.
 pub(crate) fn papers() -> Vec<&'static str> {
     let mut papers: Vec<&str> = builtin().iter().map(|(name, _)| paper_of(name)).collect();
     papers.dedup();
@@ -81,7 +81,7 @@ fn perform(
         point.run.verify |= args.verify;
     }
     fits(&plans, args)?;
-    // A place to write to comes first: nobody should wait for a result that cannot be kept.
+    // The output files are created first: a path that cannot be written ends the command before the long runs.
     let names = report::study_report::names(&plans);
     let named = plans.iter().flat_map(|plan| &plan.named).flat_map(|path| files(path));
     let mut outputs = Outputs::new(named.chain(paths.iter().cloned()), args.replace.force);
@@ -120,7 +120,7 @@ fn perform(
     Err(Failure::Unexpected(format!("not as expected: {}", failed.join(", "))))
 }
 
-/// Refuses studies of which as many points as run at once need more memory than there is.
+/// Refuses studies if the points that run at once need more memory than the machine has.
 pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
     let Some(limit) = machine::memory(args.memory) else { return Ok(()) };
     for plan in plans {

@@ -1,4 +1,4 @@
-//! `flashloom trace`: what is in a trace, and the same trace as Parquet.
+//! `flashloom trace`: summarises a trace, or converts it to Parquet.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -10,7 +10,7 @@ use workload::trace::{Format, TraceInfo, convert, files, info};
 use crate::args::TraceCommand;
 use crate::exit::{Failure, note, print, say};
 
-/// Does what is asked of a trace.
+/// Runs a `flashloom trace` command.
 pub(crate) fn trace(command: &TraceCommand, results: &mut dyn Write) -> Result<(), Failure> {
     match command {
         TraceCommand::Info { trace, part, json } => {
@@ -88,7 +88,7 @@ fn table(info: &TraceInfo) -> String {
     text
 }
 
-/// What the numbers would mean in other units, where a unit is in doubt.
+/// The numbers in other units of measure, where a unit is in doubt.
 fn alternatives(info: &TraceInfo, text: &mut String) {
     let taken = |taken: bool| if taken { "  taken" } else { "" };
     if !info.times.is_empty() {
@@ -114,7 +114,7 @@ fn alternatives(info: &TraceInfo, text: &mut String) {
     }
 }
 
-/// A number in at most four digits and a power of ten where it is large or small.
+/// A number in at most four digits, with a power of ten if it is large or small.
 fn significant(value: f64) -> String {
     if (0.1..1e6).contains(&value) { format!("{value:.1}") } else { format!("{value:.3e}") }
 }

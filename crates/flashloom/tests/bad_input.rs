@@ -1,5 +1,5 @@
-//! What a person can get wrong: each gets one clear message that names the place and the remedy, exit code
-//! 2, and nothing left behind.
+//! User errors: each gets one clear message that names the place and the remedy, exit code 2, and leaves no file
+//! behind.
 
 use std::fs;
 

@@ -1,25 +1,25 @@
-//! The table of bad inputs, `bad/*.txt`: each row is a command line that must be refused, how, and in which words.
+//! The table of bad inputs, `bad/*.txt`: each row is a command line that Flashloom must refuse, and the words of the
+//! refusal.
 //!
-//! A row begins with the arguments of `flashloom` at the beginning of a line, quoted as in a shell. What stands indented
-//! below is about it, in the order in which it is done:
+//! A row begins with the arguments of `flashloom` at the beginning of a line, quoted as in a shell. The indented lines
+//! below belong to the row and take effect in this order:
 //!
 //! ```text
-//! - FILE: OLD => NEW     replaces a part of a file (\n is a new line), which is there
-//! + FILE: TEXT           writes a file; \xNN is a byte, and `1000 x TEXT` so many times the text
-//! cut FILE N             keeps the first N bytes, or leaves out the last -N
+//! - FILE: OLD => NEW     replaces a part of a file (\n is a new line); the part must be there
+//! + FILE: TEXT           writes a file; \xNN is a byte, and `1000 x TEXT` repeats the text 1000 times
+//! cut FILE N             keeps the first N bytes, or drops the last -N
 //! flip FILE N            changes a bit of byte N, or of the -Nth from the end
-//! dir, fifo, unreadable FILE      makes a folder, a pipe, or a file nobody may read
+//! dir, fifo, unreadable FILE      makes a folder, a pipe, or a file that cannot be read
 //! link NAME TARGET       makes a symbolic link
-//! first ARGUMENTS        runs this before, which goes well
-//! stdin TEXT             feeds this; without it there is nothing to read
+//! first ARGUMENTS        runs this command before; it must succeed
+//! stdin TEXT             the standard input; without it the standard input is empty
 //! exit N: WHY            ends with another code than 2
-//! prints: WHY            has a result all the same
-//! lines N: WHY           says more than ten lines
-//! > WORDS ... WORDS      what the message says, in this order; each row has it
+//! prints: WHY            prints a result all the same
+//! lines N: WHY           prints more than ten lines
+//! > WORDS ... WORDS      words of the message, in this order; each row has this line
 //! ```
 //!
-//! Each runs in a folder of its own with the files of [`FILES`], and for each there is more to hold than its words; see
-//! [`Row::faults`].
+//! Each row runs in a folder of its own with the files of [`FILES`]. [`Row::faults`] checks more than the words.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! A folder with small sound files, and the command in it.
+//! A folder with small valid files, and the command in it.
 #![allow(dead_code)] // Each file of tests uses its part.
 
 pub(crate) mod schema;

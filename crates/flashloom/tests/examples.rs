@@ -1,4 +1,4 @@
-//! The examples run, and say what they are to show.
+//! The examples run and print what they should show.
 
 #[path = "../examples/embed.rs"]
 #[allow(unreachable_pub)] // A program of its own elsewhere.

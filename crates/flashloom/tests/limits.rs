@@ -1,5 +1,5 @@
-//! Descriptions and options beyond what can be: each is refused with exit code 2 and the words that say why, and what is
-//! only slow runs.
+//! Descriptions and options beyond the limits: each is refused with exit code 2 and the reason; slow but legal ones
+//! run.
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,4 +1,4 @@
-//! What the command does, from outside: one program of all tests, because each would be linked anew.
+//! Tests of the command from outside. They are one program, because linking each by itself would take longer.
 
 mod bad_input;
 mod bad_table;

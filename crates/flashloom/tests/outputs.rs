@@ -1,5 +1,5 @@
-//! Every output of every command: no input is overwritten, no file of somebody else is replaced unasked, devices and pipes are
-//! written through, and whatever ends the command leaves nothing half written.
+//! All outputs of all commands: no command overwrites an input, or replaces a file of the user without `--force`.
+//! Devices and pipes are written through, and a command that ends early leaves no half-written file.
 #![cfg(unix)]
 
 use std::fs;

@@ -1,7 +1,7 @@
-//! The report page in a real browser: it draws every chart, says nothing on the console, shows the numbers that
+//! The report page in a real browser: it draws every chart, writes nothing to the console, shows the numbers that
 //! `--json` prints, fits a phone, and fetches nothing.
 //!
-//! Where there is no Chromium the tests say so and pass; `make test` installs one where it can.
+//! Without Chromium the tests print a note and pass; `make test` installs one if it can.
 
 use std::fs;
 use std::path::{Path, PathBuf};

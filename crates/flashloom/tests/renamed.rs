@@ -1,4 +1,4 @@
-//! Each name of an earlier version is refused, and the message says the name of today.
+//! Each name of an earlier version is refused, and the message has the current name.
 
 use study::config::{RENAMED, Renamed};
 

@@ -1,4 +1,4 @@
-//! What `--out` writes runs again, to the same event hash.
+//! The files that `--out` writes reproduce the run, with the same event hash.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Runs of the built program on small disks.
+//! Runs of the built program on small drives.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! `flashloom schema` of what `--json` prints: results of every kind and family are held against it, and what is not as it
-//! says is refused.
+//! The schemas of `flashloom schema` for `--json` output: results of every kind and family match them, and altered
+//! results do not.
 
 use crate::common::schema::faults;
 use crate::common::{ALL_KINDS, Place, buffered};

@@ -1,4 +1,4 @@
-//! Standard output and standard error that are full, closed, or read by nobody: the exit code stays that of the outcome.
+//! A full, closed or unread standard output or standard error does not change the exit code of the outcome.
 #![cfg(unix)]
 
 use std::fs::{self, File};

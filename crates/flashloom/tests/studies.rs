@@ -1,4 +1,4 @@
-//! Studies from the command line, and what the papers claim.
+//! Studies from the command line, and the claims of the papers.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! What the library offers, name by name: `surface.txt`, so that a name comes or goes only on purpose.
+//! The public names of the library, one by one in `surface.txt`, so that a name comes or goes only on purpose.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Traces as they come: through pipes, with units and columns that only the user knows, and beyond the end of time.
+//! Traces from the command line: through pipes, with units of measure and columns that only the user knows, and with
+//! times beyond the largest.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Runs that are watched, and disks side by side: what is printed and written, and what is refused.
+//! Observed runs and drives side by side: what they print and write, and the options that they refuse.
 
 use std::fs;
 use std::process::{Command, Output};

@@ -1,8 +1,8 @@
 //! Random input for everything that reads input.
 //!
-//! A [`Target`] is one parser, or the way from a description to a drive that has been run. Its inputs are made from a
-//! small corpus of sound ones by [`mutate::damage`], and an input is a function of the target and a seed, so one line
-//! replays a failure. A target may refuse an input or take it; it must not panic, and a refusal says something.
+//! A [`Target`] is one parser, or the path from a description to a drive that has run. [`mutate::damage`] derives its
+//! inputs from a small corpus of valid ones. An input is a function of the target and a seed, so one line replays a
+//! failure. A target may accept or refuse an input; it must not panic, and a refusal must have a message.
 
 pub mod mutate;
 pub mod target;
@@ -41,16 +41,16 @@ const TOML: &[&str] = &[
     "\"7%\"",
 ];
 
-/// What became of an input.
+/// The outcome of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was sound, or sound enough.
+    /// Accepted.
     Taken,
-    /// It was refused with this message.
+    /// Refused with this message.
     Refused(String),
 }
 
-/// A target that panicked, with what it said.
+/// The message of a target that panicked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Panicked(pub String);
 
@@ -62,10 +62,10 @@ impl std::fmt::Display for Panicked {
 
 impl std::error::Error for Panicked {}
 
-/// The verdict on something that gives a value or a message.
+/// The verdict on a result.
 ///
 /// # Panics
-/// If the message says nothing.
+/// If the error's message is empty.
 #[must_use]
 pub fn verdict<T, E: std::fmt::Display>(outcome: Result<T, E>) -> Verdict {
     match outcome {
@@ -78,20 +78,20 @@ pub fn verdict<T, E: std::fmt::Display>(outcome: Result<T, E>) -> Verdict {
     }
 }
 
-/// A place for the files of one thread.
+/// A folder for the files of one thread.
 #[derive(Debug)]
 pub struct Scratch(tempfile::TempDir);
 
 impl Scratch {
-    /// An empty place.
+    /// A new, empty folder.
     ///
     /// # Errors
-    /// If there is nowhere to put it.
+    /// If it cannot be created.
     pub fn new() -> io::Result<Self> {
         tempfile::tempdir().map(Self)
     }
 
-    /// A file of this name with this content; the one before it is gone.
+    /// Writes a file with this name and content; it replaces the file before it.
     ///
     /// # Panics
     /// If it cannot be written.
@@ -103,7 +103,7 @@ impl Scratch {
     }
 }
 
-/// How sound inputs become unsound ones.
+/// How valid inputs are damaged.
 #[derive(Clone, Copy, Debug)]
 pub enum Damage {
     /// Byte by byte, with the words of the format.
@@ -112,23 +112,23 @@ pub enum Damage {
     Toml,
 }
 
-/// Reads an input; the number is the seed for whatever else is random.
+/// Reads an input; the number seeds everything else that is random.
 pub type Reader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
 
-/// One thing that reads input.
+/// A reader of input under test.
 pub struct Target {
-    /// What a replay line calls it.
+    /// Its name in replay lines.
     pub name: String,
-    /// Sound inputs.
+    /// Valid inputs.
     pub corpus: Vec<Vec<u8>>,
     /// How they are damaged.
     pub damage: Damage,
-    /// What reads them.
+    /// The reader.
     pub run: Box<Reader>,
 }
 
 impl Target {
-    /// The input of a seed: one in sixteen is sound, the others are damaged.
+    /// The input for a seed: one in sixteen is valid, all others are damaged.
     #[must_use]
     pub fn input(&self, seed: u64) -> Vec<u8> {
         let mut rng = Rng::stream(seed, &self.name);
@@ -147,7 +147,7 @@ impl Target {
     /// Runs the input of a seed.
     ///
     /// # Errors
-    /// If it panics.
+    /// If the target panics.
     pub fn try_seed(&self, seed: u64, scratch: &Scratch) -> Result<Verdict, Panicked> {
         let input = self.input(seed);
         catch_unwind(AssertUnwindSafe(|| (self.run)(&input, seed, scratch))).map_err(|panic| {
@@ -158,7 +158,7 @@ impl Target {
     }
 }
 
-/// Writes down the input of a seed, for whoever looks at a failure.
+/// Writes the input of a seed to a file, for the analysis of a failure.
 ///
 /// # Errors
 /// If it cannot be written.
@@ -173,7 +173,7 @@ pub fn keep(target: &Target, seed: u64, folder: &Path) -> io::Result<PathBuf> {
 mod tests {
     use super::*;
 
-    /// Seeds of each target in `make test`; `make soak` has time for more.
+    /// Seeds of each target in `make test`; `make soak` runs more.
     const SEEDS: u64 = 150;
 
     #[test]
@@ -188,7 +188,7 @@ mod tests {
                     Err(message) => failures.push(format!("{} {seed}: {message}", target.name)),
                 }
             }
-            // A corpus that is refused tests nothing but the first line of a parser.
+            // If all of a corpus is refused, only the first lines of a parser are tested.
             assert!(taken > SEEDS / 100, "{}: {taken} of {SEEDS} inputs were taken", target.name);
         }
         assert!(failures.is_empty(), "make soak FUZZ=\"replay TARGET SEED\":\n{}", failures.join("\n"));

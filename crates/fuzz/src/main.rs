@@ -1,6 +1,6 @@
-//! `fuzz [SECONDS [TARGET]]` gives every target its share of the time, on all cores; `fuzz count N [TARGET]` gives each
-//! so many inputs; `fuzz replay TARGET SEED` runs one input again and lets its failure through; `fuzz list` names the
-//! targets. A failing input is written to `out/fuzz`.
+//! `fuzz [SECONDS [TARGET]]` gives every target an equal share of the time, on all cores. `fuzz count N [TARGET]` gives
+//! each target N inputs. `fuzz replay TARGET SEED` runs one input again and does not catch its failure. `fuzz list`
+//! prints the names of the targets. A failing input is written to `out/fuzz`.
 #![allow(clippy::disallowed_methods)] // It is measured in wall time and runs on threads; what it tests does neither.
 
 use std::panic;
@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use fuzz::{Scratch, Target, Verdict, keep, targets};
 
-/// An input that takes longer is a fault: the largest is 64 KiB.
+/// An input that takes longer is a failure: the largest is 64 KiB.
 const SLOW: Duration = Duration::from_secs(20);
 
-/// Where failing inputs go.
+/// The folder for failing inputs.
 const KEPT: &str = "out/fuzz";
 
-/// When a target has had enough.
+/// When a target stops.
 #[derive(Clone, Copy)]
 enum Until {
     Inputs(u64),
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     if failures > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// An equal part of the time.
+/// An equal share of the time.
 fn share(seconds: u64, targets: usize) -> Until {
     Until::Passed(Duration::from_secs(seconds) / targets.max(1) as u32)
 }
@@ -72,7 +72,7 @@ fn replay(all: &[Target], name: &str, seed: &str) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs a target on all cores and returns its failures.
+/// Runs a target on all cores and returns the number of its failures.
 fn run(target: &Target, until: Until) -> u64 {
     let start = Instant::now();
     let [next, taken, failures] = [0, 0, 0].map(AtomicU64::new);

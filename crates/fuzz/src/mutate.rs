@@ -1,8 +1,8 @@
-//! Damage: from a sound input to one that is nearly sound.
+//! Turns valid inputs into nearly valid ones.
 
 use base::engine::Rng;
 
-/// Numbers that arithmetic trips over.
+/// Numbers at which arithmetic breaks.
 const NUMBERS: [&str; 20] = [
     "0",
     "1",
@@ -26,13 +26,13 @@ const NUMBERS: [&str; 20] = [
     "99999999999999999999999999999999",
 ];
 
-/// Characters that separate, quote or end something in one format or another.
+/// Characters that separate, quote or end something in one of the formats.
 const MARKS: &[u8] = b",;:.=+-\"'`[]{}()#\\/ \t\r\n\0%_eExX";
 
-/// Longest input that damage makes.
+/// The longest damaged input.
 const LONGEST: usize = 64 << 10;
 
-/// Damages `input` once to a few times. `words` are those of its format, `other` is another input of the same kind.
+/// Damages `input` one to a few times. `words` are the words of its format, `other` is another input of the same kind.
 pub fn damage(rng: &mut Rng, input: &mut Vec<u8>, words: &[&str], other: &[u8]) {
     for _ in 0..1 + rng.below(4) {
         once(rng, input, words, other);
@@ -75,14 +75,14 @@ fn replace(input: &mut Vec<u8>, from: usize, to: usize, by: &[u8]) {
     input.splice(from.min(to)..to, by.iter().copied());
 }
 
-/// A piece of the other input in place of a piece of this one.
+/// Replaces a piece of this input by a piece of the other.
 fn splice(rng: &mut Rng, input: &mut Vec<u8>, at: usize, other: &[u8]) {
     let from = rng.below(other.len() as u64 + 1) as usize;
     let piece = &other[from..(from + 1 + rng.below(200) as usize).min(other.len())];
     replace(input, at, at + rng.below(40) as usize, piece);
 }
 
-/// A piece of the input once or many times more.
+/// Repeats a piece of the input once or many times.
 fn twice(rng: &mut Rng, input: &mut Vec<u8>, at: usize) {
     let end = (at + 1 + rng.below(60) as usize).min(input.len());
     let times = if rng.chance(0.1) { 200 } else { 1 };
@@ -99,7 +99,7 @@ fn swap_lines(rng: &mut Rng, input: &mut Vec<u8>) {
     }
 }
 
-/// A number of a binary format at its bounds.
+/// Writes a boundary value as a number of a binary format.
 fn binary_number(rng: &mut Rng, input: &mut Vec<u8>, at: usize) {
     let values = [0, 1, u64::MAX, 1 << 31, 1 << 32, 1 << 63, rng.bits()];
     let value = values[rng.below(values.len() as u64) as usize];
@@ -107,7 +107,7 @@ fn binary_number(rng: &mut Rng, input: &mut Vec<u8>, at: usize) {
     replace(input, at, at + width, &value.to_le_bytes()[..width]);
 }
 
-/// Another number in place of one that is written in digits.
+/// Replaces a number in digits by another.
 fn number(rng: &mut Rng, input: &mut Vec<u8>) {
     let starts: Vec<usize> = (0..input.len())
         .filter(|i| input[*i].is_ascii_digit() && (*i == 0 || !input[*i - 1].is_ascii_digit()))

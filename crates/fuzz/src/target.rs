@@ -1,4 +1,4 @@
-//! The targets: one for each parser, from the registries where there are registries, and those that run a drive.
+//! The targets: one for each parser (from the registries where they exist), and those that run a drive.
 
 mod config;
 mod drive;
@@ -8,7 +8,7 @@ mod trace;
 
 use crate::Target;
 
-/// All of them.
+/// All targets.
 #[must_use]
 pub fn targets() -> Vec<Target> {
     let mut all = trace::targets();

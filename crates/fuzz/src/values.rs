@@ -1,11 +1,11 @@
-//! Damage to the values of a TOML text: the text stays TOML, what it says becomes doubtful.
+//! Damages the values of a TOML text: it stays valid TOML with doubtful values.
 
 use base::engine::Rng;
 use toml::{Table, Value};
 
 use crate::mutate;
 
-/// Numbers of a description, mostly small.
+/// Numbers for descriptions, mostly small.
 const NUMBERS: [i64; 16] = [0, 1, 2, 3, 4, 5, 7, 8, 16, 33, 64, 1000, 65_535, 65_536, 4_294_967_295, -1];
 
 /// Quantities of every kind.
@@ -14,7 +14,7 @@ const QUANTITIES: [&str; 24] = [
     "0%", "0.01%", "1%", "50%", "99.99%", "100%", "1MB/s", "1B/s", "1000GB/s",
 ];
 
-/// Damages one value to a few of them. What is no TOML is damaged byte by byte.
+/// Damages one or a few values. Input that is not TOML is damaged byte by byte.
 #[must_use]
 pub fn damage(rng: &mut Rng, input: &[u8], other: &[u8]) -> Vec<u8> {
     let parse = |bytes: &[u8]| std::str::from_utf8(bytes).ok().and_then(|text| text.parse::<Table>().ok());
@@ -29,7 +29,7 @@ pub fn damage(rng: &mut Rng, input: &[u8], other: &[u8]) -> Vec<u8> {
     toml::to_string(&table).map_or_else(|_| input.to_vec(), String::into_bytes)
 }
 
-/// Damages something in `table`. `other` is the table at the same place of another input.
+/// Damages a value in `table`. `other` is the same table of another input.
 fn visit(rng: &mut Rng, table: &mut Table, other: Option<&Table>) {
     if table.is_empty() {
         return;
@@ -42,7 +42,7 @@ fn visit(rng: &mut Rng, table: &mut Table, other: Option<&Table>) {
         (0, _) => {
             table.remove(&key);
         }
-        // A key that the other has, or its value of this one.
+        // Takes a key or a value from the other table.
         (1..=3, Some(other)) if !other.is_empty() => {
             let (key, value) = other.iter().nth(rng.below(other.len() as u64) as usize).expect("it has as many");
             table.insert(key.clone(), value.clone());
@@ -83,7 +83,7 @@ fn replace(rng: &mut Rng, value: &mut Value) {
     }
 }
 
-/// Another number before the same unit, or another quantity.
+/// Changes the number before a unit of measure, or the whole quantity.
 fn quantity(rng: &mut Rng, text: &mut String) {
     let digits = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
     *text = if digits > 0 && rng.chance(0.6) {

@@ -1,10 +1,10 @@
-// What each kind of chart looks like: a figure of the JSON in the page (see figure.rs) becomes options of Apache ECharts.
+// Translates each figure of the page's JSON (see figure.rs) into options of Apache ECharts.
 "use strict";
 
 const charts = (() => {
-  // --- numbers as people read them ---
+  // --- numbers for people ---
 
-  // Three digits that count, without zeros that say nothing.
+  // Three significant digits, without trailing zeros.
   function digits(value) {
     const size = Math.abs(value);
     const text = value.toFixed(size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3);
@@ -56,13 +56,13 @@ const charts = (() => {
   };
   const show = (unit, value) => (value === null || Number.isNaN(value) ? "-" : SHOW[unit](value));
 
-  // --- how it looks ---
+  // --- colours and tooltips ---
 
   const PALETTE = 8;
-  // Below this width there is no room for all tools, and no mouse to draw a box with.
+  // Narrower charts have no room for all tools, and no mouse to draw a box with.
   const NARROW = 480;
 
-  // The colours of the style sheet as they are now.
+  // The current colours of the style sheet.
   function look(width, printing) {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue("--" + name).trim();
@@ -73,7 +73,7 @@ const charts = (() => {
 
   const colour = (of, number) => of.colours[number % of.colours.length];
 
-  // Between idle and busy, by the share.
+  // The colour between idle and busy for a share.
   function shade(of, share) {
     const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
     const [from, to] = [channels(of.idle), channels(of.busy)];
@@ -87,7 +87,7 @@ const charts = (() => {
     colour +
     '"></span>';
 
-  // A tooltip: a heading, and rows of a colour, a name and a value.
+  // A tooltip: a heading, then rows with a colour, a name and a value.
   function tip(heading, rows) {
     const line = ([colour, name, value]) =>
       '<tr><td style="text-align:left">' +
@@ -103,7 +103,7 @@ const charts = (() => {
 
   // --- axes ---
 
-  // What every axis has in common.
+  // The options of every axis.
   function axis(of, label, extra) {
     return Object.assign(
       {
@@ -127,20 +127,20 @@ const charts = (() => {
     return String(+(share * 100).toFixed(places)) + "%";
   }
 
-  // A step of which there are at most five up to the end: 1, 2 or 5 times a power of ten, in the unit that is shown.
+  // The tick interval: at most five steps up to the end, each 1, 2 or 5 times a power of ten in the unit shown.
   function step(to) {
     const power = Math.pow(10, Math.floor(Math.log10(to / 5)));
     return [1, 2, 5, 10].map((n) => n * power).find((size) => size * 5 >= to * 0.999);
   }
 
-  // An axis of numbers; `values` are all it shows.
+  // An axis of numbers; `values` are all the values on it.
   function numbers(of, { label, unit, scale, to }, values, gap) {
     const known = values.filter((value) => value !== null && (scale !== "log" || value > 0));
     const most = Math.max(...known, 0);
     const text = (value) => show(unit, value);
     const all = axis(of, label, { nameGap: gap });
     if (scale === "nines") {
-      // 90, 99, 99.9 ... percent, and where there is room also 50, 95, 99.5 ...
+      // 90, 99, 99.9 ... percent, and 50, 95, 99.5 ... if there is room.
       const end = most || 2;
       const marks = [0];
       for (let nine = 1, rest = 1; nine <= end + 1; nine += 1, rest /= 10) {
@@ -161,7 +161,7 @@ const charts = (() => {
         max: Math.pow(10, Math.ceil(Math.log10(end * 1.001))),
       });
     }
-    // Time ends where the run ends, and its marks follow the zoom; else it ends at a round number.
+    // A time axis ends with the run, and its marks follow the zoom; other axes end at a round number.
     if (to) {
       all.axisLabel.showMaxLabel = false;
       return Object.assign(all, { type: "value", min: 0, max: to });
@@ -173,9 +173,9 @@ const charts = (() => {
   const category = (of, { label, names }, gap, extra) =>
     axis(of, label, Object.assign({ type: "category", data: names, nameGap: gap, splitLine: { show: false } }, extra));
 
-  // --- what charts have in common ---
+  // --- options of all charts ---
 
-  // Zoomed with the slider, with the box of the tools, or with the wheel while Ctrl is held: a page must still scroll.
+  // The slider, the box tool, and the wheel with Ctrl zoom: the wheel alone must still scroll the page.
   function zoom(of, axes) {
     if (of.printing) return [];
     const inside = {
@@ -211,7 +211,7 @@ const charts = (() => {
       filterMode: "none",
       brushStyle: { color: of.line, opacity: 0.5 },
     };
-    // Above the edge, because room for the titles of the icons is kept there.
+    // Above the edge, because ECharts keeps room for the titles of the icons there.
     return {
       right: 0,
       top: -10,
@@ -267,7 +267,7 @@ const charts = (() => {
 
   const grid = (of, more) => Object.assign({ left: 62, right: 18, top: 32, bottom: of.printing ? 46 : 68 }, more);
 
-  // What has no colour of its own any more is hatched.
+  // Series beyond the palette are hatched.
   const hatched = (of) => ({ color: of.card, dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 });
 
   const stroke = (of, number) => ({
@@ -275,8 +275,8 @@ const charts = (() => {
     lineStyle: { color: colour(of, number), width: 2, type: number < PALETTE ? "solid" : "dashed" },
   });
 
-  // Rows of pieces along an axis: a cell is from, to, its row, and what `fill` makes a colour of. `inset` is left free above
-  // and below it, and `wide` says how wide it is drawn.
+  // Rows of rectangles along an axis. A cell has its start, its end, its row, and a value that `fill` turns into a
+  // colour. `inset` is the free space above and below it, and `wide` gives its drawn width.
   function rows(of, { name, axis, names, tall, cells, inset, wide, fill, formatter }) {
     const renderItem = (_, api) => {
       const [left, middle] = api.coord([api.value(0), api.value(2)]);
@@ -419,8 +419,8 @@ const charts = (() => {
         ),
         emphasis: { disabled: true },
       }));
-      // The sum stands behind the bar: as a part without length that comes last. Rounded shares may add up to a little more
-      // than all, where the axis ends.
+      // The label with the sum belongs to a last part of length zero, behind the bar. Rounded shares may add up to a
+      // little more than 1, where the axis ends.
       series.push({
         clip: false,
         type: "bar",
@@ -479,7 +479,7 @@ const charts = (() => {
         tall: Math.min(20, Math.max(9, 420 / lanes.length)),
         cells,
         inset: 1,
-        // Never so thin that it is not seen.
+        // Wide enough to be visible.
         wide: (width) => Math.max(width, 0.6),
         fill: (number) => colour(of, number),
         formatter: ({ dataIndex, value: [from, to, row, number] }) =>
@@ -498,7 +498,7 @@ const charts = (() => {
         tall: Math.min(22, Math.max(7, 300 / all.length)),
         cells: all.flatMap((row, i) => row.shares.map((share, j) => [edges[j], edges[j + 1], i, share])),
         inset: 0.5,
-        // A hair wider than it is, so that neighbours leave no gap.
+        // Slightly wider, so that neighbours leave no gap.
         wide: (width) => width + 0.4,
         fill: (share) => shade(of, share),
         formatter: ({ value: [from, to, row, share] }) =>
@@ -509,7 +509,7 @@ const charts = (() => {
 
     grid({ x, y, values }, of) {
       const most = Math.max(...values.flat(), 1e-9);
-      // Whatever stands on a busy cell is of the colour of the ground.
+      // The text on a busy cell has the colour of the background.
       const cell = (i, share, j) => ({ value: [j, i, share], label: { color: share > 0.5 * most ? of.card : of.ink } });
       const cells = values.flatMap((row, i) => row.map((share, j) => cell(i, share, j)));
       const labelled = (of.width - 76) / x.names.length > 42;
@@ -583,7 +583,7 @@ const charts = (() => {
     },
   };
 
-  // The options of a figure, in a place that is so wide; `height` and `timed` (over simulated time) are ours.
+  // The options of a figure of this width. `height` and `timed` (over simulated time) are for report.js, not ECharts.
   const options = (figure, width, printing) => CHARTS[figure.chart](figure, look(width, printing));
 
   return { options };

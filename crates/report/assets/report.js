@@ -1,4 +1,4 @@
-// Draws the charts of a report, and lets its reader choose how it looks.
+// Draws the charts of a report, and switches between light and dark.
 "use strict";
 
 (() => {
@@ -30,7 +30,7 @@
     place.dataset.drawn = figure.chart;
   }
 
-  // Charts of one part over the same time show the same stretch of it.
+  // All charts of a section over simulated time zoom together.
   function together(chart, section) {
     const group = groups.get(section) || [];
     groups.set(section, group.concat([chart]));
@@ -46,7 +46,7 @@
     chart.on("restore", follow);
   }
 
-  // One after another, so that a page of many charts answers at once.
+  // Draws one chart after another, so that a page with many charts stays responsive.
   let queue = [];
   function next() {
     const place = queue.shift();
@@ -103,7 +103,7 @@
   document.getElementById("controls").hidden = false;
   system.addEventListener("change", () => choose(theme));
 
-  // --- on paper, and in windows that change their size ---
+  // --- printing and resizing ---
 
   window.addEventListener("beforeprint", () => {
     wear(true);

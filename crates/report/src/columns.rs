@@ -1,4 +1,4 @@
-//! Parquet files of the distributions of a run and of its course.
+//! Parquet files of a run's distributions and of its course over time.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -28,14 +28,14 @@ pub(crate) enum Column {
     Text(Vec<Cow<'static, str>>),
 }
 
-/// A Parquet file that is written one group of rows at a time.
+/// A Parquet file that is written in groups of rows.
 pub(super) struct Rows<W: Write + Send> {
     writer: SerializedFileWriter<W>,
 }
 
 impl<W: Write + Send> Rows<W> {
-    /// A file with these columns, given by name and an empty column of their type; `creator` is what it says it was made
-    /// by.
+    /// Creates a file. `columns` gives each column's name and an empty column of its type; `creator` names the program
+    /// in the file.
     pub(super) fn create(out: W, creator: &str, about: &About, columns: &[(&str, Column)]) -> Result<Self> {
         let fields: String = columns
             .iter()
@@ -60,14 +60,14 @@ impl<W: Write + Send> Rows<W> {
         Ok(Self { writer: SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties))? })
     }
 
-    /// Writes one group of rows: the columns of [`Rows::create`], all of one length.
+    /// Writes one group of rows: the columns of [`Rows::create`], all of the same length.
     pub(super) fn write<'a>(&mut self, columns: impl IntoIterator<Item = &'a Column>) -> Result<()> {
         let mut group = self.writer.next_row_group()?;
         for column in columns {
             let mut writer = group.next_column()?.expect("as many columns as the schema has");
             match column {
                 Column::Count(values) => {
-                    // The bits of the unsigned number, as the logical type says.
+                    // Parquet's logical type says that these are the bits of an unsigned number.
                     let values: Vec<i64> = values.iter().map(|value| value.cast_signed()).collect();
                     writer.typed::<Int64Type>().write_batch(&values, None, None)?;
                 }
@@ -87,7 +87,7 @@ impl<W: Write + Send> Rows<W> {
         Ok(())
     }
 
-    /// Writes the end of the file.
+    /// Writes the footer of the file.
     pub(super) fn finish(self) -> Result<()> {
         self.writer.close().map(drop)
     }
@@ -202,7 +202,7 @@ pub(crate) fn write_series(out: impl Write + Send, about: &About, result: &RunRe
 }
 
 impl Column {
-    /// The values, which are gone from here.
+    /// Moves the values out and leaves the column empty.
     pub(crate) fn take(&mut self) -> Self {
         let empty = self.empty();
         std::mem::replace(self, empty)

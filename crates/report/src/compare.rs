@@ -1,4 +1,4 @@
-//! Disks side by side: their tables and their page.
+//! Drives side by side: their tables and their page.
 
 mod explained;
 mod page;

@@ -10,9 +10,9 @@ use study::watch::journey::Part;
 use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
 use super::grid::grid;
 
-const NOTE: &str = "What each part has of the latency, whose mean stands behind the bar.";
+const NOTE: &str = "The share of each part in the latency. The mean latency stands behind the bar.";
 
-/// A bar of some requests, divided by where their time went.
+/// A bar for a band of requests, divided by where their time went.
 pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
     let piece = |part: Part| Piece {
         name: part.name().into(),
@@ -23,7 +23,7 @@ pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
     Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
 }
 
-/// Such bars as a figure: shares, because the slowest requests take a thousand times as long as the others.
+/// The bars as a figure of shares, because the slowest requests take a thousand times as long as the others.
 pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
     let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Dimension::Share, Scale::Linear) };
     Figure::new(format!("Where the time went: {of}"), NOTE, Chart::Stacks { x, rows })
@@ -32,7 +32,7 @@ pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
 /// A figure for each kind of request, a bar for each band of percentiles.
 pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
     let figure = |of: &Explained| {
-        // A kind that takes no time at all has nothing to divide.
+        // A kind of requests that takes no time has no parts.
         let bands = of.bands.iter().filter(|band| band.latency_us > 0.0);
         let rows: Vec<Stack> = bands.map(|band| stack_of_parts(band.band.into(), band)).collect();
         (!rows.is_empty()).then(|| parts_of_time(of.kind, rows))
@@ -40,7 +40,7 @@ pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
     explained.iter().filter_map(figure).collect()
 }
 
-/// The bands as text: what there is of every part, and behind what it was waited.
+/// The bands as text: the time of each part, and the causes of the waits.
 #[must_use]
 pub fn explained_table(explained: &[Explained]) -> String {
     let mut text = String::new();
@@ -77,7 +77,7 @@ pub fn explained_table(explained: &[Explained]) -> String {
     text
 }
 
-/// The way of one request as text.
+/// The life of one request as text.
 #[must_use]
 pub fn request_table(of: &OneRequest) -> String {
     let OneRequest { request, kind, start_sector, sectors, latency_us, legs } = of;

@@ -1,54 +1,54 @@
-//! Charts as data: what a page shows, and `assets/charts.js` draws.
+//! Charts as data: `assets/charts.js` draws them on a page.
 
 use serde::{Serialize, Serializer};
 
 use study::metric::Dimension;
 
-/// Colours of the palette; a series has the colour of its number, counted around.
+/// Number of colours in the palette; a series takes the colour of its number, modulo this.
 pub const COLOURS: usize = 8;
 
 /// One chart of a page.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it is about.
+    /// The subject of the chart.
     pub heading: String,
-    /// How to read it, in a sentence.
+    /// How to read the chart, in a sentence.
     pub note: String,
-    /// What it shows.
+    /// The chart.
     #[serde(flatten)]
     pub chart: Chart,
 }
 
 impl Figure {
-    /// A chart with its heading and how to read it.
+    /// A chart with its heading and a note on how to read it.
     pub fn new(heading: impl Into<String>, note: impl Into<String>, chart: Chart) -> Self {
         Self { heading: heading.into(), note: note.into(), chart }
     }
 }
 
-/// What a chart shows.
+/// The kinds of charts, with their data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "chart", rename_all = "kebab-case")]
 pub enum Chart {
-    /// Lines over numbers.
+    /// Lines over a numeric axis.
     Lines {
-        /// From left to right.
+        /// The horizontal axis.
         x: Axis,
-        /// Upwards.
+        /// The vertical axis.
         y: Axis,
         /// The lines.
         lines: Vec<Line>,
     },
-    /// Lines over names.
+    /// Lines over an axis of names.
     Courses {
-        /// From left to right.
+        /// The horizontal axis.
         x: Names,
-        /// Upwards.
+        /// The vertical axis.
         y: Axis,
         /// The lines, with a value for each name.
         lines: Vec<Course>,
     },
-    /// A bar for each row, divided into its parts.
+    /// A bar for each row, divided into parts.
     Stacks {
         /// What the bars measure.
         x: Axis,
@@ -57,36 +57,36 @@ pub enum Chart {
     },
     /// Shares over time: rows from pale (0) to full colour (1).
     Heat {
-        /// From left to right.
+        /// The horizontal axis.
         x: Axis,
-        /// Where each column begins, and where the last one ends.
+        /// The left edge of each column, and the right edge of the last.
         edges: Vec<Number>,
         /// The rows, from the top.
         rows: Vec<HeatRow>,
     },
-    /// Shares by two names, on a scale from 0 to the greatest.
+    /// Shares by two names, on a scale from 0 to the largest share.
     Grid {
-        /// From left to right.
+        /// The names from left to right.
         x: Names,
-        /// From the top.
+        /// The names from the top.
         y: Names,
-        /// For each row, its columns.
+        /// The values of each row, one for each column.
         values: Vec<Vec<Number>>,
     },
-    /// What happened when: a row for each thing that works, a piece for each thing it did.
+    /// Activity over time: a row for each resource, a slice for each of its activities.
     Lanes {
-        /// From left to right.
+        /// The horizontal axis.
         x: Axis,
-        /// From the top.
+        /// The rows, from the top.
         lanes: Vec<Lane>,
     },
     /// A bar for each range of numbers.
     Bars {
-        /// From left to right.
+        /// The horizontal axis.
         x: Axis,
-        /// Upwards.
+        /// The vertical axis.
         y: Axis,
-        /// From, to (not included) and height of each bar.
+        /// Lower bound, upper bound (exclusive) and height of each bar.
         bars: Vec<[Number; 3]>,
     },
 }
@@ -94,31 +94,31 @@ pub enum Chart {
 /// An axis of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
-    /// What it shows.
+    /// The quantity on the axis.
     pub label: String,
-    /// The unit of its numbers.
+    /// The unit of measure of its numbers.
     pub unit: Dimension,
-    /// How numbers are mapped to places.
+    /// How the axis maps numbers to positions.
     pub scale: Scale,
-    /// Where it ends, if that does not follow from what it shows.
+    /// The end of the axis; if missing, it follows from the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Number>,
 }
 
 impl Axis {
-    /// An axis over all of what it shows.
+    /// An axis that spans all of its data.
     pub fn new(label: impl Into<String>, unit: Dimension, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, to: None }
     }
 }
 
-/// How an axis maps numbers to places.
+/// How an axis maps numbers to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
-    /// Evenly, from zero.
+    /// Linear, from zero.
     Linear,
-    /// By powers of ten.
+    /// Logarithmic, base ten.
     Log,
     /// By nines: 0.9, 0.99 and 0.999 are equally far apart.
     Nines,
@@ -127,61 +127,61 @@ pub enum Scale {
 /// An axis of names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Names {
-    /// What they name.
+    /// What the names denote.
     pub label: String,
     /// The names in order.
     pub names: Vec<String>,
 }
 
-/// One line over numbers.
+/// One line over a numeric axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// What it shows.
+    /// Its name in the legend.
     pub name: String,
-    /// Number of its colour.
+    /// The number of its colour.
     pub colour: usize,
-    /// Its points from left to right; a value that is none makes a gap.
+    /// Its points from left to right; a value that is no number makes a gap.
     pub points: Vec<[Number; 2]>,
 }
 
-/// One line over names.
+/// One line over an axis of names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Course {
-    /// What it shows.
+    /// Its name in the legend.
     pub name: String,
-    /// Number of its colour.
+    /// The number of its colour.
     pub colour: usize,
-    /// A value for each name; one that is none makes a gap.
+    /// A value for each name; a value that is no number makes a gap.
     pub values: Vec<Number>,
 }
 
 /// One row of a stacked bar chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stack {
-    /// What it is called.
+    /// The name of the row.
     pub name: String,
     /// Its parts from left to right.
     pub parts: Vec<Part>,
-    /// What stands behind it; the sum of its parts if missing.
+    /// The label behind the bar; by default the sum of its parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// A part of a bar.
+/// One part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// What it is called.
+    /// The name of the part.
     pub name: String,
-    /// Number of its colour.
+    /// The number of its colour.
     pub colour: usize,
-    /// How long it is.
+    /// Its length.
     pub value: Number,
 }
 
 /// One row of a heat map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatRow {
-    /// What it is called.
+    /// The name of the row.
     pub name: String,
     /// A share for each column.
     pub shares: Vec<Number>,
@@ -190,27 +190,27 @@ pub struct HeatRow {
 /// One row of a chart of lanes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lane {
-    /// What works.
+    /// The resource.
     pub name: String,
-    /// What it did.
+    /// Its activities.
     pub slices: Vec<LaneSlice>,
 }
 
-/// Something that took some time.
+/// One activity of a resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LaneSlice {
-    /// From when.
+    /// Start.
     pub from: Number,
-    /// Until when.
+    /// End.
     pub to: Number,
-    /// Number of its colour.
+    /// The number of its colour.
     pub colour: usize,
-    /// What it was.
+    /// The name of the activity.
     pub name: String,
 }
 
-/// A number of a chart: six digits, which is more than a screen shows and keeps pages small; `null` in JSON if it is
-/// none.
+/// A number of a chart. It is written with six digits, more than a screen shows, which keeps pages small; NaN and
+/// infinities are `null` in JSON.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Number(pub f64);
 
@@ -227,7 +227,7 @@ impl From<Option<f64>> for Number {
 }
 
 impl Number {
-    /// The number as it is written.
+    /// The number rounded to the digits that are written; `None` if it is not finite.
     fn rounded(self) -> Option<f64> {
         if self.0 == 0.0 || !self.0.is_finite() {
             return self.0.is_finite().then_some(0.0);
@@ -239,7 +239,7 @@ impl Number {
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.rounded() {
-            // What is whole is written so: a count of 3 is no 3.0.
+            // Whole numbers are written without a fraction: a count of 3 is not 3.0.
             Some(value) if value.fract() == 0.0 && value.abs() < 1e15 => serializer.serialize_i64(value as i64),
             value => value.serialize(serializer),
         }

@@ -14,10 +14,10 @@ pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>,
     table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
 }
 
-/// Columns of a terminal that texts may take.
+/// The width of tables in columns of a terminal.
 pub(crate) const WIDTH: usize = 110;
 
-/// A table of texts that are broken where they are long.
+/// A table of texts whose long lines are wrapped.
 pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_header(header.to_vec()).set_content_arrangement(ContentArrangement::Dynamic);
@@ -28,7 +28,7 @@ pub(crate) fn wrapped(header: &[&str], rows: impl IntoIterator<Item = Vec<String
     table.lines().map(|line| line.trim_end().to_owned() + "\n").chain(["\n".to_owned()]).collect()
 }
 
-/// A line under the heading and nothing else.
+/// The style of all tables: one line under the heading.
 fn style() -> TableStyle {
     TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
 }

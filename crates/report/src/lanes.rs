@@ -1,4 +1,4 @@
-//! A timeline as lanes of a page: a row for each channel and die, a slice for each thing they did.
+//! A timeline as lanes of a page: a row for each channel and die, a slice for each activity.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use study::watch::timeline::Timeline;
 use super::figure::{Axis, Chart, Lane, LaneSlice, Number, Scale};
 use super::perfetto::label_of;
 
-/// Slices that a page can show fluently; the rest is in the file for Perfetto.
+/// Slices that a page can still scroll smoothly; the file for Perfetto has the others.
 const MOST: usize = 4_000;
 
-/// The lanes of a timeline, and how many of its slices are left out; none of an empty one.
+/// The lanes of a timeline, and the number of slices left out; `None` for an empty timeline.
 pub(crate) fn lanes(timeline: &Timeline) -> Option<(Chart, usize)> {
     let slices = timeline.slices();
     let shown = &slices[..slices.len().min(MOST)];

@@ -1,7 +1,7 @@
-//! What came of runs and studies, for people and for programs: tables, Parquet, timelines and pages to look at.
+//! Results of runs and studies, for people and for programs: tables, Parquet, timelines and HTML pages.
 //!
-//! It reads results and runs nothing. [`run`], [`compare`] and [`study_report`] each make the tables, the page and the files of one
-//! kind of result; what they are made of is [`figure`], [`page`] and the modules beside them.
+//! The crate reads results and runs nothing. [`run`], [`compare`] and [`study_report`] each make the tables, the page
+//! and the files of one kind of result, out of [`figure`]s, [`page`]s and the private modules beside them.
 
 pub mod catalogue;
 mod columns;

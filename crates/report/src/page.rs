@@ -1,7 +1,7 @@
-//! Pages that need nothing but themselves: HTML with the numbers, the data as JSON, and the program that draws them.
+//! Self-contained HTML pages: the numbers as HTML, the data as JSON, and the script that draws it.
 //!
-//! Everything that can be read is in the HTML, so that a page without JavaScript lacks its charts and nothing else.
-//! The policy at its head forbids it to load anything from anywhere.
+//! All text is in the HTML, so a page without JavaScript lacks only its charts. The content security policy at its head
+//! forbids it to load anything.
 
 use std::fmt::Write as _;
 
@@ -16,71 +16,71 @@ const LIBRARY: &str = include_str!("../assets/echarts.min.js");
 const CHARTS: &str = include_str!("../assets/charts.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
 
-/// A page to look at.
+/// A result as an HTML page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What made it.
+    /// The program that made the page.
     pub about: String,
-    /// Its parts, from the top.
+    /// The sections, from the top.
     pub sections: Vec<Section>,
-    /// The same for programs, in JSON: what `--json` prints, or the part of it that the page shows.
+    /// The result in JSON, for programs: what `--json` prints, or the part of it that the page shows.
     pub result: String,
 }
 
-/// A part of a page.
+/// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its heading; none if it is the only part.
+    /// Its heading; empty if it is the only section.
     pub heading: String,
-    /// What it is about, in a sentence or two.
+    /// What the section shows, in a sentence or two.
     pub note: String,
-    /// Above the charts.
+    /// The blocks above the charts.
     pub above: Vec<Block>,
-    /// Its charts.
+    /// The charts.
     pub figures: Vec<Figure>,
-    /// Below the charts.
+    /// The blocks below the charts.
     pub below: Vec<Block>,
 }
 
-/// Something to read.
+/// A block of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A few numbers that say most.
+    /// The most important numbers.
     Tiles(Vec<Tile>),
     /// A table.
     Table(Table),
-    /// Text as it is, behind a heading that opens and closes it.
+    /// Preformatted text, behind a heading that opens and closes it.
     Text {
         /// The heading.
         heading: String,
         /// The text.
         text: String,
-        /// Whether it is open at first; a text that is closed is not printed.
+        /// Whether the text is open at first; a closed text is not printed.
         open: bool,
     },
 }
 
-/// A number with what it is.
+/// A number and its name.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// What it is.
+    /// The name.
     pub name: String,
     /// The number.
     pub value: Cell,
 }
 
-/// A table, one page wide: it scrolls where the page is narrower.
+/// A table as wide as the page; it scrolls where the page is narrower.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Its heading.
     pub heading: String,
-    /// If given, the heading opens and closes it, and this says whether it is open at first.
+    /// If given, the heading opens and closes the table, and the value says whether it is open at first.
     pub fold: Option<bool>,
     /// The headings of its columns.
     pub header: Vec<String>,
-    /// How many columns hold text, from the left; the others hold numbers.
+    /// Number of columns with text, from the left; the others hold numbers.
     pub texts: usize,
     /// Its rows.
     pub rows: Vec<Row>,
@@ -91,23 +91,23 @@ pub struct Table {
 pub struct Row {
     /// One for each column.
     pub cells: Vec<Cell>,
-    /// What has to be said about it, a paragraph each, below it.
+    /// Notes on the row, each a paragraph below it.
     pub notes: Vec<String>,
 }
 
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// What it says.
+    /// The text.
     pub text: String,
-    /// Where the number is in [`Page::result`], as a JSON pointer.
+    /// The JSON pointer of the number in [`Page::result`].
     pub of: Option<String>,
-    /// A class of the style sheet: `best` or a verdict.
+    /// Its class in the style sheet: `best` or a verdict.
     pub class: &'static str,
 }
 
 impl Cell {
-    /// A number of the result.
+    /// A cell with a number of the result.
     pub fn of(text: impl Into<String>, pointer: impl Into<String>) -> Self {
         Self { text: text.into(), of: Some(pointer.into()), class: "" }
     }
@@ -119,17 +119,17 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Text that may stand in a page.
+/// Escapes text for HTML.
 fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// JSON that may stand in a script: nothing in it ends the script.
+/// Escapes JSON for a script element, so that nothing in it ends the script.
 fn in_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
-/// What the script draws.
+/// The charts that the script draws.
 #[derive(Serialize)]
 struct Figures<'a>(Vec<&'a Figure>);
 
@@ -170,7 +170,7 @@ impl Page {
 }
 
 impl Section {
-    /// Adds it; `number` is that of the next chart.
+    /// Appends the section; `number` is that of the next chart.
     fn html(&self, html: &mut String, number: &mut usize) {
         html.push_str("<section>\n");
         if !self.heading.is_empty() {
@@ -250,14 +250,14 @@ impl Table {
         }
     }
 
-    /// What marks the cells of a column.
+    /// The attribute that marks the cells of a text column.
     const fn kind(&self, column: usize) -> &'static str {
         if column < self.texts { " data-text" } else { "" }
     }
 }
 
 impl Cell {
-    /// The cell as an element: its name, and attributes behind it.
+    /// The cell as an HTML element, with its attributes.
     fn html(&self, element: &str) -> String {
         let name = element.split(' ').next().unwrap_or(element);
         let of = self.of.as_ref().map_or_else(String::new, |of| format!(" data-of=\"{}\"", escape(of)));
@@ -335,7 +335,7 @@ mod tests {
         let locked = version(include_str!("../assets/package-lock.json"), "/packages/node_modules~1echarts/version");
         assert_eq!(asked, locked, "npm install");
         assert!(LIBRARY.starts_with(&format!("/*! Apache ECharts {asked} ")), "rebuild it: see assets/README.md");
-        // Not only its heading: the version that the library itself gives.
+        // The version that the library itself reports, not only the one in its heading.
         assert!(LIBRARY.contains(&format!("\"{asked}\"")), "rebuild it: see assets/README.md");
     }
 }

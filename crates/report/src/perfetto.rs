@@ -1,8 +1,8 @@
-//! A timeline in the Trace Event Format (JSON), which Perfetto reads.
+//! Writes a timeline in the Trace Event Format (JSON), which Perfetto reads.
 //!
-//! A resource is a thread: arrays of dies, channels and units are processes of their own. Requests may overlap, so they
-//! are asynchronous events; levels are counters. Times are microseconds since the start of the run, with all digits of
-//! a picosecond.
+//! Dies, channels and controllers are three processes, and each resource is a thread. Requests may overlap, so they are
+//! asynchronous events; levels are counters. Times are microseconds since the start of the run, with all digits of a
+//! picosecond.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ const CONTROLLERS: u32 = 3;
 const REQUESTS: u32 = 4;
 const LEVELS: u32 = 5;
 
-/// Writes one event after another.
+/// Writes events, separated by commas.
 struct Events<'a, W> {
     into: &'a mut W,
     first: bool,
@@ -32,7 +32,7 @@ impl<W: Write> Events<'_, W> {
     }
 }
 
-/// Microseconds, exactly: a double holds the picoseconds of a run of some hours.
+/// Microseconds, exact: a double holds the picoseconds of some hours.
 fn us(span: Span) -> f64 {
     span.as_ps() as f64 / 1e6
 }
@@ -54,7 +54,7 @@ const fn level_name(level: Level) -> &'static str {
     match level {
         Level::Waiting => "requests waiting",
         Level::Active => "requests in the device",
-        Level::Buffered => "units in the write buffer",
+        Level::Buffered => "mapping units in the write buffer",
         Level::FreeBlocks => "free blocks",
     }
 }
@@ -99,7 +99,7 @@ pub fn write_timeline(timeline: &Timeline, into: &mut impl Write) -> io::Result<
     into.write_all(b"\n]}\n")
 }
 
-/// What the tracks are called.
+/// Writes the names of the tracks.
 fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Result<()> {
     let processes = [
         (DIES, "dies"),
@@ -123,7 +123,7 @@ fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Resul
     Ok(())
 }
 
-/// Threads count from one: a viewer may take zero for the process itself.
+/// The process, thread and name of a resource. Threads count from one: a viewer may take zero for the process itself.
 fn thread(resource: Resource) -> (u32, u32, String) {
     match resource {
         Resource::Array(number) => (DIES, number + 1, format!("die {number}")),

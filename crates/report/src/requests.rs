@@ -11,15 +11,15 @@ use study::summary::About;
 
 use super::columns::{Column, Rows};
 
-/// Rows that are gathered before they are written.
+/// Rows in a group.
 const GROUP: usize = 1 << 16;
 
-/// A Parquet file with the columns `request`, `kind`, `start_sector`, `sectors`, `outcome`,
-/// `arrival_ps`, `start_ps`, `end_ps`, `queue_wait_ps`, `flash_commands`, `flash_wait_ps`,
-/// `waited_for_mask`, `flow` and `queue`, in the order of completion. The mask has bit n set if the request waited behind
-/// commands of the n-th cause: host, gc, merge, wear, map, flush, pad, recovery.
+/// A Parquet file with the columns `request`, `kind`, `start_sector`, `sectors`, `outcome`, `arrival_ps`, `start_ps`,
+/// `end_ps`, `queue_wait_ps`, `flash_commands`, `flash_wait_ps`, `waited_for_mask`, `flow` and `queue`, in the order of
+/// completion. The mask has bit n set if the request waited behind commands of the n-th cause: host, gc, merge, wear,
+/// map, flush, pad, recovery.
 ///
-/// It can be named when it is finished.
+/// The file gets its final name after [`RequestFile::finish`].
 pub struct RequestFile {
     out: OutFile,
     rows: Rows<BufWriter<File>>,
@@ -27,7 +27,7 @@ pub struct RequestFile {
 }
 
 impl RequestFile {
-    /// Starts the log that `out` will be.
+    /// Creates the log in `out`.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -43,7 +43,7 @@ impl RequestFile {
         self.rows.write(columns.iter().map(|(_, column)| column)).map_err(io::Error::other)
     }
 
-    /// Writes the rest; now it can be named.
+    /// Writes the remaining rows and the footer; the returned file can then be renamed to its final name.
     ///
     /// # Errors
     /// If it cannot be written.

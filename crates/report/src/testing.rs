@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Helpers that the tests of this crate share.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ use study::watch::{Watch, Watcher};
 use testkit::{List, requests, small};
 use workload::{Arrival, Pacing};
 
-/// The result of these requests on this drive.
+/// Runs these requests on this drive.
 pub(crate) fn settled<D: Drive<()>>((mut drive, mut source): (D, List)) -> RunResult {
     Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }
 
-/// The result of two flows on four servers.
+/// Runs two flows on four servers.
 pub(crate) fn two_flows() -> RunResult {
     let (mut drive, mut flows) = small::two_flows();
     let mut all = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn two_flows() -> RunResult {
     Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs")
 }
 
-/// A small drive that was watched under requests of all kinds.
+/// A small drive observed under requests of all kinds.
 pub(crate) fn watched(watch: Watch) -> Ssd<(), Watch> {
     let spec: Spec = toml::from_str(
         "name = \"s\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
@@ -48,7 +48,7 @@ pub(crate) fn watched(watch: Watch) -> Ssd<(), Watch> {
     drive
 }
 
-/// Hands over what is reported of a result, of blocks that were erased so often, and its numbers.
+/// Calls `check` with the report of a result, whose blocks have these erase counts, and with its summary.
 pub(crate) fn reported<T>(
     result: &RunResult,
     erase_counts: &[u32],
@@ -59,7 +59,7 @@ pub(crate) fn reported<T>(
     check(report, &Summary::new(&report))
 }
 
-/// The outcome of the study that this text describes.
+/// Runs the study that this text describes.
 pub(crate) fn studied(text: &str) -> Outcome {
     let document = Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML");
     let plan = Plan::new(&document).expect("sound");

@@ -1,9 +1,9 @@
-//! The conformance suite: what every setting of every policy, placement and buffer has to pass.
+//! The conformance suite: checks that every setting of every policy, placement and buffer must pass.
 //!
-//! The [`settings()`] are made from the registries beside the policies (`VictimSpec::EVERY`,
-//! `PlacementSpec::every` and so on), so a new policy is in the suite by its registry line. A [`Check`] is one
-//! property under one kind of stress, and its name is in the failure, beside the setting and the seed that
-//! replay it. That the checks find what they are for is shown with planted bugs: `tests/sabotage.rs`.
+//! The [`settings()`] are generated from the registries of the policies (`VictimSpec::EVERY`, `PlacementSpec::every`
+//! and so on), so the registry line of a new policy adds it to the suite. A [`Check`] tests one property under one kind
+//! of stress. A failure names the check, the setting, and the seed that replays it. Planted bugs show that the checks
+//! find what they look for: `tests/sabotage.rs`.
 
 mod books;
 mod determinism;
@@ -26,32 +26,32 @@ use crate::Host;
 
 pub use settings::{Setting, settings};
 
-/// How much of everything.
+/// How much each check does.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Requests of a script.
     pub requests: u32,
-    /// Requests of a script whose every moment is a power cut.
+    /// Requests of a script with power cuts at every moment.
     pub cut_requests: u32,
-    /// Of the moments of a script so many follow one another uncut, and then comes a cut; the seed says which. Odd, so
-    /// that ends and middles of events both have their turn.
+    /// One moment in so many of a script has a power cut; the seed says which. Odd, so that cuts alternate between
+    /// events and the middles between events.
     pub stride: u64,
-    /// The same of a drive whose map is paged, which has several times the events, most of them like others.
+    /// The stride for a drive with a paged map: it has several times the events, most of them alike.
     pub paged_stride: u64,
-    /// Power cuts of one drive, one after another.
+    /// Successive power cuts of one drive.
     pub lives: u32,
-    /// Operations of which each one fails once.
+    /// Operations that fail, each in a run of its own.
     pub failures: u64,
-    /// Erases that each block of a wear test is good for.
+    /// Average erases of each block in a wear test.
     pub erases: u32,
     /// Ways to precondition a drive with each kind of fault.
     pub ways: u32,
 }
 
 impl Effort {
-    /// What `make test` has time for. Settings have seeds of their own, so that between them they are cut at every moment.
+    /// For `make test`. Each setting has a seed of its own, so together the settings are cut at every moment.
     pub const TEST: Self = Self { stride: 5, paged_stride: 25, lives: 75, failures: 12, ..Self::WHOLE };
-    /// The whole suite, which is the first that `make soak` does.
+    /// The whole suite: `make soak` begins with it.
     pub const WHOLE: Self = Self {
         requests: 500,
         cut_requests: 36,
@@ -62,7 +62,7 @@ impl Effort {
         erases: 60,
         ways: 1,
     };
-    /// What the soak has time for.
+    /// For the soak.
     pub const SOAK: Self = Self {
         requests: 3000,
         cut_requests: 200,
@@ -75,14 +75,14 @@ impl Effort {
     };
 }
 
-/// What a check is applied to.
+/// The device and the seed that a check runs with.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial<'a> {
     /// The device.
     pub resolved: &'a Resolved,
-    /// What everything random is drawn from.
+    /// Seed of everything random.
     pub seed: u64,
-    /// How much of everything.
+    /// How much the check does.
     pub effort: Effort,
 }
 
@@ -92,7 +92,7 @@ impl Trial<'_> {
         Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
     }
 
-    /// A drive that is full, so that collection begins early.
+    /// A full drive, so that garbage collection begins early.
     fn filled(&self) -> Host {
         let mut ssd = Ssd::<Stamp>::new(self.resolved, self.seed);
         ssd.precondition(Precondition::Fill, &mut |_, _| {});
@@ -105,7 +105,7 @@ impl Trial<'_> {
     }
 }
 
-/// What a check did.
+/// Counts of what a check did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Requests completed.
@@ -133,14 +133,14 @@ impl std::ops::AddAssign for Work {
 /// One property under one kind of stress.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// What a failure calls it.
+    /// Its name in failures.
     pub name: &'static str,
-    /// Panics if the property does not hold.
+    /// The check: it panics if the property does not hold.
     check: fn(&Trial<'_>) -> Work,
 }
 
-/// Hands the registry of checks to a macro: for each the test that applies it to every setting, its name and its
-/// function.
+/// Passes the registry of checks to a macro: for each check, the test that applies it to every setting, its name and
+/// its function.
 #[macro_export]
 macro_rules! checks {
     ($to:ident) => {
@@ -170,22 +170,22 @@ macro_rules! suite {
 
 checks!(suite);
 
-/// The check of that name.
+/// The check with that name.
 #[must_use]
 pub fn check(name: &str) -> Option<Check> {
     CHECKS.iter().copied().find(|check| check.name == name)
 }
 
-/// A check that did not hold.
+/// A failed check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// Which.
+    /// The check's name.
     pub check: &'static str,
-    /// Of which device.
+    /// The device's name.
     pub setting: String,
-    /// With which seed.
+    /// The seed.
     pub seed: u64,
-    /// What was found.
+    /// The message of the panic.
     pub message: String,
 }
 
@@ -211,16 +211,16 @@ impl Check {
     }
 }
 
-/// What a panic says.
+/// The message of a panic.
 fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
-/// All checks of one setting with one seed, as the soak runs them.
+/// Runs all checks on one setting with one seed, as the soak does.
 ///
 /// # Errors
-/// The first that does not hold.
+/// The first check that fails.
 pub fn soak(seed: u64) -> Result<Work, Failure> {
     let settings = settings();
     let setting = &settings[(seed % settings.len() as u64) as usize];

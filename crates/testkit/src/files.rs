@@ -1,12 +1,12 @@
-//! What is in a folder.
+//! Lists the files of a folder.
 
 use std::fs;
 use std::path::Path;
 
-/// The names in a folder, in order.
+/// The names in a folder, sorted.
 ///
 /// # Panics
-/// If it is none.
+/// If it is no folder.
 #[must_use]
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a directory");

@@ -1,7 +1,7 @@
-//! The simplest disk that is one: a few servers that each take the same time for anything.
+//! The simplest drive: a few servers with the same service time for every request.
 //!
-//! Its numbers follow from a formula, which makes it a yardstick for everything that drives or
-//! watches a disk; and it can be given a bug, to see whether it is noticed.
+//! A formula gives its numbers, so tests of everything that runs or observes a drive compare with them. A test can
+//! also plant a bug in it, to see whether the bug is found.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,20 +11,20 @@ use base::units::{Sectors, Span, Time};
 use flash::backend::{Account, Cause, CauseSet, Op};
 use ssd::{Completion, Counters, Drive, Request, Status};
 
-/// Something a disk must not do.
+/// A bug of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// Never completes the request with this tag.
     Loses(u64),
-    /// Completes the request with this tag under the tag of the next.
+    /// Completes the request with this tag under the next tag.
     Mistakes(u64),
-    /// Acknowledges the write with this tag and keeps the old content.
+    /// Acknowledges the write with this tag but keeps the old content.
     Forgets(u64),
-    /// Counts one program less than it does.
+    /// Counts one program too few.
     Miscounts,
 }
 
-/// A disk of `servers` servers with a service time of `service` for every request.
+/// A drive of `servers` servers with a service time of `service` for every request.
 #[derive(Clone, Debug)]
 pub struct FixedDrive<S> {
     capacity: Sectors,
@@ -32,7 +32,7 @@ pub struct FixedDrive<S> {
     service: Span,
     now: Time,
     queue: VecDeque<(Time, Request<S>)>,
-    // In the order of their ends, which is that of their starts.
+    // Ordered by end, and so by start: all service times are equal.
     busy: VecDeque<(Time, Time, Request<S>)>,
     servers: usize,
     content: BTreeMap<u64, S>,
@@ -42,7 +42,7 @@ pub struct FixedDrive<S> {
 }
 
 impl<S: Copy + Default> FixedDrive<S> {
-    /// A disk without bugs.
+    /// A drive without bugs.
     #[must_use]
     pub fn new(capacity: Sectors, servers: usize, service: Span) -> Self {
         let counters = Counters {
@@ -83,14 +83,14 @@ impl<S: Copy + Default> FixedDrive<S> {
         }
     }
 
-    /// The same disk with a bug.
+    /// Plants a bug.
     #[must_use]
     pub fn with(mut self, bug: Bug) -> Self {
         self.bug = Some(bug);
         self
     }
 
-    /// The same disk, that discards whole multiples of `granularity` only.
+    /// Makes the drive discard only whole multiples of `granularity`.
     #[must_use]
     pub fn discarding(mut self, granularity: Sectors) -> Self {
         self.granularity = granularity;
@@ -140,7 +140,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             tally.bytes += io.sectors.bytes();
             tally.array += self.service / 2;
             tally.bus += self.service / 2;
-            // Requests under way are consecutive, so that taking the servers in turn is who served whom.
+            // Requests under way have consecutive numbers, so the number modulo `servers` gives a request's server.
             let server = (self.hash.events() as usize - 1) % self.servers;
             c.die_busy[server] += self.service / 2;
             c.channel_busy[server] += self.service / 2;

@@ -1,5 +1,5 @@
-//! A host that knows what its drive must hold: it submits requests, checks every answer against the oracle,
-//! and cuts the power, of the drive itself or of a copy of it.
+//! A host that checks its drive: it submits requests, compares every answer with the oracle, and cuts the power of the
+//! drive or of a copy of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,42 +10,42 @@ use ssd::{Completion, Drive, FlushPolicy, QueueId, Request, Ssd, Status};
 
 use crate::Oracle;
 
-/// Events after which a drive that nobody asks for anything must have come to rest.
+/// Events after which a drive without new requests must be idle.
 const REST: u32 = 1_000_000;
 
 /// A request under way.
 #[derive(Clone, Debug)]
 struct UnderWay {
     io: Io,
-    /// What a write brings, and its place among all writes.
+    /// The contents of a write, and its place among all writes.
     stamps: Vec<Stamp>,
     order: u64,
-    /// A flush covers so many of the writes that completed first.
+    /// A flush covers this many writes: those that completed before it.
     covered: u64,
 }
 
-/// A drive, what it must hold, and what is under way.
+/// A drive, its oracle, and the requests under way.
 #[derive(Clone, Debug)]
 pub struct Host {
     ssd: Ssd<Stamp>,
     oracle: Oracle,
     next_tag: u64,
     under_way: BTreeMap<u64, UnderWay>,
-    /// How many writes had completed when each of them had, by its place among all writes; 0 before.
+    /// For each write, by its place among all writes, the number of writes completed by its completion; 0 before.
     completed_writes: Vec<u64>,
     completed: u64,
     completions: Vec<Completion<Stamp>>,
     /// Requests and sectors completed, by kind.
     requests: [u64; 4],
     sectors: [u64; 4],
-    /// The drive said that it has lost too many blocks: from here on nothing is checked.
+    /// The drive reported that it has lost too many blocks: nothing is checked any more.
     worn_out: bool,
     may_wear_out: bool,
     may_lose: bool,
 }
 
 impl Host {
-    /// A host of a drive on which nothing has been written but what preconditioning has.
+    /// A host for a drive that only preconditioning has written.
     #[must_use]
     pub fn new(ssd: Ssd<Stamp>) -> Self {
         let resolved = ssd.resolved();
@@ -66,14 +66,14 @@ impl Host {
         }
     }
 
-    /// A drive with so many faults that it may give up.
+    /// Allows the drive to give up, if it has many faults.
     #[must_use]
     pub const fn that_may_wear_out(mut self, may: bool) -> Self {
         self.may_wear_out = may;
         self
     }
 
-    /// A drive with pages that no error correction brings back. It must say so.
+    /// Allows the drive to report uncorrectable reads.
     #[must_use]
     pub const fn that_may_lose(mut self, may: bool) -> Self {
         self.may_lose = may;
@@ -86,7 +86,7 @@ impl Host {
         &self.ssd
     }
 
-    /// The drive, to plan faults.
+    /// The drive, for planting faults.
     pub const fn ssd_mut(&mut self) -> &mut Ssd<Stamp> {
         &mut self.ssd
     }
@@ -109,12 +109,12 @@ impl Host {
         self.sectors
     }
 
-    /// Hands in a request now.
+    /// Submits a request now.
     pub fn submit(&mut self, io: Io) {
         self.submit_to(QueueId::default(), io);
     }
 
-    /// Hands in a request now, through this queue.
+    /// Submits a request now, through this queue.
     pub fn submit_to(&mut self, queue: QueueId, io: Io) {
         self.next_tag += 1;
         let stamps = if io.kind == IoKind::Write { self.oracle.submit_write(&io) } else { Vec::new() };
@@ -126,21 +126,21 @@ impl Host {
         self.ssd.submit(self.ssd.now(), Request { tag: self.next_tag, queue, io, data: stamps });
     }
 
-    /// Lets the next thing happen. False if nothing is under way.
+    /// Advances to the next event. Returns false if nothing is under way.
     pub fn step(&mut self) -> bool {
         let Some(at) = self.ssd.next_event() else { return false };
         self.advance(at);
         true
     }
 
-    /// Lets so many things happen, if there are so many.
+    /// Advances by `events` events, or to the last one.
     pub fn steps(&mut self, events: u64) {
         for _ in 0..events {
             self.step();
         }
     }
 
-    /// Lets time pass, at most until something completes.
+    /// Advances the time to `to` and checks the completions.
     pub fn advance(&mut self, to: Time) {
         let mut completions = std::mem::take(&mut self.completions);
         self.ssd.advance(to, &mut completions);
@@ -150,7 +150,7 @@ impl Host {
         self.completions = completions;
     }
 
-    /// The moment half-way to the next event, if there is any time between.
+    /// The middle between now and the next event, if there is any time between.
     #[must_use]
     pub fn middle(&self) -> Option<Time> {
         let now = self.ssd.now().as_ps();
@@ -158,10 +158,10 @@ impl Host {
         (span > 1).then(|| Time::from_ps(now + span / 2))
     }
 
-    /// Lets everything come to rest.
+    /// Advances until the drive is idle.
     ///
     /// # Panics
-    /// If it never does, or a request is left over.
+    /// If it never is, or a request is left over.
     pub fn run_until_idle(&mut self) {
         let mut steps = 0;
         while self.step() {
@@ -205,12 +205,12 @@ impl Host {
         }
     }
 
-    /// True if the drive acknowledges flushes and does nothing.
+    /// True if the drive acknowledges flushes without doing anything.
     fn flushes_are_ignored(&self) -> bool {
         self.ssd.resolved().buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
     }
 
-    /// Cuts the power of the drive, switches it on again and checks everything on it.
+    /// Cuts the drive's power, switches it on again and checks all contents.
     pub fn cut(&mut self) {
         let lost = self.ssd.cut_power();
         assert_eq!(lost.iter().copied().collect::<BTreeSet<_>>(), self.under_way.keys().copied().collect());
@@ -219,8 +219,8 @@ impl Host {
         self.recovered();
     }
 
-    /// What would be left if the power went now: a new drive, made of nothing but the torn media of a copy.
-    /// `torn` decides how far the operations under way had come.
+    /// The drive after a power cut at this moment: a new drive made from nothing but the torn media of a copy. `torn`
+    /// decides how far the operations under way came.
     #[must_use]
     pub fn crashed(&self, torn: u64) -> Self {
         let mut copy = self.clone();
@@ -242,7 +242,7 @@ impl Host {
         self.completed = 0;
     }
 
-    /// The drive has just come back: what it holds must be possible, and from now on it is held to it.
+    /// After recovery: every content must be possible, and from now on the drive must keep it.
     fn recovered(&mut self) {
         self.ssd.check();
         for (first, data) in self.contents() {
@@ -252,7 +252,7 @@ impl Host {
         }
     }
 
-    /// Reads the whole drive, which is at rest, and checks every sector.
+    /// Reads the whole idle drive and checks every sector.
     pub fn audit(&mut self) {
         self.ssd.check();
         for (first, data) in self.contents() {
@@ -261,7 +261,7 @@ impl Host {
         }
     }
 
-    /// Everything on the drive that can be read, in pieces, each with its first sector. These reads are not counted.
+    /// All readable contents of the drive, in pieces, each with its first sector. These reads are not counted.
     fn contents(&mut self) -> Vec<(u64, Vec<Stamp>)> {
         let capacity = self.ssd.capacity().get();
         let unit = self.ssd.discard_granularity().get();
@@ -272,7 +272,7 @@ impl Host {
                 pieces.push((start, data));
                 continue;
             }
-            // What else is in the piece can be read.
+            // A piece with an unreadable sector is read again by mapping units.
             for start in (start..end).step_by(unit as usize) {
                 pieces.extend(self.read_sectors(start, unit.min(end - start)).map(|data| (start, data)));
             }

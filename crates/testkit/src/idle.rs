@@ -1,10 +1,10 @@
-//! Takes out of a drawn description what would have no effect and is therefore refused.
+//! Removes keys from a drawn description that the resolver refuses because they have no effect.
 
 use flash::backend::{Arbitration, Controllers, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
 use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 
-/// Leaves out every key that is refused because it would have no effect on this device.
+/// Removes every key that is refused because it has no effect on this device.
 ///
 /// # Panics
 /// If such a key is not known here.

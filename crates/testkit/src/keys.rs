@@ -1,7 +1,7 @@
-//! Every key of a kind of file, found in its JSON schema, with other values that it may have.
+//! All keys of a kind of file, found in its JSON schema, with alternative values.
 //!
-//! A test sets each key of a description to another value and looks at what comes of it. Because keys and values come
-//! from the schema, a new key is tested without being named; it fails if it changes nothing.
+//! A test sets each key of a description to another value and compares the results. Keys and values come from the
+//! schema, so a new key is tested without being listed; the test fails if the key changes nothing.
 
 mod alternatives;
 pub mod drives;
@@ -11,18 +11,18 @@ use serde_json::Value;
 
 pub use walk::{every_key, keys};
 
-/// A key of a description, and what it may be set to instead.
+/// A key of a description, with alternative values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// Its name, with `[]` for any member of a list and the variant of a table that has some: `ftl.map(dftl).cmt`.
+    /// Its name, with `[]` for any member of a list and the variant of a table that has variants: `ftl.map(dftl).cmt`.
     pub name: String,
-    /// Where it is.
+    /// Its path in the description.
     path: Vec<Step>,
-    /// Other values of its type. Not all of them are legal.
+    /// Other values of its type; some may be illegal.
     pub alternatives: Vec<Value>,
 }
 
-/// A step on the way to a key.
+/// A step of a key's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
@@ -33,7 +33,7 @@ impl Key {
     /// The description with the key set to a value.
     ///
     /// # Panics
-    /// If the key is not of that description.
+    /// If the description has no such key.
     #[must_use]
     pub fn set(&self, description: &Value, value: &Value) -> Value {
         let mut changed = description.clone();

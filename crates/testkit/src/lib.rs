@@ -1,6 +1,6 @@
-//! What tries to break Flashloom: an oracle that knows what every sector must hold, a suite of checks that
-//! every setting has to pass, a swarm of random devices, workloads, faults and power cuts, all drawn from one
-//! seed, a second model that times requests another way, and test doubles that more than one crate needs.
+//! Tools that try to break Flashloom: an oracle that knows the legal contents of every sector, a conformance suite for
+//! every setting, a swarm of random devices, workloads, faults and power cuts drawn from one seed, a second model that
+//! computes latencies in another way, and test doubles that several crates share.
 
 pub mod conformance;
 mod files;

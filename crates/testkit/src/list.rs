@@ -1,10 +1,10 @@
-//! A workload that is a list.
+//! A workload from a list of requests.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use workload::{Arrival, Pacing, Source, SourceError};
 
-/// Yields the arrivals it was given, then an error or the end.
+/// Yields the given arrivals, then an error or the end.
 #[derive(Clone, Debug)]
 pub struct List {
     arrivals: std::vec::IntoIter<Arrival>,
@@ -13,13 +13,13 @@ pub struct List {
 }
 
 impl List {
-    /// These arrivals.
+    /// A workload of these arrivals.
     #[must_use]
     pub fn new(arrivals: Vec<Arrival>, pacing: Pacing) -> Self {
         Self { arrivals: arrivals.into_iter(), pacing, error: None }
     }
 
-    /// Requests of `sectors` sectors side by side, `kinds` in turn, one per `gap_ps`.
+    /// Consecutive requests of `sectors` sectors, cycling through `kinds`, one per `gap_ps`.
     #[must_use]
     pub fn cycle(kinds: &[IoKind], count: u64, sectors: u64, within: u64, gap_ps: u64, pacing: Pacing) -> Self {
         let arrival = |i: u64| {

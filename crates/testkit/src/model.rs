@@ -1,29 +1,28 @@
-//! A second, deliberately simple model of an SSD, to hold the engine against.
+//! A second, deliberately simple model of an SSD, to compare the engine with.
 //!
-//! Everything here is next-available-time arithmetic: a bus and a link are the time at which they are free next, a
-//! bank is a queue with a cursor into the request it works on, and the loop takes whoever needs something earliest,
-//! by looking at all of them. There are no events, no handles and no classes, and no code is shared with
-//! `flash::backend` or `ssd`: only the types of `base::units` and `base::io`. Where both say the same, the same
-//! mistake has been made twice or none at all.
+//! The model is next-available-time arithmetic. A bus and a link are each the time at which they are next free. A bank
+//! is a queue with a cursor into its current request. The loop scans all of them and serves the earliest need. There
+//! are no events, no handles and no classes, and the model shares no code with `flash::backend` or `ssd`: only the
+//! types of `base::units` and `base::io`. Where both agree, either both have the same mistake or none.
 //!
 //! **The rules**, in the terms of Dirik and Jacob. The N-th write request goes to bank N mod x, channels counting
 //! fastest, and takes the next pages of that bank; with a gang of g pages it begins a new row, because an array
-//! operation covers one. A read asks every bank that holds some of its pages for them, and one operation brings
-//! what lies in one row. A bank works on one request at a time, in the order of their coming. A page to write
-//! crosses the bus with its command and then takes tPROG; a page to read takes its command, tR, and then the bus. In
-//! cache mode the pages of a request in one block overlap: a page crosses the bus while the one before is programmed;
-//! a page is read, its command sent before the data of the one before, while that data crosses the bus. A page read
-//! in such a row takes the register copy in addition. A write's data crosses the link first, a read's last, all at
-//! once, and the link carries one request at a time.
+//! operation covers one row. A read asks every bank that holds some of its pages, and one operation brings the pages of
+//! one row. A bank works on one request at a time, in the order of arrival. A page to write crosses the bus with its
+//! command and then takes tPROG; a page to read takes its command, tR, and then the bus. In cache mode the pages of a
+//! request in one block overlap: a page crosses the bus while the page before is programmed; a page is read while the
+//! data of the page before crosses the bus, and its command goes ahead of that data. A page read in such a row takes
+//! the register copy in addition. A write's data crosses the link first, a read's last, all at once, and the link
+//! carries one request at a time.
 //!
-//! **What it leaves out**, and is therefore compared without:
-//! * Garbage collection, bad blocks, buffer, chopped requests, shared and missing units, priorities.
+//! **The model leaves out**, and the comparison avoids:
+//! * Garbage collection, bad blocks, buffer, chopped requests, shared and missing controllers, priorities.
 //! * Requests that overlap one under way: the host orders those.
 //! * Writes of a part of a mapping unit: they read first.
 //! * A register copy of cache-mode programs. No part with a published one is fast enough for it to show.
-//! * Ties. Of two banks that ask for a bus at the same instant, the engine serves the one whose event was scheduled
-//!   first. Here the one whose last wait began first is served, and of equals the one that was looked at first:
-//!   mostly the same, but a chain of ties (one that decides another) can come out the other way. Ties are counted.
+//! * Ties. If two banks ask for a bus at the same instant, the engine serves the one whose event was scheduled first.
+//!   The model serves the one whose last wait began first, and of equals the first one scanned: mostly the same, but a
+//!   chain of ties (one that decides another) can come out the other way. The model counts ties.
 
 mod bank;
 
@@ -37,11 +36,11 @@ use bank::{Bank, Grant, Part};
 pub struct Shape {
     /// Buses.
     pub channels: usize,
-    /// Banks on each of them.
+    /// Banks on each bus.
     pub banks: usize,
     /// Pages that one array operation covers.
     pub gang: u64,
-    /// Rows of so many pages in a block.
+    /// Rows in a block.
     pub rows: u64,
     /// Sectors of a page.
     pub sectors: u64,
@@ -61,16 +60,16 @@ pub struct Shape {
     pub overhead: Span,
 }
 
-/// When requests come.
+/// When requests arrive.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace<'a> {
-    /// The next as soon as one is done, so many at a time.
+    /// This many requests are outstanding: each completion lets the next one in.
     Closed(usize),
-    /// At these times; the device works on so many at once and lets the others wait.
+    /// At these times; the device works on this many at once, and the others wait.
     Open(&'a [Time], usize),
 }
 
-/// When a request came and when it was done.
+/// The times of a served request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
     /// Its arrival.
@@ -79,7 +78,7 @@ pub struct Served {
     pub end: Time,
 }
 
-/// The model: where every page is, and the time.
+/// The model: the bank and page of every page, and the time.
 #[derive(Clone, Debug)]
 pub struct Model {
     shape: Shape,
@@ -96,38 +95,38 @@ pub struct Model {
 struct Run<'a> {
     requests: &'a [Io],
     served: Vec<Served>,
-    /// Parts of each request that banks have not finished, and the latest end of those that are.
+    /// For each request, the parts that banks have not finished, and the latest end of the finished ones.
     parts: Vec<(usize, Time)>,
     banks: Vec<Bank>,
     buses: Vec<Time>,
     link: Time,
-    /// Requests that want the link, since when.
+    /// Requests that wait for the link, with the time since when.
     wanting: Vec<(Time, usize)>,
-    /// Writes whose data will have crossed the link.
+    /// Writes whose data is on the link, with the time at which it has crossed.
     coming: Vec<(Time, usize)>,
-    /// Places in the device: when each is free, unless a request is in it.
+    /// The time since when each place in the device is free; `None` if a request has it.
     places: Vec<Option<Time>>,
     /// The place of each request.
     place: Vec<usize>,
-    /// Counts what is done to banks.
+    /// Numbers the operations on banks.
     number: u64,
 }
 
 impl Model {
-    /// A new device of so many pages as the host sees them.
+    /// A new device of `pages` host pages.
     #[must_use]
     pub fn new(shape: Shape, pages: usize) -> Self {
         let banks = shape.channels * shape.banks;
         Self { shape, map: vec![None; pages], writes: 0, next: vec![0; banks], now: Time::ZERO, ties: 0 }
     }
 
-    /// How often it had to choose between equals so far: as long as it had not, there is only one right answer.
+    /// The number of choices between equals so far; without any, only one answer is right.
     #[must_use]
     pub const fn ties(&self) -> u64 {
         self.ties
     }
 
-    /// Serves the requests, in order, from the time on at which the device was last idle.
+    /// Serves the requests in order; time goes on from the last end.
     ///
     /// # Panics
     /// If a page is read that has not been written, or a request is neither a read nor a write.
@@ -160,7 +159,7 @@ impl Model {
             let Some(earliest) = [host, reach, link, bank].into_iter().flatten().map(|(at, _)| at).min() else { break };
             let due = |need: Option<(Time, usize)>| need.filter(|(at, _)| *at == earliest).map(|(_, i)| i);
             self.ties += u64::from(due(reach).is_some() && due(host).is_some());
-            // What has come goes as far as it can before the next request comes.
+            // Data that has crossed the link goes on before the next request comes in.
             if let Some(i) = due(reach) {
                 let (_, request) = run.coming.swap_remove(i);
                 self.hand_out(&mut run, earliest, request);
@@ -182,7 +181,7 @@ impl Model {
         run.served
     }
 
-    /// A request gets a place in the device.
+    /// Puts a request into a place in the device.
     fn take(&mut self, run: &mut Run<'_>, at: Time, place: usize, arrivals: Option<&[Time]>) {
         let request = run.served.len();
         let arrival = arrivals.map_or(at, |arrivals| arrivals[request]);
@@ -197,7 +196,7 @@ impl Model {
         }
     }
 
-    /// A request's turn on the link.
+    /// Serves a request on the link.
     fn carry(&self, run: &mut Run<'_>, at: Time, request: usize) {
         let io = run.requests[request];
         let data = self.shape.link.map_or(Span::ZERO, |rate| rate.time(io.sectors.bytes()));
@@ -209,7 +208,7 @@ impl Model {
         }
     }
 
-    /// A request is cut into what each bank does for it.
+    /// Splits a request into a part for each bank.
     fn hand_out(&mut self, run: &mut Run<'_>, at: Time, request: usize) {
         let io = run.requests[request];
         let pages =
@@ -221,7 +220,7 @@ impl Model {
             // The N-th bank is on channel N mod c.
             let bank = counted % self.shape.channels * self.shape.banks + counted / self.shape.channels;
             let mut part = Part::new(request, at, true);
-            // An array operation covers a row, whatever is in it.
+            // An array operation covers a whole row, so a write begins a new one.
             self.next[bank] = self.next[bank].next_multiple_of(self.shape.gang);
             for page in pages {
                 part.add(self.next[bank], &self.shape);
@@ -246,7 +245,7 @@ impl Model {
         }
     }
 
-    /// A bank's turn on its bus.
+    /// Serves a bank on its bus.
     fn grant(&self, run: &mut Run<'_>, bank: usize) {
         let bus = &mut run.buses[bank / self.shape.banks];
         run.number += 1;
@@ -268,7 +267,7 @@ impl Model {
 }
 
 impl Run<'_> {
-    /// When the next request can be taken, and the place for it.
+    /// The time at which the next request can enter the device, and its place.
     fn host(&self, arrivals: Option<&[Time]>) -> Option<(Time, usize)> {
         let next = self.served.len();
         if next == self.requests.len() {

@@ -1,9 +1,9 @@
-//! What every sector may hold, power cuts included.
+//! The legal contents of every sector, also after power cuts.
 //!
-//! The newest completed write is what a read returns. After a power cut a sector may hold its last durable
-//! content or anything written since. A discard is no promise that outlives the power (ATA calls it
-//! non-deterministic): until the sector is durably written again, anything that ever was there may be found
-//! after a cut. Nothing older than that, and nothing of another sector, ever.
+//! A read returns the newest completed write. After a power cut a sector may hold its last durable content or anything
+//! written since. A discard makes no promise across power cuts (ATA calls it non-deterministic): until the sector is
+//! durably written again, a cut may bring back any of its former contents. A sector never holds anything older than
+//! that, and never the content of another sector.
 
 use std::sync::Arc;
 
@@ -12,40 +12,40 @@ use base::units::Lba;
 use flash::nand::Stamp;
 use ssd::History;
 
-/// A content that may be found after a power cut.
+/// A possible content after a power cut.
 #[derive(Clone, Copy, Debug)]
 struct Possible {
-    /// Its write's place among all writes; 0 for a discard, and for what there was at the beginning.
+    /// The write's place among all writes; 0 for a discard and for the initial content.
     order: u64,
     stamp: Stamp,
     /// Its request has completed.
     done: bool,
 }
 
-/// What one sector may hold.
+/// The contents that one sector may hold.
 #[derive(Clone, Debug, Default)]
 struct Sector {
-    /// Contents that may be found after a power cut: first those of completed requests in the order of their
-    /// completion, then the others. The first is durable. A drive of several queues does not keep the order of
-    /// submission, but completes what overlaps in the order in which it does it.
+    /// Possible contents after a power cut: first those of completed requests in the order of completion, then the
+    /// others. The first one is durable. A drive with several queues does not keep the order of submission: it
+    /// completes overlapping requests in the order in which it serves them.
     possible: Vec<Possible>,
-    /// What a read returns now.
+    /// The content that a read returns.
     now: Stamp,
-    /// A discard is among what is possible.
+    /// True if a discard is among the possible contents.
     discarded: bool,
-    /// Everything ever written here.
+    /// All contents ever written here.
     history: Vec<Stamp>,
 }
 
 impl Sector {
-    /// Everything before position `at` can no longer be found.
+    /// Rules out the contents before position `at`.
     fn confirm(&mut self, at: usize) {
         let discard = self.possible[at..].iter().any(|one| one.order == 0 && one.stamp == Stamp(0));
         self.possible.drain(..at);
         self.discarded &= discard;
     }
 
-    /// The request behind a content has completed; its place now.
+    /// Marks the request of a content as completed; returns its new position.
     fn complete(&mut self, which: impl Fn(&Possible) -> bool) -> usize {
         let from = self.possible.iter().position(|one| !one.done && which(one)).expect("it was submitted");
         let mut one = self.possible.remove(from);
@@ -59,15 +59,15 @@ impl Sector {
 /// The oracle for a device.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// What the host has touched, by sector, shared with copies of this oracle as long as it stays the same.
+    /// The sectors that the host has written or discarded; copies of this oracle share each until it changes.
     sectors: Vec<Option<Arc<Sector>>>,
     /// True if a write is durable once it is acknowledged.
     write_through: bool,
-    /// Sectors of a mapping unit: only whole units are discarded.
+    /// Sectors of a mapping unit: only whole mapping units are discarded.
     unit: u64,
     writes: u64,
     stamps: u64,
-    /// What preconditioning wrote.
+    /// The writes of preconditioning.
     before: Option<History>,
 }
 
@@ -78,19 +78,19 @@ impl Oracle {
         Self { sectors: Vec::new(), write_through, unit, writes: 0, stamps: 0, before: None }
     }
 
-    /// The same for a device that has been preconditioned.
+    /// Adds the history of preconditioning.
     #[must_use]
     pub fn after(mut self, history: Option<History>) -> Self {
         self.before = history;
         self
     }
 
-    /// What a sector holds that the host has not touched; `None` if that is not known.
+    /// The content of a sector that the host has not touched; `None` if it is unknown.
     fn untouched(&self, sector: u64) -> Option<Stamp> {
         self.before.as_ref().map_or(Some(Stamp(0)), |history| history.content(Lba::new(sector)))
     }
 
-    /// What a sector may hold, from what it held before the host touched it.
+    /// The entry of a sector; a new one starts with the content before the host touched it.
     fn entry(&mut self, sector: u64) -> &mut Sector {
         let at = sector as usize;
         if self.sectors.len() <= at {
@@ -104,12 +104,12 @@ impl Oracle {
         self.touched(sector)
     }
 
-    /// What a sector may hold that the host has touched.
+    /// The entry of a sector that the host has touched.
     fn touched(&mut self, sector: u64) -> &mut Sector {
         Arc::make_mut(self.sectors[sector as usize].as_mut().expect("it was submitted"))
     }
 
-    /// Stamps for a write that is about to be submitted; from now on a cut may leave them.
+    /// Stamps for a write that is about to be submitted; from now on a power cut may leave them.
     pub fn submit_write(&mut self, io: &Io) -> Vec<Stamp> {
         self.writes += 1;
         let order = self.writes;
@@ -125,14 +125,13 @@ impl Oracle {
             .collect()
     }
 
-    /// The order of the latest write submitted: a flush submitted now covers those of them that are
-    /// complete.
+    /// The number of the latest submitted write: a flush submitted now covers the completed ones among them.
     #[must_use]
     pub const fn writes(&self) -> u64 {
         self.writes
     }
 
-    /// A write has completed.
+    /// Notes a completed write.
     pub fn complete_write(&mut self, io: &Io, stamps: &[Stamp]) {
         for (sector, stamp) in (io.start.get()..).zip(stamps) {
             let write_through = self.write_through;
@@ -145,7 +144,7 @@ impl Oracle {
         }
     }
 
-    /// A flush has completed that was submitted when `covered(order)` writes were complete.
+    /// Notes a completed flush, submitted when the writes with `covered(order)` were complete.
     pub fn complete_flush(&mut self, covered: impl Fn(u64) -> bool) {
         for entry in self.sectors.iter_mut().flatten() {
             let last = entry.possible.iter().rposition(|one| one.order > 0 && covered(one.order));
@@ -155,8 +154,8 @@ impl Oracle {
         }
     }
 
-    /// A discard is about to be submitted; from now on a cut may leave anything that ever was there. The drive
-    /// may forget the unit before the host hears of it, and the erase that this lets begin may be torn.
+    /// Notes a discard that is about to be submitted: from now on a power cut may leave any former content. The drive
+    /// may forget the mapping unit before the host gets the answer, and the erase that follows may be torn.
     pub fn submit_discard(&mut self, io: &Io) {
         for sector in self.discarded(io) {
             let entry = self.entry(sector);
@@ -165,7 +164,7 @@ impl Oracle {
         }
     }
 
-    /// A discard has completed.
+    /// Notes a completed discard.
     pub fn complete_discard(&mut self, io: &Io) {
         for sector in self.discarded(io) {
             let entry = self.touched(sector);
@@ -174,13 +173,13 @@ impl Oracle {
         }
     }
 
-    /// The sectors of the whole units in a discard.
+    /// The sectors of the whole mapping units in a discard.
     fn discarded(&self, io: &Io) -> std::ops::Range<u64> {
         debug_assert_eq!(io.kind, IoKind::Discard);
         io.start.get().div_ceil(self.unit) * self.unit..io.end().get() / self.unit * self.unit
     }
 
-    /// Checks a read that has completed.
+    /// Checks a completed read.
     ///
     /// # Panics
     /// If a sector does not hold the newest completed write.
@@ -194,10 +193,10 @@ impl Oracle {
         }
     }
 
-    /// After a power cut: checks what a sector holds, and holds the device to it from now on.
+    /// After a power cut: checks the content of a sector, and expects it from now on.
     ///
     /// # Panics
-    /// If it holds what it must not.
+    /// If the content is not possible.
     pub fn check_recovered(&mut self, sector: u64, got: Stamp) {
         let untouched = self.untouched(sector);
         let Some(entry) = self.sectors.get_mut(sector as usize).and_then(Option::as_mut) else {
@@ -206,7 +205,7 @@ impl Oracle {
             return;
         };
         let known = entry.possible.iter().any(|one| one.stamp == got);
-        // Of the writes of preconditioning only the last is noted; the others went before.
+        // The history has only the last write of preconditioning; all others came before it.
         let earlier = match (got.as_preconditioned(), untouched.and_then(Stamp::as_preconditioned)) {
             (Some((at, version)), Some((_, last))) => at.get() == sector && version < last,
             _ => false,

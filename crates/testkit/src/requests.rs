@@ -1,10 +1,10 @@
-//! Random requests that make trouble: small and large, half of them on a hot spot, so that they overlap.
+//! Random requests that cause conflicts: small and large, half of them on a hot spot, so that they overlap.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
 
-/// One request to a drive of so many sectors.
+/// Draws one request to a drive of `capacity` sectors.
 pub fn draw(rng: &mut Rng, capacity: u64) -> Io {
     let kind = match rng.below(100) {
         0..30 => IoKind::Read,

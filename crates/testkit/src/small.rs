@@ -1,4 +1,4 @@
-//! Small drives, each with requests that make it show what its family does.
+//! Small drives, each with requests that exercise its FTL family.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
@@ -7,7 +7,7 @@ use workload::{Arrival, Pacing};
 
 use crate::{FixedDrive, List};
 
-/// A study of a small drive along one axis, to which claims can be added.
+/// A study of a small drive along one axis; claims can be appended.
 pub const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
     run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
     set = { device = { flash = { size = \"64MiB\" } }, workload = { stream = [{ reads = \"50%\", \
@@ -15,7 +15,7 @@ pub const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"diri
     metrics = [\"read.mean\", \"write.mean\"]\n\
     [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n";
 
-/// Claims for it, one of which holds.
+/// Claims for the study; one of them holds.
 pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
     [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
     [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
@@ -23,27 +23,27 @@ pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
     [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
     monotonic = { along = \"banks\", direction = \"rises\" }\n";
 
-/// Four servers that take 100 us each.
+/// Four servers with a service time of 100 us.
 #[must_use]
 pub fn four_servers<S: Copy + Default>() -> FixedDrive<S> {
     FixedDrive::new(Sectors::new(1 << 20), 4, Span::from_us(100))
 }
 
-/// Those servers with a closed loop of writes, reads and flushes.
+/// The four servers with a closed loop of writes, reads and flushes.
 #[must_use]
 pub fn mixed() -> (FixedDrive<()>, List) {
     let kinds = [IoKind::Write, IoKind::Read, IoKind::Read, IoKind::Flush];
     (four_servers(), List::cycle(&kinds, 20_000, 8, 1 << 16, 0, Pacing::Closed { depth: 8 }))
 }
 
-/// Those servers with two flows by name: 1,000 reads, eight at once, and 500 writes, four at once.
+/// The four servers with two named flows: 1,000 reads, eight at once, and 500 writes, four at once.
 #[must_use]
 pub fn two_flows() -> (FixedDrive<()>, [(&'static str, List); 2]) {
     let flow = |kind, count, depth| List::cycle(&[kind], count, 8, 1 << 16, 0, Pacing::Closed { depth });
     (four_servers(), [("reader", flow(IoKind::Read, 1_000, 8)), ("writer", flow(IoKind::Write, 500, 4))])
 }
 
-/// A drive that was filled.
+/// A full drive.
 fn filled(text: &str) -> Ssd<()> {
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
@@ -51,12 +51,12 @@ fn filled(text: &str) -> Ssd<()> {
     drive
 }
 
-/// A closed loop of so many requests.
+/// A closed loop of `count` requests.
 fn closed(depth: u32, count: u64, io: impl Fn(u64) -> Io) -> List {
     List::new((0..count).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect(), Pacing::Closed { depth })
 }
 
-/// A drive with log blocks, with 2,000 overwrites at random.
+/// A log-block drive with 2,000 random overwrites.
 #[must_use]
 pub fn with_log_blocks() -> (Ssd<()>, List) {
     let drive = filled(
@@ -67,7 +67,7 @@ pub fn with_log_blocks() -> (Ssd<()>, List) {
     (drive, closed(4, 2_000, io))
 }
 
-/// A hybrid drive, with 4,000 writes: most of a page each, to few pages, and some of a block.
+/// A drive with SLC and MLC flash, with 4,000 writes: most of a page each, to few pages, and some of a block.
 #[must_use]
 pub fn with_slc() -> (Ssd<()>, List) {
     let drive = filled(
@@ -83,7 +83,7 @@ pub fn with_slc() -> (Ssd<()>, List) {
     (drive, closed(1, 4_000, io))
 }
 
-/// A drive with this map that was overwritten, with 1,000 writes and as many reads.
+/// An overwritten drive with this map, with 1,000 writes and as many reads.
 #[must_use]
 pub fn with_map(map: &str) -> (Ssd<()>, List) {
     let mut drive = filled(&format!(
@@ -91,7 +91,7 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
          [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"60%\"\nmap = {map}\n"
     ));
     drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
-    // One unit each, all over the drive, and each unit read long after it was written.
+    // Requests of one mapping unit all over the drive; each is read long after it was written.
     let io = |i: u64| Io {
         kind: if i < 1_000 { IoKind::Write } else { IoKind::Read },
         start: Lba::new(i * 619 % 1_000 * 2),

@@ -1,4 +1,4 @@
-//! A random device under a random workload with random faults and power cuts; one seed says it all.
+//! A random device under a random workload with random faults and power cuts; one seed determines everything.
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio};
@@ -15,7 +15,7 @@ use ssd::{
 
 use crate::{Host, leave_out_idle, requests};
 
-/// What a run of the swarm may draw.
+/// Limits of what a run of the swarm draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Swarm {
     /// Requests submitted in a run.
@@ -45,7 +45,7 @@ fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize].clone()
 }
 
-/// What was drawn, or, in a part of the cases, anything that there is by now.
+/// The drawn value or, in a quarter of the cases, any value of the current registry.
 fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
     if later.chance(0.25) { pick(later, every) } else { drawn }
 }
@@ -55,7 +55,7 @@ fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
 pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
     loop {
         let mut spec = try_device(rng, faults);
-        // What came later has a stream of its own, so that a seed draws of the rest what it always did.
+        // Later additions draw from a stream of their own, so that a seed still draws the same for everything else.
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
@@ -83,9 +83,9 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     let order = pick(rng, &orders);
     let placement = pick(rng, &PlacementSpec::every(order));
     let victim = pick(rng, &VictimSpec::EVERY);
-    // From a copy of the stream: a seed means the same as when there was only one map.
+    // The map is drawn from a copy of the stream: a seed draws the same as when there was only one map.
     let map = pick(&mut rng.clone(), &MapSpec::EVERY);
-    // What came later has a stream of its own, and a part of the devices: the others stay what they were.
+    // Later additions draw from a stream of their own and for a part of the devices: all other devices stay the same.
     let mut later = Rng::stream(rng.clone().bits(), "swarm.later");
     let start = 1 + rng.below(3) as u32;
     let mut flash_faults = flash::nand::FaultSpec::default();
@@ -152,7 +152,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     }
 }
 
-/// In a part of the cases the device with Hydra's FTL and buffer, and otherwise as it is.
+/// In a fifth of the cases, the device with Hydra's FTL and buffer.
 fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -185,8 +185,8 @@ fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases the device with log blocks: what such a family cannot have is taken out, and what only it has
-/// is drawn.
+/// In a part of the cases, the device with a log-block FTL: keys that such an FTL refuses are removed, and its own keys
+/// are drawn.
 fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     if spec.ftl.kind != FtlKind::Page || !rng.chance(0.25) {
         return spec;
@@ -211,7 +211,7 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases the device with block chains, and mostly with SLC flash in front of them.
+/// In a part of the cases, the device with block chains, mostly with SLC flash in front of them.
 fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     if spec.ftl.kind != FtlKind::Page || !rng.chance(0.2) {
         return spec;
@@ -263,7 +263,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases the device with a family that says itself what it can be.
+/// In a part of the cases, the device with a sample of an FTL family that lists its own samples.
 fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
     let samples: Vec<FtlSpec> = FtlKind::EVERY.into_iter().flat_map(FtlKind::samples).collect();
     if spec.ftl.kind != FtlKind::Page || samples.is_empty() || !rng.chance(0.15) {
@@ -277,13 +277,13 @@ fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// Density control with so much extra capacity.
+/// Density control with this extra capacity.
 pub(crate) fn density(extra: Bytes, rank_every: u32) -> DensitySpec {
     let time = |text: &str| text.parse().expect("a time");
     DensitySpec { extra, read: time("20us"), program: time("120us"), rank_every }
 }
 
-/// In a part of the cases the device with a buffer that writes superblocks back.
+/// In a part of the cases, the device with a buffer that writes back superblocks.
 fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     if let Some(buffer) = spec.buffer.as_mut().filter(|_| rng.chance(0.3)) {
         buffer.policy = BufferPolicy::Superblock;
@@ -296,7 +296,7 @@ fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// The same device with submission queues. Every queue has room for all that the host can write.
+/// The device with submission queues. Every queue's dies have room for the whole capacity.
 #[must_use]
 pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
     loop {
@@ -304,7 +304,7 @@ pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
         leave_out_idle(&mut spec);
         let Ok(resolved) = spec.resolve() else { continue };
         let queues = &resolved.host.queues;
-        // Only a page-mapped FTL confines anybody.
+        // Only a page-mapped FTL confines a queue to dies.
         let fits = |set: u32| resolved.room(set).is_none_or(|room| room >= u64::from(resolved.units));
         if queues.queues.iter().all(|queue| fits(queue.set)) {
             return spec;
@@ -334,7 +334,7 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
     spec.host.queue = vec![queue(), queue(), queue()];
     spec.host.queue.truncate(1 + rng.below(3) as usize);
     (spec.host.arbitration, spec.host.burst) = (arbitration, 1 + rng.below(4) as u32);
-    // What the host sees fits into the smallest set.
+    // The capacity must fit into the smallest set of dies.
     let share = f64::from(least) / f64::from(geometry.die_count());
     let seen = (1.0 - spec.ftl.over_provisioning.get()) * share * 0.9;
     spec.ftl.over_provisioning = Ratio::new(1.0 - seen);
@@ -345,11 +345,11 @@ impl Swarm {
     /// Runs the swarm for one seed.
     ///
     /// # Panics
-    /// If anything is wrong; whoever calls prints the seed.
+    /// If anything is wrong; the caller prints the seed.
     #[must_use]
     pub fn run(&self, seed: u64) -> Outcome {
         let mut rng = Rng::stream(seed, "swarm");
-        // Streams of their own, so that a run without queues is what it was before there were any.
+        // Queues draw from streams of their own, so that a run without queues is the same as before there were queues.
         let (mut own, mut choice) = (Rng::stream(seed, "swarm.queues"), Rng::stream(seed, "swarm.queue"));
         let mut spec = draw_device(&mut rng, self.faults);
         if self.queues {
@@ -359,7 +359,7 @@ impl Swarm {
         let mut ssd = Ssd::<Stamp>::new(&resolved, seed);
         let mut worn_out = false;
         if rng.chance(0.3) {
-            // What came later has a stream of its own.
+            // A later addition, with a stream of its own.
             let mut later = Rng::stream(seed, "swarm.precondition");
             let more = [None, Some(Precondition::RandomOverwrite(0.5)), Some(Precondition::Steady)];
             let steps = [Some(Precondition::Fill), if later.chance(0.5) { pick(&mut later, &more) } else { None }];
@@ -383,7 +383,7 @@ impl Swarm {
             host.submit_to(queue, requests::draw(&mut rng, capacity));
             host.steps(rng.below(6));
             if cut_every > 0 && i % cut_every == cut_every - 1 && cuts < u64::from(self.cuts) {
-                // At an event, or between two.
+                // The power fails at an event or between two.
                 if let Some(middle) = host.middle().filter(|_| rng.chance(0.5)) {
                     host.advance(middle);
                 }
@@ -392,7 +392,7 @@ impl Swarm {
             }
         }
         if !host.worn_out() {
-            // Background work comes to rest once nobody asks for anything.
+            // Background work ends once no requests come.
             host.run_until_idle();
             host.ssd().check();
         }

@@ -1,10 +1,10 @@
 //! No host I/O allocates memory once a drive is warm.
 //!
-//! [`allocation_counter`] counts what the thread of a test allocates; the drive is driven directly, with a
-//! vector of completions that is used again. Queues inside the drive grow to the longest they ever were,
-//! and a queue may be longer than ever before at any time, if only more and more rarely. So the drive is
-//! warmed up under twice the load, and then one of a few long stretches must go by without any allocation:
-//! what allocates for a request, or for a block that is collected, does so in each of them.
+//! [`allocation_counter`] counts the allocations of a test's thread; the test calls the drive directly and reuses its
+//! vector of completions. Queues inside the drive grow to their greatest length so far, and a new greatest length may
+//! come at any time, only more and more rarely. So the test warms the drive up under twice the load, and then one of a
+//! few long stretches must pass without any allocation: code that allocates for each request, or for each collected
+//! block, allocates in every stretch.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};

@@ -1,8 +1,8 @@
-//! No circles: within a crate, files use each other in one direction.
+//! No cycles: the files of a crate use each other in one direction only.
 //!
-//! A file uses another if it names something that the other defines; what is exported again is followed to where it is
-//! defined. Two things are no circle. A file in a folder may use what the file above declares, because it adds a mechanism to
-//! that type. And tests use everything.
+//! A file uses another if it names an item that the other defines; re-exports are followed to the definition. Two cases
+//! are no cycle: a file in a folder may use what the file above declares, because it adds a mechanism to that type, and
+//! tests may use everything.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

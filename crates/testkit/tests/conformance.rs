@@ -1,7 +1,7 @@
-//! The conformance suite over every setting: one test for each check, so that they run side by side.
+//! The conformance suite over every setting: one test for each check, so that the checks run in parallel.
 //!
-//! `make test` runs each check over each setting, those that are long with a share of their cuts and failures;
-//! `make soak` runs `whole`, too, which is all of them.
+//! `make test` runs each check on each setting, long checks with a share of their cuts and failures. `make soak` also
+//! runs `whole`, which has all of them.
 
 use testkit::conformance::{Effort, Trial, Work, check, settings};
 

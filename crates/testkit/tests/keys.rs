@@ -1,4 +1,4 @@
-//! No key is accepted that has no effect, and what is written down of a device is what ran.
+//! Every accepted key has an effect, and the written description of a device is the one that ran.
 
 mod exceptions;
 

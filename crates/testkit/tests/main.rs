@@ -1,4 +1,4 @@
-//! The suites over all crates: one program of all tests, because each would be linked anew.
+//! The suites over all crates. They are one program, because linking each by itself would take longer.
 
 mod allocations;
 mod circles;

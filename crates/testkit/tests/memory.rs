@@ -1,8 +1,7 @@
-//! What a description says of the memory that the simulator takes for it is what is really allocated.
+//! The memory that a description predicts for the simulator is the memory that it really allocates.
 //!
-//! [`allocation_counter`] sees the most that a thread had at a time, while a drive is made, filled, overwritten at random and
-//! switched off and on again, with stamps and without. The most is where all of that comes together: when the power comes
-//! back to a drive that is full.
+//! [`allocation_counter`] records the peak of a thread while a drive is made, filled, overwritten at random, and
+//! switched off and on again, with stamps and without. The peak comes when the power returns to a full drive.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};

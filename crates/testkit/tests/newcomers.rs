@@ -1,9 +1,9 @@
-//! What somebody who adds a mechanism has to touch: as few files as CONTRIBUTING promises.
+//! A new mechanism touches only the files that CONTRIBUTING promises.
 //!
-//! Its table has a row for each kind of mechanism, and [`KINDS`] is read against it. Everything that is there is taken for
-//! a newcomer: which files name it, beside its own? Shipped code that names it without a promise fails the test. So does
-//! a list of all of a kind anywhere, in tests and documents, too: a newcomer would have to join it. Names are planted to
-//! show that they would be found.
+//! CONTRIBUTING's table has a row for each kind of mechanism, and the test compares [`KINDS`] with it. The test treats
+//! every existing mechanism as a newcomer and finds the files that name it beside its own. It fails if shipped code
+//! names the mechanism without a promise. It also fails on any list of all mechanisms of a kind, in tests and
+//! documents too, because a newcomer would have to join the list. Planted names show that the test would find them.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,21 +1,21 @@
-//! What read priority can give and what it must take: the conservation law, on one bank.
+//! What reads gain from read priority and what writes lose: the conservation law, on one bank.
 //!
-//! One bank is one server. Whatever order it serves its requests in, as long as it interrupts none and never
-//! rests while one waits, the work it still has to do falls by a second each second and rises by S_i when request
-//! i comes: the same curve V(t) in any order. Request i adds S_i to it while it waits, for W_i, and on average
-//! S_i/2 while it is served, for S_i. So the area under V is the sum of S_i W_i + S_i^2/2, and as V and the S_i
-//! do not depend on the order, neither does the sum of S_i W_i: what reads gain, weighted with their service time,
-//! writes lose, weighted with theirs (Kleinrock's conservation law, on every path and not only on average). Times are
-//! whole picoseconds, so it holds exactly, with nothing to round.
+//! One bank is one server. As long as it interrupts no request and never idles while one waits, the work V(t) still to
+//! do falls by a second each second and rises by S_i when request i arrives: the same curve in any order of service.
+//! Request i adds S_i to V while it waits, for W_i, and on average S_i/2 while it is served, for S_i. So the area under
+//! V is the sum of S_i W_i + S_i^2/2. As V and the S_i do not depend on the order, neither does the sum of S_i W_i:
+//! reads gain, weighted with their service time, exactly as much as writes lose, weighted with theirs (Kleinrock's
+//! conservation law, on every path and not only on average). Times are whole picoseconds, so it holds exactly, with
+//! nothing to round.
 //!
-//! Dirik and Jacob's terms (dirik.md, D6): with one service time for all reads and one for all writes, and as many of
-//! one as of the other, dW_write S_write = -dW_read S_read; at 25 MB/s a read of 26 KB that comes a millisecond
-//! earlier costs a write 0.41 ms, at 100 MB/s 0.15 ms.
+//! Dirik and Jacob's terms (dirik.md, D6): with one service time for all reads and one for all writes, and equal
+//! numbers of both, dW_write S_write = -dW_read S_read; at 25 MB/s a read of 26 KB that comes a millisecond earlier
+//! costs a write 0.41 ms, at 100 MB/s 0.15 ms.
 //!
-//! With several banks on one bus it does not hold: how long a bank works on a request depends on who else wants
-//! the bus meanwhile, so the S_i change with the order, and a bank that waits for the bus holds work that it does not
-//! do. Over several buses without a common one it holds for each bank alone, but a read that several banks take part
-//! in ends with its last part. A link that costs time is a second server behind the bank.
+//! With several banks on one bus the law does not hold: the time that a bank needs for a request depends on the other
+//! banks that want the bus meanwhile, so the S_i change with the order, and a bank that waits for the bus has work and
+//! does not do it. With several buses and no common link it holds for each bank alone, but a read of several banks ends
+//! with its last part. A link that costs time is a second server behind the bank.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};

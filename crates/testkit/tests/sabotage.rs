@@ -1,5 +1,5 @@
-//! The conformance suite finds what it is for: each of the bugs that can be planted in the FTLs, their recovery, the
-//! buffer and the host side fails the check that is for it, and the same check passes without it.
+//! The conformance suite finds its bugs: each bug that can be planted in the FTLs, their recovery, the buffer and the
+//! host side fails its check, and the same check passes without the bug.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! The engine against the second model (`testkit::model`), over Dirik and Jacob's organisations and more.
 //!
-//! Both get the same requests: a sequential fill, overwritten in part, and then streams of reads, writes and both, in
+//! Both get the same requests: a sequential fill, partly overwritten, and then streams of reads, writes and both, in
 //! closed loops and in bursts. Mean latencies of reads and of writes, and throughput, agree within 1 %. Writes of a
-//! stream go where nothing else goes, because requests that overlap are put in order by the host's side, which the
-//! second model has not; flash is large enough that nothing is collected, and the test looks that nothing was.
+//! stream overlap no other request, because the host side orders overlapping requests and the second model has no host
+//! side. Flash is large enough that nothing is collected, and the test checks that.
 //!
 //! `cargo test --workspace --test it second_model:: -- --nocapture` shows how closely they agree.
 

@@ -1,4 +1,4 @@
-//! The swarm over fixed seeds: what `make test` runs of it.
+//! The swarm over fixed seeds, for `make test`.
 
 use std::collections::BTreeSet;
 

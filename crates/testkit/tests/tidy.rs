@@ -1,7 +1,6 @@
-//! The house rules that no compiler knows, as a test over the whole repository.
+//! House rules that no compiler checks, as a test over the whole repository.
 //!
-//! A rule looks at files and names what breaks it. Every rule comes with planted violations, so that
-//! the checker is itself checked.
+//! A rule reads files and lists violations. Every rule comes with planted violations, which check the rule itself.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! No name of the code is a word that the field does not have: each was replaced once, and the list keeps it away.
+//! No identifier has a word that the field does not use: each such word was replaced, and this list keeps it away.
 
 use std::fs;
 use std::path::Path;

@@ -1,11 +1,10 @@
-//! Collection under uniform random writes against the published curve.
+//! Garbage collection under uniform random writes against the published curve.
 //!
-//! P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012: for uniform random writes and
-//! blocks of many pages, cleaning the oldest block amplifies writes by A = a / (a + W(-a e^-a)), where W is
-//! Lambert's function and a is the ratio of physical to logical space; greedy cleaning comes close to it from
-//! below as blocks grow. What is open or kept free does not take part, so it is left out of the physical
-//! space: two and a half superblocks free on average (collection starts at two and stops at three) and two
-//! open ones, half full on average.
+//! P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012: for uniform random writes and blocks of
+//! many pages, cleaning the oldest block amplifies writes by A = a / (a + W(-a e^-a)), where W is Lambert's function
+//! and a is the ratio of physical to logical space; greedy cleaning approaches it from below as blocks grow. Open and
+//! free superblocks do not take part, so the physical space excludes them: two and a half free ones on average
+//! (collection starts at two and stops at three) and two open ones, half full on average.
 
 use ssd::{Precondition, Spec, Ssd};
 

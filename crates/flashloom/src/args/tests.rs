@@ -1,4 +1,4 @@
-//! What the options of all commands have in common.
+//! Rules for the options of all commands.
 
 use super::*;
 use clap::{CommandFactory, FromArgMatches};
@@ -15,7 +15,7 @@ fn parsed(arguments: &[&str]) -> Result<RunArgs, clap::Error> {
     command.try_get_matches_from(all).and_then(|matches| RunArgs::from_arg_matches(&matches))
 }
 
-/// Every option that takes a value, of every command: what is wrong with a value is told in words that a user knows.
+/// Tries a wrong value on every option of every command that takes one: the error must not name Rust's types.
 #[test]
 fn no_value_of_an_option_is_refused_in_the_words_of_the_language() {
     fn options(command: &clap::Command, way: &[String], all: &mut Vec<(Vec<String>, String)>) {

@@ -1,4 +1,4 @@
-//! How traces are read.
+//! The options for reading traces.
 
 use base::units::Span;
 use clap::Args;
@@ -15,50 +15,49 @@ pub(crate) struct LayoutArgs {
     #[arg(long, value_name = "NAME", value_parser = format)]
     pub(crate) format: Option<Format>,
 
-    /// Columns of a CSV that is of no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name
-    /// in the header line or a number from 1, and after a colon its unit. Also volume=COLUMN, read=WORD/WORD,
+    /// Columns of a CSV in no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name in the
+    /// header line or a number from 1, then a colon and its unit. Also volume=COLUMN, read=WORD/WORD,
     /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
     #[arg(long, value_name = "COLUMNS", value_parser = columns)]
     pub(crate) csv: Option<Columns>,
 
-    /// Unit of the times of the trace, instead of that of its format: s, ms, us, 100ns, ns or ps
+    /// Unit of the trace's times, instead of the format's: s, ms, us, 100ns, ns or ps
     #[arg(long, value_name = "UNIT", value_parser = time_unit)]
     pub(crate) time_unit: Option<TimeUnit>,
 
-    /// Unit of the sizes of the trace, instead of that of its format: B, 512B (a sector), 4KiB (a page) ...
+    /// Unit of the trace's sizes, instead of the format's: B, 512B (a sector), 4KiB (a page) ...
     #[arg(long, value_name = "UNIT", value_parser = size_unit)]
     pub(crate) size_unit: Option<SizeUnit>,
 
-    /// Unit of the addresses of the trace, instead of that of its format: B, 512B, 4KiB ...
+    /// Unit of the trace's addresses, instead of the format's: B, 512B, 4KiB ...
     #[arg(long, value_name = "UNIT", value_parser = size_unit)]
     pub(crate) address_unit: Option<SizeUnit>,
 }
 
 impl LayoutArgs {
-    /// The units that were named.
+    /// The units of measure that the user gave.
     fn units(&self) -> NamedUnits {
         NamedUnits { time: self.time_unit, address: self.address_unit, size: self.size_unit }
     }
 }
 
-/// What a trace does not say of itself.
+/// What the reader must know that the trace does not say.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ReadingArgs {
     #[command(flatten)]
     pub(crate) layout: LayoutArgs,
 
-    /// Shorten gaps between requests of the trace to this
+    /// Shorten longer gaps between requests of the trace to this time
     #[arg(long, value_name = "TIME")]
     pub(crate) gap_limit: Option<Span>,
 
-    /// How far back a time of the trace may go behind the latest before it, 1s if nothing else is said; such requests are
-    /// sorted
+    /// How far a time of the trace may lie behind the latest one before it [default: 1s]; such requests are sorted
     #[arg(long, value_name = "TIME")]
     pub(crate) tolerance: Option<Span>,
 }
 
 impl ReadingArgs {
-    /// Refuses these options, and others about the reading of traces, where no trace is read.
+    /// Refuses these options, and the others in `also`, if no workload is a trace.
     pub(crate) fn check(&self, traces: bool, also: &[(&str, bool)]) -> Result<(), Failure> {
         let own = [
             ("--format", self.layout.format.is_some()),
@@ -78,7 +77,7 @@ impl ReadingArgs {
         if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
     }
 
-    /// Has a trace read like this.
+    /// Puts these options into a run.
     pub(crate) fn apply(&self, run: &mut RunSpec) {
         let layout = &self.layout;
         run.format = layout.format.map(|format| format.name().into()).or_else(|| run.format.take());
@@ -91,33 +90,33 @@ impl ReadingArgs {
     }
 }
 
-/// Which requests of a trace count.
+/// The requests of a trace that are read.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct PartArgs {
-    /// Only the requests of this volume of a trace
+    /// Read only the requests of this volume of a trace
     #[arg(long, value_name = "NAME")]
     pub(crate) volume: Option<String>,
 
-    /// Leave out this many requests at the start of a trace
+    /// Skip this many requests at the start of a trace
     #[arg(long, value_name = "N", value_parser = whole(0, u64::MAX))]
     pub(crate) skip: Option<u64>,
 }
 
-/// How a trace fits a disk.
+/// How a trace fits a drive.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct FitArgs {
-    /// What to do with several volumes of a trace: single (an error), overlay (all in one address space) or
-    /// stride:SIZE (one behind the other, so far apart)
+    /// How to place several volumes of a trace: single (an error), overlay (all in one address space) or
+    /// stride:SIZE (one behind the other, SIZE apart)
     #[arg(long, value_name = "RULE", default_value = "single")]
     pub(crate) volumes: VolumeRule,
 
-    /// What to do with addresses of a trace beyond the disk: error, wrap (start again at the first sector) or
-    /// compact (push the addresses that are used together)
+    /// How to treat addresses of a trace beyond the drive: error, wrap (start again at the first sector) or
+    /// compact (close the gaps between the addresses in use)
     #[arg(long, value_name = "RULE", default_value = "error", value_parser = extent)]
     pub(crate) extent: ExtentRule,
 }
 
-/// How a trace is read for one disk.
+/// How a trace is read for one drive.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Reading traces")]
 pub(crate) struct TraceArgs {
@@ -130,7 +129,7 @@ pub(crate) struct TraceArgs {
     #[command(flatten)]
     pub(crate) fit: FitArgs,
 
-    /// Which event stands for a request in blktrace and blkparse files: auto, queue, issue or complete
+    /// The event that stands for a request in blktrace and blkparse files: auto, queue, issue or complete
     #[arg(long, value_name = "NAME", default_value = "auto", value_parser = event)]
     pub(crate) event: Event,
 
@@ -140,7 +139,7 @@ pub(crate) struct TraceArgs {
 }
 
 impl TraceArgs {
-    /// The same for the reader.
+    /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { reading, part, fit, event, repeat } = self;
         TraceOptions {
@@ -160,7 +159,7 @@ impl TraceArgs {
     }
 }
 
-/// Which part of a trace is looked at.
+/// The excerpt of a trace that a command reads.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ExcerptArgs {
     #[command(flatten)]
@@ -175,7 +174,7 @@ pub(crate) struct ExcerptArgs {
 }
 
 impl ExcerptArgs {
-    /// The same for the reader.
+    /// The options for the trace reader.
     pub(crate) fn options(&self) -> TraceOptions {
         let Self { layout, part, limit } = self.clone();
         TraceOptions {

@@ -1,4 +1,4 @@
-//! Options that would have no effect on what is run: they are refused, so that nobody takes them for what ran.
+//! Refuses options that would have no effect on the run, so that nobody believes they had one.
 
 use study::session::Flow;
 use workload::trace::TraceOptions;
@@ -6,7 +6,7 @@ use workload::trace::TraceOptions;
 use crate::args::{RunArgs, TraceArgs};
 use crate::exit::Failure;
 
-/// Refuses what would have no effect.
+/// Refuses options without effect.
 pub(super) fn check(args: &RunArgs, flows: &[Flow<'_>]) -> Result<(), Failure> {
     let mut lines = Vec::new();
     if !flows.iter().any(Flow::is_recorded) {
@@ -25,7 +25,7 @@ pub(super) fn check(args: &RunArgs, flows: &[Flow<'_>]) -> Result<(), Failure> {
     if lines.is_empty() { Ok(()) } else { Err(Failure::Input(lines.join("\n"))) }
 }
 
-/// The options about the reading of traces that say something else than when they are left out.
+/// The options for reading traces whose values differ from the defaults.
 fn given(trace: &TraceArgs) -> impl Iterator<Item = &'static str> {
     let (options, plain) = (trace.options(), TraceOptions::default());
     [

@@ -1,4 +1,4 @@
-//! Where the results of a run go besides the terminal.
+//! The files of a run: the results besides those on the terminal.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use workload::trace::files;
 use crate::args::RunArgs;
 use crate::exit::{Failure, note};
 
-/// Where results go besides the terminal.
+/// The files of a run.
 pub(super) struct Outputs {
     dir: Option<OutFolder>,
     page: Option<OutFile>,
@@ -23,7 +23,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// Prepares them for a run of so many stages.
+    /// Creates the files for a run of `stages` stages.
     pub(super) fn create(args: &RunArgs, about: &About, stages: usize) -> Result<Self, Failure> {
         let RunArgs { output, state, .. } = args;
         let flows = args.issue.flow.iter().map(|flow| &flow.workload);
@@ -43,7 +43,7 @@ impl Outputs {
         Ok(Self { dir, page, log, timeline, snapshot })
     }
 
-    /// Writes everything, and then gives all of it its name. Returns the pages to look at.
+    /// Writes all files, and only then renames them to their final names. Returns the HTML pages.
     pub(super) fn finish(self, outcome: &Outcome, summaries: &[Summary]) -> Result<Vec<PathBuf>, Failure> {
         let reports: Vec<(Report<'_>, &Summary)> = outcome.reports().into_iter().zip(summaries).collect();
         let Self { mut dir, page: alone, log, timeline: file, snapshot } = self;

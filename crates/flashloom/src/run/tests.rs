@@ -1,4 +1,4 @@
-//! The command on the simplest disk there is.
+//! The command on the simplest drive.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ use workload::Pacing;
 
 use super::*;
 
-/// A disk that can be inspected.
+/// A drive that tests can inspect.
 struct Disk<S>(FixedDrive<S>);
 
 impl<S: Copy + Default> Drive<S> for Disk<S> {
@@ -154,12 +154,12 @@ fn stages_are_told_apart() {
     verified(disk(), &["--report", &page.to_string_lossy()], 2).expect("sound");
     let html = fs::read_to_string(&page).expect("there");
     assert!(html.contains("<h2>Stage 1: part 1</h2>") && html.contains("data-of=\"/1/kinds/read/latency_us/p99\""));
-    // The first stage is exactly as long as all that is asked for.
+    // The first stage has exactly the requests that the command asks for.
     let json: serde_json::Value =
         serde_json::from_str(&verified(disk(), &["--limit", "2000", "--json"], 2).expect("sound")).expect("JSON");
     assert_eq!(json["requests"], 2_000);
 
-    // The second stage writes what the first wrote, and must not be taken for it.
+    // The second stage writes the same sectors as the first; the oracle must tell its writes from those of the first.
     let failure = verified(disk().with(Bug::Forgets(2_400)), &[], 2).expect_err("it forgets in the second stage");
     assert!(failure.to_string().contains("of write 2400"), "{failure}");
 }

@@ -1,4 +1,4 @@
-//! A small validator of JSON schemas: it knows the words that ours have, and refuses any other.
+//! A small validator for JSON schemas: it knows the keywords of Flashloom's schemas and refuses all others.
 
 use serde_json::{Map, Value};
 

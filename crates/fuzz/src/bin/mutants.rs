@@ -1,10 +1,10 @@
-//! Which slips the tests would let through: cargo-mutants lists every small change that could be made to the FTLs, the
-//! device and the flash; a seed draws some of them, and each is made in a worktree and tested there.
+//! Finds errors that the tests would miss: cargo-mutants lists all small changes to the FTLs, the device and the flash;
+//! a seed draws some of them, and each is made and tested in a worktree.
 //!
 //! `mutants [COUNT [SEED [FROM]]]` draws `COUNT` of them and begins with the one numbered `FROM`. A mutant is found by
 //! the tests beside the code, by [`suite`], a selection of the conformance suite that takes seconds, or by the tests of
-//! whole drives, the reference hashes and the estimates of memory among them. The others are printed as survivors: each
-//! wants a test, or a reason why nothing can tell it from the original.
+//! whole drives, which include the reference hashes and the estimates of memory. All others are printed as survivors:
+//! each needs a test, or a reason why no test can tell it from the original.
 //!
 //! `mutants suite` runs that selection.
 #![allow(clippy::disallowed_methods)] // It runs programs and edits files; the device does neither.
@@ -18,14 +18,14 @@ use serde_json::Value;
 use testkit::Swarm;
 use testkit::conformance::{CHECKS, Effort, Trial, settings};
 
-/// The crates that are changed.
+/// The crates to change.
 const CRATES: [&str; 3] = ["flash", "ftl", "ssd"];
-/// What one step may take. A mutant that never comes to its end is found as well.
+/// The time limit of a step. A mutant that never ends counts as found.
 const BUILD_SECONDS: u32 = 1800;
 const TEST_SECONDS: u32 = 600;
-/// Tests of the workspace and of the suite itself: they say nothing of a drive.
+/// Tests of the workspace and of the suite itself: they test no drive.
 const OTHERS: [&str; 4] = ["circles", "newcomers", "sabotage", "tidy"];
-/// Less than the tests take: each setting has one check, and that a short one.
+/// Less than in the tests: each setting has only one short check.
 const EFFORT: Effort = Effort {
     requests: 500,
     cut_requests: 36,
@@ -60,7 +60,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Every setting has one check of the suite, each check in its turn; and some random devices.
+/// Runs one check of the suite on every setting, cycling through the checks, and some random devices.
 ///
 /// # Panics
 /// If anything is wrong.
@@ -76,28 +76,28 @@ fn suite() {
     }
 }
 
-/// A small change of one place.
+/// A small change at one place.
 struct Mutant {
     name: String,
     file: String,
-    /// Line and column, from 1 on, of the place's beginning and of what follows it.
+    /// Line and column, both from 1, of the first character of the place and of the first one after it.
     from: (usize, usize),
     to: (usize, usize),
     replacement: String,
 }
 
-/// Why no mutants could be tried.
+/// Why the mutants could not be tried.
 #[derive(Debug)]
 struct Trouble(String);
 
 impl Trouble {
-    /// Something could not be done with a file or a program.
+    /// An error with a file or a program.
     fn with(name: impl std::fmt::Display, error: impl std::fmt::Display) -> Self {
         Self(format!("{name}: {error}"))
     }
 }
 
-/// What became of a mutant.
+/// The outcome of a mutant.
 enum Fate {
     Unviable,
     Found(&'static str),
@@ -148,7 +148,7 @@ fn sample(count: usize, seed: u64, from: usize) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// Every mutant there is, in the order of files and lines.
+/// All mutants, in the order of files and lines.
 fn list() -> Result<Vec<Mutant>, Trouble> {
     let mut command = Command::new("cargo");
     command.args(["mutants", "--list", "--json", "--no-config"]);
@@ -177,7 +177,7 @@ fn list() -> Result<Vec<Mutant>, Trouble> {
     Ok(all)
 }
 
-/// A worktree of what is checked out here, with a build folder of its own.
+/// Creates a worktree of the current commit, with a build folder of its own.
 fn worktree() -> Result<PathBuf, Trouble> {
     let tree = PathBuf::from("target/mutants");
     let git = |arguments: &[&str]| {
@@ -203,7 +203,7 @@ fn write(file: &Path, text: &str) -> Result<(), Trouble> {
     fs::write(file, text).map_err(|error| Trouble::with(file.display(), error))
 }
 
-/// A file with the mutant's change.
+/// The text of a file with the mutant's change.
 fn changed(text: &str, mutant: &Mutant) -> String {
     let at = |(line, column): (usize, usize)| {
         let before: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
@@ -213,7 +213,7 @@ fn changed(text: &str, mutant: &Mutant) -> String {
     format!("{}{}{}", &text[..at(mutant.from)], mutant.replacement, &text[at(mutant.to)..])
 }
 
-/// Builds and tests what is in the worktree, with what is quickest first.
+/// Builds and tests the worktree, the fastest tests first.
 fn fate(tree: &Path) -> Fate {
     if !step(tree, BUILD_SECONDS, &["cargo", "build", "--quiet", "-p", "flashloom-fuzz", "--bin", "mutants"]) {
         return Fate::Unviable;
@@ -236,7 +236,7 @@ fn fate(tree: &Path) -> Fate {
     Fate::Survives
 }
 
-/// True if a program says within its time that all is well.
+/// Runs a program; returns true if it succeeds within its time limit.
 fn step(tree: &Path, seconds: u32, program: &[&str]) -> bool {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=10", &seconds.to_string()]).args(program).current_dir(tree);

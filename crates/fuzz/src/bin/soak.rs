@@ -1,8 +1,8 @@
-//! The soak: the swarm over as many seeds as there is time for, on all cores, and between them the conformance
-//! suite, one setting a seed, with longer scripts than the tests have time for.
+//! The soak: the swarm over as many seeds as the time allows, on all cores, and among them the conformance
+//! suite, one setting per seed, with longer scripts than in the tests.
 //!
 //! `soak [SECONDS [FIRST_SEED]]` runs for that long; a failing seed prints one line that replays it.
-//! `soak replay SEED` runs one seed again and lets its failure through.
+//! `soak replay SEED` runs one seed again and does not catch its failure.
 #![allow(clippy::disallowed_methods)] // A soak is measured in wall time and runs on threads; the device does neither.
 
 use std::panic;
@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use testkit::{Swarm, conformance};
 
-/// Of so many seeds one is for the conformance suite, whose scripts are cut at every moment.
+/// One seed in so many runs the conformance suite, whose scripts are cut at every moment.
 const SUITE_EVERY: u64 = 200;
 
-/// Runs a seed, and returns the requests completed and the power cuts survived.
+/// Runs a seed; returns the completed requests and the survived power cuts.
 fn run(seed: u64) -> (u64, u64) {
     if seed.is_multiple_of(SUITE_EVERY) {
         let work = conformance::soak(seed / SUITE_EVERY).unwrap_or_else(|failure| panic!("{failure}"));

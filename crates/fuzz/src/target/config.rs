@@ -1,4 +1,4 @@
-//! TOML files of every kind, and fio job files: read and checked, not run.
+//! Reads and checks TOML files of every kind and fio job files, without running them.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"random-r
     ratio = { at = { banks = 2 }, to = { banks = 1 }, between = [0.4, 0.6] }\n\
     [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n";
 
-/// Requests one by one.
+/// A script of requests.
 const SCRIPT: &str = "name = \"two\"\nrequest = [\n  { at = \"0us\", kind = \"write\", start = \"0B\", size = \"4KiB\" },\n  \
     { at = \"10us\", kind = \"read\", start = \"0B\", size = \"4KiB\" },\n]\n";
 
@@ -85,10 +85,10 @@ fn jobs(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
     made.map_or_else(|faults| refused(&faults), |()| Verdict::Taken)
 }
 
-/// Descriptions that come along, and one with every table.
+/// Devices that come with Flashloom, and one with every table.
 fn devices() -> Vec<Vec<u8>> {
     let mut all: Vec<_> = ssd::builtin().iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
-    // Written out, with all that was left out filled in.
+    // Written out with all defaults filled in.
     for name in ["demo", "chang-c3", "sung-tmcd"] {
         let document = study::catalogue::device(Path::new(name)).expect("it comes along");
         let spec: Spec = document.decode().expect("it is sound");

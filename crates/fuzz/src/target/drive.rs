@@ -1,4 +1,4 @@
-//! Drives that are run: from a damaged description to 2,000 requests of which every read is checked.
+//! Runs drives: from a damaged description to 2,000 requests, with every read checked.
 
 use std::path::Path;
 
@@ -16,16 +16,16 @@ use crate::{Damage, Scratch, Target, Verdict, verdict};
 /// Requests of a run.
 const REQUESTS: u64 = 2000;
 
-/// Damage makes large drives of small ones; these are refused, for the time and the memory.
+/// The largest drive that runs. Damage turns small drives into large ones, which cost too much time and memory.
 const LARGEST: Bytes = Bytes::new(64 << 20);
 
-/// For the same reason.
+/// The most memory of a drive that runs, for the same reason.
 const MEMORY: Bytes = Bytes::new(256 << 20);
 
 /// Devices in the corpus: of every family, with faults and queues.
 const DEVICES: u64 = 200;
 
-/// A mixture of everything a host asks for.
+/// A mixture of all kinds of requests.
 const WORKLOAD: &str = "name = \"w\"\nrequests = 2000\narrivals = { kind = \"closed\", depth = 8 }\n\n[[stream]]\nreads = \"45%\"\n\
     sizes = [{ size = \"512B\", share = \"20%\" }, { size = \"4KiB\", share = \"60%\" }, { size = \"32KiB\", share = \"20%\" }]\naddress = { pattern = \"uniform\" }\n";
 
@@ -33,7 +33,7 @@ fn document(input: &[u8]) -> Result<Document, study::config::Faults> {
     Document::parse(Path::new("fuzz.toml"), String::from_utf8_lossy(input).into_owned())
 }
 
-/// Runs a workload on a device, both sound.
+/// Runs a valid workload on a valid device.
 fn run(device: &Device, workload: &WorkloadFile, seed: u64) -> Verdict {
     let session = Session::new(device).seed(seed).verify(true).check_drive(true).stop(Stop::Requests(REQUESTS));
     let flow = match session.open(workload, &TraceOptions::default()) {

@@ -1,4 +1,4 @@
-//! The state of a drive in a file.
+//! Snapshots: the saved state of a drive.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Short texts: quantities with units, steps of preconditioning, assignments of `--set`.
+//! Short texts: quantities with units of measure, steps of preconditioning, assignments of `--set`.
 
 use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
 use ssd::Precondition;
@@ -14,7 +14,7 @@ fn quantity(input: &[u8], _: u64, _: &Scratch) -> Verdict {
     macro_rules! each {
         ($($unit:ty),*) => {
             [$(text.parse::<$unit>().map(|value| {
-                // What is written is what is meant.
+                // The written form reads back as the same value.
                 let again = value.exact();
                 assert_eq!(again.parse::<$unit>().ok(), Some(value), "`{text}` is printed as `{again}`");
             }).is_ok()),*]

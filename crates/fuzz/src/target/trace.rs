@@ -12,7 +12,7 @@ use crate::{Damage, Target, Verdict, mutate, verdict};
 
 const CAPACITY: Sectors = Sectors::new(1 << 24);
 
-/// Requests read of a trace at most: damage can repeat what is there, not make more.
+/// The most requests read from a trace: damage can repeat lines but not create many.
 const REQUESTS: u32 = 100_000;
 
 /// A sound trace of each format.
@@ -20,7 +20,7 @@ fn sample(format: Format) -> Vec<u8> {
     format.sample().unwrap_or_else(parquet)
 }
 
-/// A trace in our own format, made by conversion.
+/// A trace in Flashloom's own format, made by conversion.
 fn parquet() -> Vec<u8> {
     let dir = tempfile::tempdir().expect("a place");
     let [from, to] = ["t.csv", "t.parquet"].map(|name| dir.path().join(name));
@@ -31,7 +31,7 @@ fn parquet() -> Vec<u8> {
 }
 
 fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
-    // Two volumes in one address space are a choice that a user has to make; here it is made.
+    // With several volumes the user must choose a rule; this target takes one address space.
     let volumes = VolumeRule::Overlay;
     let columns = (format == Some(Format::Csv)).then(|| COLUMNS.parse().expect("sound"));
     let options =
@@ -56,7 +56,7 @@ fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
     Verdict::Taken
 }
 
-/// The columns of the sample of CSV.
+/// The columns of the CSV sample.
 const COLUMNS: &str = "time=time:us,op=op,offset=offset:512B,size=size:B";
 
 fn target(format: Format) -> Target {
@@ -73,7 +73,7 @@ fn target(format: Format) -> Target {
     }
 }
 
-/// A damaged trace that is compressed, and half of the time the compressed bytes are damaged, too.
+/// A damaged trace, compressed; half of the time the compressed bytes are damaged, too.
 fn compressed() -> Target {
     Target {
         name: "trace-compressed".into(),

@@ -1,4 +1,5 @@
-//! Where the time of requests went on each disk, if that was watched, as text, tables and bars.
+//! Where the time of requests went on each drive, as text, tables and bars. A comparison has it only if it was
+//! observed.
 
 use study::compare::{AXIS, Row, SLOWEST};
 use study::text::duration;
@@ -10,11 +11,11 @@ use crate::figure::Figure;
 use crate::grid::grid;
 use crate::page::{Cell, Row as Cells, Table};
 
-/// A kind of requests and a band of them on all disks.
+/// One band of one kind of requests, on all drives.
 struct Side<'a> {
     kind: &'static str,
     band: &'static str,
-    /// The disk, its band, and where that is in the result.
+    /// The drive's name, its band, and the band's JSON pointer in the result.
     disks: Vec<(&'a str, &'a Band, String)>,
 }
 
@@ -23,14 +24,14 @@ impl Side<'_> {
         if self.band == ALL { self.kind.into() } else { format!("{} {}", self.kind, self.band) }
     }
 
-    /// The parts that any of the disks has.
+    /// The parts that take time on any of the drives.
     fn parts(&self) -> Vec<Part> {
         let any = |part: &Part| self.disks.iter().any(|(_, band, _)| band.part_us(*part) > 0.0);
         Part::ALL.into_iter().filter(any).collect()
     }
 }
 
-/// Reads and writes, all and the slowest of each, and flushes. Their slowest, and discards, are in the result only.
+/// All and the slowest reads and writes, and all flushes. The result alone has the slowest flushes, and discards.
 fn sides(rows: &[Row]) -> Vec<Side<'_>> {
     let side = |kind: &'static str, band: &'static str| {
         let of = |(i, row): (usize, &'_ Row)| {
@@ -44,13 +45,13 @@ fn sides(rows: &[Row]) -> Vec<Side<'_>> {
         };
         Side { kind, band, disks: rows.iter().enumerate().filter_map(of).map(disk).collect() }
     };
-    // A flush of a disk that has nothing to keep takes none.
+    // A flush of a drive without volatile data takes no time.
     let takes_time = |side: &Side<'_>| side.disks.iter().any(|(_, band, _)| band.latency_us > 0.0);
     let shown = [("read", ALL), ("read", SLOWEST), ("write", ALL), ("write", SLOWEST), ("flush", ALL)];
     shown.into_iter().map(|(kind, band)| side(kind, band)).filter(takes_time).collect()
 }
 
-/// As text, a table for each; nothing if nobody watched.
+/// A text table for each band; empty without observations.
 pub(super) fn text(rows: &[Row]) -> String {
     let table = |side: Side<'_>| {
         let (heading, parts) = (side.heading(), side.parts());
@@ -66,7 +67,7 @@ pub(super) fn text(rows: &[Row]) -> String {
     sides(rows).into_iter().map(table).collect()
 }
 
-/// As tables of a page.
+/// A table of the page for each band.
 pub(super) fn tables(rows: &[Row]) -> Vec<Table> {
     let table = |side: Side<'_>| {
         let parts = side.parts();
@@ -93,7 +94,7 @@ pub(super) fn tables(rows: &[Row]) -> Vec<Table> {
     sides(rows).into_iter().map(table).collect()
 }
 
-/// As bars, one for each disk.
+/// A figure for each band, with a bar for each drive.
 pub(super) fn figures(rows: &[Row]) -> Vec<Figure> {
     let figure = |side: Side<'_>| {
         let stacks = side.disks.iter().map(|(device, band, _)| stack_of_parts((*device).to_owned(), band)).collect();

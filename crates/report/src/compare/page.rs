@@ -1,4 +1,4 @@
-//! The comparison as a page.
+//! The page of a comparison.
 
 use flash::backend::Cause;
 
@@ -22,7 +22,7 @@ const PERCENTILES: [(&str, f64); 7] = [
     ("p99_999", 0.99999),
 ];
 
-/// The comparison as a page: its tables, latencies by percentile, and what the flash was busy with.
+/// The page of a comparison: its tables, latencies by percentile, and the busy time of the flash by cause.
 #[must_use]
 pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let rows = &comparison.rows;
@@ -30,8 +30,8 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let figures = [
         Some(latency(comparison, "read")).filter(has_lines).map(|chart| Figure::new("Reads", LATENCY, chart)),
         Some(latency(comparison, "write")).filter(has_lines).map(|chart| Figure::new("Writes", LATENCY, chart)),
-        Some(Figure::new("Flash data by cause", "Mapping units programmed, and why.", programmed(comparison))),
-        Some(Figure::new("Array time by cause", "Time the dies worked.", worked(comparison))),
+        Some(Figure::new("Flash data by cause", "Mapping units programmed, by cause.", programmed(comparison))),
+        Some(Figure::new("Array time by cause", "Busy time of the dies.", worked(comparison))),
     ];
     let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
@@ -76,7 +76,7 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
     }
 }
 
-/// The means over the seeds of every percentile.
+/// Every percentile as a mean over the seeds.
 fn latency(comparison: &Comparison, kind: &str) -> Chart {
     let line = |(colour, row): (usize, &Row)| {
         let at = |(key, share): (&str, f64)| {
@@ -110,7 +110,7 @@ fn worked(comparison: &Comparison) -> Chart {
     stacks(comparison, Axis::new("array time", Dimension::Time, Scale::Linear), of)
 }
 
-/// A bar for each disk, divided by cause.
+/// A bar for each drive, divided by cause.
 fn stacks(comparison: &Comparison, x: Axis, of: impl Fn(&Summary, Cause) -> f64) -> Chart {
     let stack = |row: &Row| {
         let mean = |cause: Cause| row.runs.iter().map(|run| of(run, cause)).sum::<f64>() / row.runs.len() as f64;
@@ -146,7 +146,7 @@ mod tests {
         assert!(text.contains("3 disks under oltp, 300 requests each"), "{text}");
         let best: usize = comparison.rows.iter().map(|row| row.best.len()).sum();
         assert!(best > 4, "{best} marks");
-        // One more in the line that says what they mean.
+        // One star more is in the line that explains them.
         assert_eq!(text.matches('*').count(), best + 1, "{text}");
         assert!(!text.contains("-0") && !text.contains("die-wait"), "nobody watched: {text}");
         assert_eq!(page(&Program::default(), &comparison).html().matches("class=\"best\"").count(), best);

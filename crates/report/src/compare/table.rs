@@ -1,11 +1,11 @@
-//! Disks side by side as text.
+//! A comparison as text.
 
 use study::compare::{AXIS, COST, Column, Comparison, FLASH, LATENCIES};
 
 use super::explained;
 use crate::grid::grid;
 
-/// As text: two tables with a row for each disk, the best of a column with a star.
+/// Two text tables with a row for each drive; a star marks the best value of a column.
 #[must_use]
 pub fn table(of: &Comparison) -> String {
     let count = of.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
@@ -18,7 +18,7 @@ pub fn table(of: &Comparison) -> String {
 }
 
 fn part(of: &Comparison, columns: &'static [Column]) -> String {
-    // A column in which nobody has anything is left out.
+    // A column without any value is left out.
     let shown: Vec<_> =
         columns.iter().filter(|column| of.rows.iter().any(|row| row.values.contains_key(column.key))).collect();
     let header: Vec<&str> = [AXIS].into_iter().chain(shown.iter().map(|column| column.heading)).collect();

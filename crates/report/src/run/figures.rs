@@ -15,19 +15,19 @@ use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use crate::lanes::lanes;
 
-/// Rows of a heat map beyond which neighbours are shown together.
+/// The most rows of a heat map; more are merged with their neighbours.
 const HEAT_ROWS: usize = 64;
 
-/// Columns of a heat map beyond which neighbours are shown together.
+/// The most columns of a heat map; more are merged with their neighbours.
 const HEAT_COLUMNS: usize = 160;
 
-/// Bars of a histogram at most.
+/// The most bars of a histogram.
 const BARS: u32 = 40;
 
-/// Steps of either axis that a line of a distribution is drawn in: more than a screen shows.
+/// Steps along each axis in the line of a distribution: more than a screen shows.
 const STEPS: f64 = 400.0;
 
-/// All of them, in the order of the page.
+/// All figures, in the order of the page.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let mut all = vec![Figure::new(
         "Latency",
@@ -35,37 +35,36 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         latency(report),
     )];
     if !report.result.flows.is_empty() {
-        let note = "The same for each of the workloads that ran at the same time.";
+        let note = "Latency by percentile, for each workload that ran at the same time.";
         all.push(Figure::new("Latency by flow", note, by_flow(report)));
     }
     all.extend(explained::figures(report.explained));
     all.push(Figure::new("Throughput", "Bytes moved per second of simulated time.", throughput(report)));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
     if let Some(chart) = amplification(report) {
-        let note = "Units programmed per unit written, over each hundredth of what was written.";
+        let note = "Mapping units programmed per mapping unit written, over each hundredth of the writes.";
         all.push(Figure::new("Write amplification", note, chart));
     }
-    all.push(Figure::new("Busy over time", "Pale is idle, full colour is busy all the time.", utilisation(report)));
+    all.push(Figure::new("Busy over time", "Share of time: pale is idle, full colour is busy.", utilisation(report)));
     if let Some(chart) = dies(report) {
-        all.push(Figure::new("Busy dies", "The share of the whole run for which each die worked.", chart));
+        all.push(Figure::new("Busy dies", "Share of the run for which each die was busy.", chart));
     }
     if report.result.counters().flash.rows().next().is_some() {
-        let note =
-            "How many mapping units each operation carried, and why. Padding is space that a program left empty.";
+        let note = "Mapping units moved by each operation, by cause. Padding is space that a program left empty.";
         let units = Axis::new("mapping units", Dimension::Count, Scale::Linear);
         all.push(Figure::new("Flash data by cause", note, stacked(report, units, |tally| tally.slots as f64)));
         let time = Axis::new("array time", Dimension::Time, Scale::Linear);
         let of = |tally: Tally| tally.array.as_us_f64();
-        all.push(Figure::new("Array time by cause", "Time the dies worked.", stacked(report, time, of)));
+        all.push(Figure::new("Array time by cause", "Busy time of the dies.", stacked(report, time, of)));
     }
     if let Some((chart, left_out)) = report.timeline.and_then(lanes) {
         let rest =
             if left_out > 0 { format!(" {left_out} more are in the file of the timeline.") } else { String::new() };
-        let note = format!("What channels and dies did in the window of the timeline, by cause.{rest}");
+        let note = format!("Activity of channels and dies in the window of the timeline, by cause.{rest}");
         all.push(Figure::new("Timeline", note, chart));
     }
     if let Some(chart) = erases(report.erase_counts) {
-        all.push(Figure::new("Erases", "How often each block had been erased at the end.", chart));
+        all.push(Figure::new("Erases", "Erase counts of the blocks at the end of the run.", chart));
     }
     all
 }
@@ -80,23 +79,22 @@ fn time_axis(report: &Report<'_>) -> Axis {
     Axis { to, ..Axis::new("simulated time", Dimension::Time, Scale::Linear) }
 }
 
-/// How far to the right a share is on an axis of nines.
+/// The position of a share on an axis of nines.
 fn nines(share: f64) -> f64 {
     -(1.0 - share).max(1e-9).log10()
 }
 
-/// A distribution as a line; `None` of nothing.
+/// A distribution as a line; `None` without requests.
 fn percentiles(name: String, colour: usize, latency: &Histogram) -> Option<Line> {
     let count = latency.count() as f64;
     let (least, most) = (latency.min()?, latency.max()?);
-    // The last request of n is drawn half of it short of all of them, which no axis of nines reaches.
+    // The last of n requests is drawn at 1 - 1/2n, because an axis of nines never reaches 1.
     let last = 1.0 - 0.5 / count;
     let (wide, high) = (nines(last), (most.as_us_f64() / least.as_us_f64().max(1e-6)).log10());
     let (mut seen, mut points): (u64, Vec<[f64; 2]>) = (0, Vec::new());
     let mut bins = latency.bins().peekable();
     while let Some(bin) = bins.next() {
-        // A bin holds the requests between the share before it and the share after it. The exact extremes stand for
-        // the edges of the bins they are in.
+        // A bin covers the shares from `before` to `after`. The exact extremes replace the edges of the outermost bins.
         let us = if bins.peek().is_none() { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
         let before = seen as f64 / count;
         seen += bin.count;
@@ -159,7 +157,7 @@ fn latency_over_time(report: &Report<'_>) -> Chart {
 
 fn amplification(report: &Report<'_>) -> Option<Chart> {
     report.result.write_amplification()?;
-    // An interval in which next to nothing was written says next to nothing.
+    // Intervals with few writes are merged with the next: their own ratio is noise.
     let slots = |counters: &Counters| counters.host_slots - counters.absorbed_slots.min(counters.host_slots);
     let (mut from, mut points) = (&report.result.before, Vec::new());
     let enough = (slots(&report.result.after) - slots(from)).div_ceil(100).max(1);
@@ -211,14 +209,14 @@ fn utilisation(report: &Report<'_>) -> Chart {
     Chart::Heat { x: time_axis(report), edges, rows }
 }
 
-/// The intervals of the run, neighbours together if they are many: the counters at both ends.
+/// The counters at both ends of each interval; many intervals are merged with their neighbours.
 fn columns<'a>(report: &Report<'a>) -> Vec<(&'a Counters, &'a Counters)> {
     let intervals: Vec<Interval<'_>> = report.result.series.intervals().collect();
     let together = intervals.len().div_ceil(HEAT_COLUMNS).max(1);
     intervals.chunks(together).map(|chunk| (chunk[0].from, chunk[chunk.len() - 1].to)).collect()
 }
 
-/// Channels by the dies on them, as `DieId` counts them: channel, chip, die. `None` without dies.
+/// The channels' dies as rows, in the order of `DieId`: channel, chip, die. `None` without dies.
 fn dies(report: &Report<'_>) -> Option<Chart> {
     let counted = report.result.counters();
     let (channels, span) = (counted.channel_busy.len(), report.result.after.at - report.result.before.at);
@@ -242,7 +240,7 @@ fn dies(report: &Report<'_>) -> Option<Chart> {
     })
 }
 
-/// One bar per operation, divided by cause.
+/// One bar for each operation, divided by cause.
 fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart {
     let counted = since(&report.result.after, &report.result.before).flash;
     let part = |op: Op, cause: Cause| Part {
@@ -259,7 +257,7 @@ fn stacked(report: &Report<'_>, x: Axis, value: impl Fn(Tally) -> f64) -> Chart 
     Chart::Stacks { x, rows }
 }
 
-/// Blocks by how often they were erased; `None` without blocks.
+/// A histogram of the blocks' erase counts; `None` without blocks.
 fn erases(counts: &[u32]) -> Option<Chart> {
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
     let width = (most - least + 1).div_ceil(BARS);

@@ -1,4 +1,4 @@
-//! The folder with everything about a run.
+//! The folder with all results of a run.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -11,10 +11,10 @@ use super::rerun;
 use super::table::table;
 use crate::columns::{write_erases, write_histograms, write_series};
 
-/// The page to look at.
+/// The HTML page.
 const PAGE: &str = "report.html";
 
-/// Everything that there may be about one stage.
+/// All files that a stage may have.
 const NAMES: [&str; 7] =
     ["config.toml", "erases.parquet", "latencies.parquet", PAGE, "series.parquet", "table.txt", MARK];
 
@@ -22,7 +22,7 @@ fn stage(number: usize) -> String {
     format!("stage-{number}/")
 }
 
-/// The names that the files of a run of so many stages, and so many flows beside them, may have.
+/// All names that the files of a run may have, with `stages` stages and `flows` flows beside the first.
 #[must_use]
 pub fn names(stages: usize, flows: usize) -> Vec<String> {
     let inside = |folder: String| NAMES.map(|name| format!("{folder}{name}"));
@@ -33,8 +33,8 @@ pub fn names(stages: usize, flows: usize) -> Vec<String> {
     all.into_iter().chain(rerun::names(flows)).collect()
 }
 
-/// Writes all files about a run into its folder. Each of several stages has a folder of its own inside. Returns the page
-/// to look at first.
+/// Writes all files about a run into its folder. With several stages, each has a folder of its own inside. Returns the
+/// path of the first HTML page.
 ///
 /// # Errors
 /// If something cannot be written.

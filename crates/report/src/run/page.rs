@@ -1,4 +1,4 @@
-//! The page of a run: its charts, its numbers, and the configuration it ran with.
+//! The page of a run: its charts, its numbers, and its configuration.
 
 use base::units::{Bytes, Energy, Span};
 
@@ -10,7 +10,7 @@ use super::table::{KINDS, table};
 use crate::explained::explained_table;
 use crate::page::{Block, Cell, Page, Row, Section, Table, Tile};
 
-/// A run as one page; several stages are parts of it, in order.
+/// The page of a run; several stages are its sections, in order.
 #[must_use]
 pub fn page(stages: &[(Report<'_>, &Summary)]) -> Page {
     let summaries: Vec<Summary> = stages.iter().map(|(_, summary)| (*summary).clone()).collect();
@@ -38,14 +38,14 @@ pub fn page(stages: &[(Report<'_>, &Summary)]) -> Page {
     }
 }
 
-/// A stage; `root` is where its summary is in the result.
+/// The section of a stage; `root` is the JSON pointer of its summary in the result.
 fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) -> Section {
     let mut below = vec![Block::Table(requests(summary, root))];
     if summary.flash.iter().any(|row| row.commands > 0) {
         below.push(Block::Table(flash(summary, root)));
     }
     let text = |heading: &str, text: String, open: bool| Block::Text { heading: heading.into(), text, open };
-    below.push(text("Everything in numbers", table(summary), true));
+    below.push(text("All numbers", table(summary), true));
     if !summary.explained.is_empty() {
         below.push(text("Where the time went", explained_table(&summary.explained), true));
     }
@@ -59,7 +59,7 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
     }
 }
 
-/// The few numbers that say most.
+/// The most important numbers.
 fn tiles(summary: &Summary, root: &str) -> Vec<Tile> {
     let tile =
         |name: &str, text: String, at: &str| Tile { name: name.into(), value: Cell::of(text, root.to_owned() + at) };
@@ -84,7 +84,7 @@ fn tiles(summary: &Summary, root: &str) -> Vec<Tile> {
     tiles
 }
 
-/// The latencies that a table shows, with their headings.
+/// The latencies in the table, with their headings.
 const SHOWN: [(&str, &str); 6] =
     [("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9"), ("p99_999", "p99.999"), ("max", "max")];
 
@@ -108,7 +108,7 @@ fn requests(summary: &Summary, root: &str) -> Table {
             rows.push(Row { cells, notes: Vec::new() });
         };
         add(name.to_owned(), counts, &of.latency_us, "latency_us");
-        // Where the time went is worth its rows only where a request waited at all.
+        // The rows about waiting appear only if a request waited.
         if of.queue_wait_us.get("max").is_some_and(|us| *us > 0.0) {
             let none = || [const { Cell { text: String::new(), of: None, class: "" } }; 3];
             add(format!("{name}: queue"), none(), &of.queue_wait_us, "queue_wait_us");
@@ -139,7 +139,7 @@ fn requests(summary: &Summary, root: &str) -> Table {
 
 /// Flash commands by operation and cause.
 fn flash(summary: &Summary, root: &str) -> Table {
-    // Padding is no command of its own: it is in the write amplification.
+    // Padding is no command of its own; write amplification includes it.
     let rows = summary.flash.iter().enumerate().filter(|(_, row)| row.commands > 0).map(|(i, row)| {
         let at = |key: &str| format!("{root}/flash/{i}/{key}");
         let cells = vec![
@@ -202,7 +202,7 @@ mod tests {
             let Chart::Grid { x, y, values } = named(page, "Busy dies") else { panic!("a grid") };
             assert_eq!((y.names.len(), x.names.len(), values.len(), values[0].len()), (2, 2, 2, 2));
             let html = page.html();
-            // What comes before the scripts: all that can be read, and the data.
+            // Everything before the scripts: the text and the data.
             let (read, _) = html.split_once("<script>\n").expect("the scripts");
             assert!(read.contains("<h1>a &lt;disk&gt; under a mix</h1>") && !read.contains("NaN"), "{}", &read[..900]);
         });

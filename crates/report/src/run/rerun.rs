@@ -1,23 +1,23 @@
-//! What it takes to run a result again: its device and its workloads as files, and the command.
+//! The files that run a result again: its device, its workloads, and the command.
 //!
-//! The files are the resolved configuration, so that the same version of Flashloom comes to the same event hash whatever
-//! has become of the files that the run was described in. A trace stays where it is.
+//! They hold the resolved configuration, so the same version of Flashloom reproduces the event hash, whatever has
+//! happened to the original files. Traces are not copied.
 
 use std::path::{Path, absolute};
 
 use study::summary::About;
 use toml::{Table, Value};
 
-/// The command, in the directory of a result.
+/// The file with the command, in the folder of a result.
 const COMMAND: &str = "command.txt";
 
-/// The names that the files may have, with so many flows beside the first.
+/// All names that these files may have, with `flows` flows beside the first.
 pub(super) fn names(flows: usize) -> Vec<String> {
     let plain = ["device.toml", "workload.toml", COMMAND].map(ToOwned::to_owned);
     plain.into_iter().chain((1..=flows).map(|number| format!("flow-{number}.toml"))).collect()
 }
 
-/// The names and contents of the files.
+/// Names and contents of the files.
 pub(super) fn files(about: &About) -> Vec<(String, String)> {
     let table = |key: &str| about.config.get(key).and_then(Value::as_table);
     let (Some(device), Some(workload)) = (table("device"), table("workload")) else { return Vec::new() };
@@ -76,7 +76,7 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
     files
 }
 
-/// The argument that plays a workload; one that is no trace becomes a file of this name.
+/// The argument that plays a workload. A workload that is not a trace becomes a file of this name.
 fn play(workload: &Table, name: &str, files: &mut Vec<(String, String)>) -> String {
     match workload.get("trace").and_then(Value::as_str) {
         Some(trace) => whole(trace),
@@ -87,12 +87,12 @@ fn play(workload: &Table, name: &str, files: &mut Vec<(String, String)>) -> Stri
     }
 }
 
-/// The same path from wherever the command is given.
+/// The absolute path, so that the command works in every directory.
 fn whole(path: &str) -> String {
     absolute(Path::new(path)).map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
-/// Options by the names of keys.
+/// Appends the options that correspond to these keys.
 fn options(table: &Table, keys: &[&str], command: &mut Vec<String>) {
     for key in keys {
         match table.get(*key) {
@@ -107,7 +107,7 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned)
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let harmless = |c: char| c.is_ascii_alphanumeric() || "._/:,=+@%-".contains(c);
     if !word.is_empty() && word.chars().all(harmless) {

@@ -1,4 +1,4 @@
-//! A run on the terminal: what matters in eighty columns.
+//! The summary of a run for the terminal, eighty columns wide.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,14 @@ use study::text::{count, duration, percent, rate};
 
 use crate::grid::grid;
 
-/// The order of rows: as people name them.
+/// The order of rows.
 pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
 
 fn of(latencies: &Latencies, key: &str) -> String {
     latencies.get(key).map_or_else(|| "-".into(), |us| duration(*us))
 }
 
-/// The run as text, with a newline at its end.
+/// The summary of a run as text, with a newline at its end.
 #[must_use]
 pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
@@ -45,7 +45,7 @@ fn requests(summary: &Summary) -> String {
         };
         let rate = kind.bytes_per_s.map_or_else(|| "-".into(), rate);
         rows.push(row(name.into(), [kind.requests_per_s.map_or_else(|| "-".into(), count), rate], &kind.latency_us));
-        // Where the time went is worth its lines only where a request waited at all.
+        // The lines about waiting appear only if a request waited.
         if kind.queue_wait_us.get("max").is_some_and(|us| *us > 0.0) {
             rows.push(row("  queue".into(), Default::default(), &kind.queue_wait_us));
             rows.push(row("  service".into(), Default::default(), &kind.service_us));
@@ -78,7 +78,7 @@ fn flash(summary: &Summary) -> String {
     if summary.flash.is_empty() {
         return String::new();
     }
-    // Padding is no command of its own: it is in the write amplification.
+    // Padding is no command of its own; write amplification includes it.
     let rows = summary.flash.iter().filter(|row| row.commands > 0).map(|row| {
         vec![
             row.op.to_owned(),
@@ -175,7 +175,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// What the map unit was asked, and what it asked of flash.
+/// The map unit's lookups, and the flash commands they caused.
 fn map(map: &MapSummary) -> [String; 2] {
     let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", duration(us)));
     let hits = |what: &str, share: Option<f64>| {
@@ -191,7 +191,7 @@ fn map(map: &MapSummary) -> [String; 2] {
     ]
 }
 
-/// What was merged, and how much that copied.
+/// The merges of a log-block FTL, and the pages they copied.
 fn log_merges(merges: &LogSummary) -> String {
     let [switch, partial, full] = [merges.switch, merges.partial, merges.full].map(|value| count(value as f64));
     let pages = |pages: Option<f64>| pages.map_or_else(String::new, |pages| format!(" ({pages:.1} pages)"));
@@ -200,7 +200,7 @@ fn log_merges(merges: &LogSummary) -> String {
     format!("merges: {switch} switch, {partial} partial{of_partial}, {full} full{of_full}{k}")
 }
 
-/// What went to SLC flash, and the factors of the closed form.
+/// The share of writes that went to SLC flash, and the factors of the closed form.
 fn slc_mlc(of: &SlcMlcSummary) -> [String; 2] {
     let percent = |share: Option<f64>| share.map_or_else(|| "-".into(), percent);
     let (accepted, updates) = (percent(of.accepted), percent(of.updates));

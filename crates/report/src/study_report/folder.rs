@@ -1,4 +1,4 @@
-//! The files about some studies, and the folder that holds them.
+//! The files about studies, and the folder that holds them.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use super::tables::claims_table;
 use crate::columns::{Column, whole};
 use crate::page::Page;
 
-/// What every file of points has, besides the metrics of its study.
+/// The columns that every file of points has, besides the metrics of its study.
 pub(crate) const ALWAYS: [&str; 14] = [
     "read.mean",
     "read.p99",
@@ -61,20 +61,20 @@ pub(crate) fn write_points(out: impl Write + Send, about: &About, outcome: &Outc
 const CLAIMS: &str = "claims.txt";
 const PAGE: &str = "report.html";
 
-/// A file about one study.
+/// The name of a file about one study.
 fn name(spec: &StudySpec, extension: &str) -> String {
     format!("{}.{extension}", spec.name.replace('/', "-"))
 }
 
-/// The names that the files about some studies have.
+/// All names that the files about these studies have.
 #[must_use]
 pub fn names(plans: &[Plan]) -> Vec<String> {
     let each = plans.iter().flat_map(|plan| ["toml", "parquet"].map(|extension| name(&plan.spec, extension)));
     [STUDY_MARK, CLAIMS, PAGE].map(ToOwned::to_owned).into_iter().chain(each).collect()
 }
 
-/// Fills a directory with everything about some studies: `study.json`, `claims.txt`, the page as `report.html`, and
-/// for each study its points as Parquet and the study itself as TOML.
+/// Fills a folder with all results of the studies: `study.json`, `claims.txt`, the page as `report.html`, and for each
+/// study its points as Parquet and the study itself as TOML.
 ///
 /// # Errors
 /// If something cannot be written.
@@ -106,7 +106,7 @@ pub fn write_all(
     Ok(())
 }
 
-/// A name that every reader of Parquet takes.
+/// A column name that every reader of Parquet accepts.
 pub(crate) fn column_name(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }
@@ -153,7 +153,7 @@ mod tests {
         let reader = SerializedFileReader::new(File::open(path.join("s.parquet")).expect("there")).expect("Parquet");
         assert_eq!(reader.metadata().file_metadata().num_rows(), 6);
         assert!(reader.get_row_iter(None).expect("rows").all(|row| row.is_ok()));
-        // The study that was written is the study that was run.
+        // The written study equals the study that ran.
         let written = Document::read(&path.join("s.toml")).expect("TOML").decode::<StudySpec>();
         assert_eq!(written.expect("sound"), outcomes[0].plan.spec);
     }

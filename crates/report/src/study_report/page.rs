@@ -1,4 +1,4 @@
-//! Studies as one page: their claims, and every metric along the axes.
+//! The page of studies: their claims, and every metric along the axes.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::tables::tally;
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Names, Number, Scale};
 use crate::page::{Block, Cell, Page, Row, Section, Table};
 
-/// More charts of a study than anyone looks at; the numbers are all in the tables.
+/// The most charts of a study; the tables have all numbers.
 const MOST_CHARTS: usize = 24;
 
-/// What the page has for programs: the head of what `--json` prints, without the runs.
+/// The JSON data of the page: the head of what `--json` prints, without the runs.
 #[derive(Serialize)]
 struct Judged<'a> {
     schema: &'static str,
@@ -23,7 +23,7 @@ struct Judged<'a> {
     claims: &'a [Claim],
 }
 
-/// The studies as one page.
+/// The page of the studies.
 ///
 /// # Panics
 /// Never: every claim has a form in JSON.
@@ -46,7 +46,7 @@ pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim]) -> Page {
     }
 }
 
-/// What the papers say beside what was measured.
+/// The table of claims: the paper's value beside the measured one.
 fn verdicts(claims: &[Claim]) -> Table {
     let mut rows = Vec::new();
     for (i, claim) in claims.iter().enumerate() {
@@ -78,7 +78,7 @@ fn verdicts(claims: &[Claim]) -> Table {
     Table { header, texts: 4, rows, ..Table::default() }
 }
 
-/// A study: its charts, its points and its file.
+/// The section of a study: its charts, its points and its file.
 fn section(outcome: &Outcome) -> Section {
     let spec = &outcome.plan.spec;
     let mut below = Vec::new();
@@ -97,7 +97,7 @@ fn section(outcome: &Outcome) -> Section {
     }
 }
 
-/// Every point with its labels and the metrics of the study.
+/// The table of points, with their labels and the metrics of the study.
 fn points(outcome: &Outcome) -> Table {
     let metrics = &outcome.plan.spec.metrics;
     let row = |point: usize| {
@@ -118,8 +118,7 @@ fn points(outcome: &Outcome) -> Table {
     }
 }
 
-/// The axis of a study that goes from left to right, and the one whose points are lines of different colours:
-/// the two with the most points.
+/// The horizontal axis, and the axis whose points are lines of different colours: the two with the most points.
 fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
     let axes = &outcome.plan.axes;
     let mut by_length: Vec<usize> = (0..axes.len()).filter(|axis| axes[*axis].1.len() > 1).collect();
@@ -128,7 +127,7 @@ fn roles(outcome: &Outcome) -> Option<(usize, Option<usize>)> {
     Some((x, by_length[1..].iter().copied().find(|axis| axes[*axis].1.len() <= COLOURS)))
 }
 
-/// One chart for each metric and each combination of the axes that are neither x nor colour.
+/// One chart for each metric and each combination of points on the axes that are neither horizontal nor colours.
 fn charts(outcome: &Outcome) -> Vec<Figure> {
     let Some((x, colour)) = roles(outcome) else { return Vec::new() };
     let axes = &outcome.plan.axes;
@@ -150,7 +149,7 @@ fn charts(outcome: &Outcome) -> Vec<Figure> {
         }
         for (name, group) in groups {
             let lines: Vec<Course> = group.into_values().collect();
-            // One point is no course of anything.
+            // A single point makes no line.
             if lines.iter().any(|line| line.values.iter().filter(|value| value.0.is_finite()).count() > 1) {
                 all.push(Figure::new(metric.to_string(), name, chart(outcome, metric, x, lines)));
             }
@@ -180,7 +179,7 @@ mod tests {
     use super::*;
     use crate::testing::studied;
 
-    /// Another axis, and a claim.
+    /// A second axis, and a claim.
     const MORE: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
         [[claim]]\nid = \"B1\"\nsays = \"banks <do> harm\"\n\
         [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\

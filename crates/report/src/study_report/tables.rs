@@ -1,12 +1,12 @@
-//! Studies as text: their points, and their claims.
+//! Studies as text: their points and their claims.
 
 use study::execute::{Claim, Outcome, Verdict};
 use study::metric::Metric;
 
 use crate::grid::{WIDTH, grid, wrapped};
 
-/// The points as a table: their labels, the metrics of the study, and how far the first of them is below that of the
-/// baseline, if there is one.
+/// The points as a table: their labels, the metrics of the study, and, if there is a baseline, how far the first metric
+/// is below it.
 #[must_use]
 pub fn points_table(outcome: &Outcome) -> String {
     let metrics = &outcome.plan.spec.metrics;
@@ -33,8 +33,7 @@ pub fn points_table(outcome: &Outcome) -> String {
     grid(&header, rows, outcome.plan.axes.len())
 }
 
-/// The claims as a table: what the paper says beside what was measured, and below it whatever has to be
-/// said about those that differ.
+/// The claims as a table: the paper's value beside the measured one, with notes below on those that differ.
 #[must_use]
 pub fn claims_table(claims: &[Claim]) -> String {
     let mut rows = Vec::new();
@@ -62,7 +61,7 @@ pub fn claims_table(claims: &[Claim]) -> String {
     format!("{}{}\n{notes}", wrapped(&["claim", "paper", "measured", "verdict"], rows), tally(claims))
 }
 
-/// How many claims came out how, in a sentence without its full stop.
+/// The number of claims for each verdict, in a sentence without its full stop.
 pub(super) fn tally(claims: &[Claim]) -> String {
     let count = |verdict| claims.iter().filter(|claim| claim.verdict() == verdict).count();
     let several = if claims.len() == 1 { "claim" } else { "claims" };
@@ -79,7 +78,7 @@ pub(super) fn tally(claims: &[Claim]) -> String {
     tally
 }
 
-/// Adds a paragraph with its lines broken at the width of the tables.
+/// Appends a paragraph wrapped at the width of the tables.
 fn fold(text: &mut String, indent: &str, paragraph: &str) {
     let mut line = String::from(indent);
     for word in paragraph.split_whitespace() {

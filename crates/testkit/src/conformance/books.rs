@@ -1,5 +1,4 @@
-//! Books: what is counted twice, in two places, comes out the same, in units, bytes, commands and time, each by
-//! its cause.
+//! Bookkeeping: counters that two places keep must agree, in mapping units, bytes, commands and time, each by cause.
 
 use base::io::Io;
 use base::units::Span;
@@ -14,7 +13,7 @@ pub(super) fn books(trial: &Trial<'_>) -> Work {
     let mut host = trial.host();
     script::play(&mut host, &script::without_discards(trial.seed, trial.capacity(), trial.effort.requests));
     host.run_until_idle();
-    // What the buffer still has goes to flash, so that every unit is somewhere.
+    // The flush writes the rest of the buffer, so that every mapping unit is on flash.
     host.submit(Io::FLUSH);
     host.run_until_idle();
     let counters = host.ssd().counters();
@@ -28,14 +27,14 @@ pub(super) fn books(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// Nothing is under way, so a power cut takes nothing: the FTL still knows how worn its superblocks are.
+/// Nothing is under way, so after a power cut the FTL must still know the wear of its superblocks.
 fn wear(host: &mut Host, before: &Counters) {
     host.cut();
     let spread = |counters: &Counters| counters.merges.as_ref().map(|merges| merges.erase_spread);
     assert_eq!(spread(&host.ssd().counters()), spread(before), "erases from the least to the most after a power cut");
 }
 
-/// The causes for which a collection moves units.
+/// The causes for which mapping units are moved.
 const MOVES: [Cause; 4] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery];
 
 fn requests(host: &Host, counters: &Counters) {
@@ -43,18 +42,18 @@ fn requests(host: &Host, counters: &Counters) {
     assert_eq!(host.sectors(), counters.sectors, "sectors as seen by the host and by the device");
 }
 
-/// A unit that the host wrote was absorbed or programmed for the host, once; one that was moved was read once and
-/// programmed once for the same cause.
+/// Every mapping unit that the host wrote was absorbed or programmed for the host, once. Every moved one was read once
+/// and programmed once for the same cause.
 fn units(trial: &Trial<'_>, counters: &Counters) {
     let flash = &counters.flash;
-    // Under Hydra's FTL a row that is written in part is a copy that the host's sectors come into.
+    // Hydra's FTL writes a partial row as a copy-back that merges the host's sectors.
     let host = flash.of(Op::Program, Cause::Host).slots + flash.of(Op::CopyBack, Cause::Host).slots;
     let taken = counters.host_slots - counters.absorbed_slots;
     if let Some(slc_mlc) = &counters.slc_mlc {
         return units_of_two(trial, counters, slc_mlc);
     }
     match trial.resolved.buffer.filter(|buffer| buffer.flush != FlushPolicy::WriteBack) {
-        // The flush at the end did nothing, or wrote a log: the buffer has what is left.
+        // The final flush did nothing or wrote a log, so the buffer still has the rest.
         Some(buffer) => {
             let room = u64::from(buffer.units * trial.resolved.geometry.sectors);
             assert!((taken.saturating_sub(room)..=taken).contains(&host), "{host} of {taken} units were programmed");
@@ -65,7 +64,7 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
         let (read, programmed) = (flash.of(Op::Read, cause).slots, flash.of(Op::Program, cause).slots);
         assert_eq!(read, programmed, "units read and programmed for {}", cause.name());
     }
-    // Pages are filled with units and padding, and nothing else.
+    // Pages contain mapping units and padding, nothing else.
     let (slots, whole) = (u64::from(trial.resolved.geometry.slots), whole_rows(trial));
     let pad = flash.of(Op::Program, Cause::Pad);
     let all = flash.op(Op::Program);
@@ -77,8 +76,8 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     assert_eq!(copied.pages * slots, copied.slots, "copy-back moves whole pages");
 }
 
-/// The same on a hybrid disk. The host's sectors go to one of the arrays; a page of the large one is written once for the
-/// host or for what the small one gives up, and a fold reads what it programs.
+/// The same for an SSD with SLC and MLC flash. Host sectors go to one of the arrays. An MLC page is written once, for
+/// the host or for sectors that the SLC array evicts, and a fold reads what it programs.
 fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters) {
     let flash = &counters.flash;
     let written: u64 = [Cause::Host, Cause::Merge].into_iter().map(|cause| flash.of(Op::Program, cause).slots).sum();
@@ -129,8 +128,8 @@ fn commands(trial: &Trial<'_>, host: &Host, counters: &Counters) {
     assert_eq!(counters.bad_blocks, 0, "nothing failed");
 }
 
-/// What crosses a channel is the units of reads and programs with their share of the spare area; under Hydra's FTL only
-/// the sectors that are wanted or given, a whole number on every bus.
+/// Reads and programs move whole mapping units with their share of the spare area over a channel; under Hydra's FTL
+/// only the requested sectors, a whole number on every bus.
 fn bytes(trial: &Trial<'_>, counters: &Counters) {
     let unit = trial.resolved.backend.timing.slot_bytes;
     if trial.resolved.family.hydra().is_some() {
@@ -162,7 +161,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
         assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");
         assert_eq!(sum(&second.channel_busy), both(|tally| tally.bus), "time of its bus, and of its commands there");
-        // One array works at a time, and one die of it, unless pages are mapped.
+        // Only one array, and only one of its dies, works at a time, unless pages are mapped.
         let chang = trial.resolved.ftl.chang.clone().unwrap_or_default();
         let large = match chang.mapping {
             MappingSpec::Chains => sum(&counters.die_busy) + sum(&counters.channel_busy),
@@ -178,7 +177,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             Op::Read => of(&timing.read),
             Op::Program => of(&timing.program),
             Op::Erase => (Some(timing.erase), Some(timing.erase)),
-            // A read and a program behind one another.
+            // A copy-back is a read and then a program.
             Op::CopyBack => continue,
         };
         let copies = [timing.cache_read, timing.cache_program].into_iter().flatten().max().unwrap_or(Span::ZERO);

@@ -1,5 +1,5 @@
-//! Determinism: the seed decides everything. Two drives that are made, used, cut off and used again in the same
-//! way have counted the same, event hash included.
+//! Determinism: the seed decides everything. Two drives that are made, used, cut and used again in the same way have
+//! equal counters, event hash included.
 
 use ssd::{Counters, Drive};
 

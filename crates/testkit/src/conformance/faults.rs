@@ -1,5 +1,5 @@
-//! Faults: every single one of the first programs, and of the first erases, fails in a run of its own. Another
-//! fails a little later, and the power goes in between, with torn pages beside the failed ones. Nothing is lost.
+//! Faults: each of the first programs and of the first erases fails in a run of its own. A second operation fails a
+//! little later, and the power fails in between, with torn pages beside the failed ones. No data is lost.
 
 use base::engine::Rng;
 use flash::nand::Faults;
@@ -19,7 +19,7 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
     for nth in 0..trial.effort.failures {
         let seed = trial.seed ^ nth << 32;
         let mut rng = Rng::stream(seed, "conformance.faults");
-        // Erases begin at once on a full drive, and what comes first differs on a new one.
+        // A full drive erases at once; a new drive has other first operations.
         let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
         let later = nth + 1 + rng.below(8);
         let ssd = host.ssd_mut();
@@ -30,7 +30,7 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
                 fail(second.faults_mut(), nth);
             }
         }
-        // The log of a second array has to go round before what fails is a copy of its tail.
+        // The log of the SLC array must wrap before a copy of its tail can fail.
         if let Some(second) = ssd.slc_media_mut() {
             fail(second.faults_mut(), trial.effort.failures + 2 * nth);
         }

@@ -1,5 +1,5 @@
-//! Integrity: every read returns the newest write, whatever else is under way, and at the end so does every
-//! sector of the drive.
+//! Integrity: every read returns the newest write, whatever else is under way; at the end, every sector of the drive
+//! does.
 
 use flash::backend::Op;
 use ssd::Drive;

@@ -1,5 +1,5 @@
-//! Order: writes that the device works on together and that no other request is in the way of come into a buffer that is
-//! full in the order of their submission. None is overtaken, so none waits for ever.
+//! Order: writes that the device works on together enter a full buffer in the order of submission, unless another
+//! request conflicts with them. No write is overtaken, so none starves.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -8,7 +8,7 @@ use ssd::{Drive, Precondition, QueueId, Request, Ssd};
 
 use super::{Trial, Work};
 
-/// Writes at most, each of a unit of its own.
+/// The most writes, each of a mapping unit of its own.
 const WRITES: u64 = 64;
 
 pub(super) fn order(trial: &Trial<'_>) -> Work {

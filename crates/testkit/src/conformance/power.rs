@@ -1,10 +1,10 @@
-//! Power cuts at every moment that can differ: at the start and the end of every media operation, and half-way
-//! between any two of them. There are so many that `make test` takes its share of them (see
-//! [`Effort::stride`](super::Effort)), and the soak all.
+//! Power cuts at every moment that can differ: at the start and the end of every media operation, and half-way between
+//! any two of them. `make test` takes a share of these moments (see [`Effort::stride`](super::Effort)), the soak takes
+//! all.
 //!
-//! Each time a copy of the drive loses its power, and a new drive is made of nothing but what is left on the
-//! media. What was durable is there and whole, nothing older reappears, and nothing of another sector. Then the
-//! copy lives on: it is written to, its power goes again, and everything is checked once more.
+//! At each cut a copy of the drive loses its power, and a new drive is made of nothing but what is left on the media.
+//! Durable data must be there and whole; nothing older may reappear, and nothing of another sector. Then the new drive
+//! is written to, its power fails again, and everything is checked once more.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -30,13 +30,13 @@ pub(super) fn cuts_of_a_full_drive(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// Of so many moments one is cut.
+/// One moment in so many has a cut.
 const fn stride(trial: &Trial<'_>) -> u64 {
     if trial.resolved.ftl.map.is_paged() { trial.effort.paged_stride } else { trial.effort.stride }
 }
 
-/// One life after another, each cut short, so that what a cut leaves behind adds up: half-filled superblocks,
-/// copies without a use, torn pages. The drive must neither lose anything nor run out of room.
+/// One drive after many power cuts, so that their remains accumulate: partly filled superblocks, useless copies, torn
+/// pages. The drive must neither lose data nor run out of room.
 pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
     let mut host = trial.filled();
     let mut rng = Rng::stream(trial.seed, "conformance.lives");
@@ -55,8 +55,8 @@ pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
     Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
 }
 
-/// A few units are written again and again, and the power goes as soon as a flush is done: what it covered is there, and
-/// nothing of what earlier flushes covered comes back.
+/// A few mapping units are overwritten again and again, and the power fails as soon as a flush completes: the data that
+/// it covered must be there, and older flushed data must not come back.
 pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
     if trial.resolved.buffer.is_none() {
         return Work::default();
@@ -108,10 +108,10 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// Lets the next thing happen, with a cut half-way to it and one at it. False if nothing is under way.
+    /// Advances to the next event, with a cut half-way to it and one at it. Returns false if nothing is under way.
     fn step(&mut self, host: &mut Host) -> bool {
         if let Some(middle) = host.middle() {
-            // Nothing happens until then, so the drive itself may as well be told.
+            // No event lies before the middle, so the drive itself can advance to it.
             host.advance(middle);
             self.cut(host);
         }
@@ -137,7 +137,7 @@ impl Cutter {
         }
         self.cuts += 1;
         let mut copy = copy.crashed(rng.bits());
-        // The drive still works.
+        // The recovered drive must still work.
         copy.submit(requests::draw(&mut rng, self.capacity));
         copy.run_until_idle();
         copy.audit();

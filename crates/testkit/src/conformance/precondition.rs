@@ -1,6 +1,6 @@
-//! Preconditioning, with everything that can fail, failing: what each step has written is there, stamp for stamp, when the
-//! drive comes back, after a power cut as well, and the drive goes on from there. One that has lost too many blocks says
-//! so, and still has all that it had taken.
+//! Preconditioning with every kind of fault. After a restart or a power cut, the drive must hold what each step wrote,
+//! stamp for stamp, and go on from there. A drive that has lost too many blocks must say so, and still hold all data it
+//! took.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,9 +12,9 @@ use ssd::{Precondition, Resolved, Ssd};
 use super::{Trial, Work, message_of, script};
 use crate::Host;
 
-/// Every kind of fault, as often as a small drive stands it and more often than that.
+/// Every kind of fault, at a rate that a small drive survives and at a higher one.
 fn kinds() -> Vec<(&'static str, FaultSpec)> {
-    // A new kind of fault does not compile before it has a line below.
+    // A new kind of fault does not compile until it has a line below.
     let FaultSpec {
         program_failures: _,
         erase_failures: _,
@@ -46,7 +46,7 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
     ]
 }
 
-/// Every step, alone or behind those that it makes sense behind.
+/// Every step, alone and after the steps that it makes sense after.
 fn ways(drive: &Resolved) -> [Vec<Precondition>; 5] {
     let preload = Precondition::Preload {
         piece: Bytes::new(3 * SECTOR.get() * u64::from(drive.geometry.sectors)),

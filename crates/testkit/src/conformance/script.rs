@@ -1,11 +1,11 @@
-//! What the host of a check does: a fixed list of requests, each with the events that pass before the next.
+//! Scripts for the host of a check: a fixed list of requests, each with the events that pass before the next one.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
 
 use crate::{Host, requests};
 
-/// One line of a script.
+/// A request of a script.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) io: Io,
@@ -13,20 +13,20 @@ pub(super) struct Line {
     pub(super) events: u64,
 }
 
-/// So many random requests to a drive of `capacity` sectors.
+/// Random requests to a drive of `capacity` sectors.
 pub(super) fn random(seed: u64, capacity: u64, lines: u32) -> Vec<Line> {
     let mut rng = Rng::stream(seed, "conformance.script");
     (0..lines).map(|_| Line { io: requests::draw(&mut rng, capacity), events: rng.below(6) }).collect()
 }
 
-/// The same without discards: then every unit written is programmed or absorbed.
+/// Random requests without discards: every written mapping unit is then programmed or absorbed.
 pub(super) fn without_discards(seed: u64, capacity: u64, lines: u32) -> Vec<Line> {
     let mut script = random(seed, capacity, lines);
     script.retain(|line| line.io.kind != IoKind::Discard);
     script
 }
 
-/// Plays a script without a break. Looks after every request whether the books of the FTL are right.
+/// Plays a script to its end. Checks the books of the FTL after every request.
 pub(super) fn play(host: &mut Host, script: &[Line]) {
     for line in script {
         host.submit(line.io);

@@ -1,4 +1,4 @@
-//! Every setting there is, one after another, on a drive so small that everything happens often.
+//! All settings, each on a drive so small that rare events happen often.
 
 mod hydra;
 mod samples;
@@ -18,14 +18,14 @@ use crate::leave_out_idle;
 /// A device with a name.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What is special about it.
+    /// What the setting varies.
     pub name: String,
     /// The device.
     pub spec: Spec,
 }
 
-/// Two channels with a die each, ten blocks of four pages of two units of two sectors. Where the map has translation
-/// pages the units are smaller, so that it has two of them, and there are more blocks, because they take some.
+/// Two channels with one die each, ten blocks of four pages of two mapping units of two sectors. With a paged map the
+/// mapping units are smaller, so that it has two translation pages, and there are more blocks, because these take some.
 fn base(kind: FtlKind, map: MapSpec) -> Spec {
     let mut part = Part::preset("dirik-2009").expect("a preset").clone();
     part.geometry.page = Bytes::new(2048);
@@ -74,7 +74,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
     }
 }
 
-/// Planes that one command can work on.
+/// Sets the planes that one command can work on.
 fn set_planes(part: &mut Part, planes: u32) {
     part.geometry.planes_per_die = planes;
     part.features.multi_plane = planes > 1;
@@ -84,7 +84,7 @@ fn buffer(units: u64, high: f64, low: f64) -> BufferSpec {
     BufferSpec { high: Ratio::new(high), low: Ratio::new(low), ..BufferSpec::new(Bytes::new(units * 1024)) }
 }
 
-/// The same for a family with log blocks: pages of one unit, and four chips on two channels.
+/// The base device for a log-block family: pages of one mapping unit, and four chips on two channels.
 fn slc_mlc(kind: FtlKind) -> Spec {
     let mut spec = base(kind, MapSpec::Ram);
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
@@ -96,13 +96,13 @@ fn slc_mlc(kind: FtlKind) -> Spec {
     spec
 }
 
-/// A placement in a word, and its order.
+/// The name of a placement and of its order.
 fn called(placement: &PlacementSpec, order: Digits) -> String {
     let text = format!("{placement:?}");
     format!("{} {order}", text.split(' ').next().unwrap_or_default())
 }
 
-/// What is added to a list of settings.
+/// A list of settings under construction.
 struct Book {
     kind: FtlKind,
     map: MapSpec,
@@ -142,7 +142,7 @@ impl Book {
                 });
             }
         }
-        // Each order once, the placements in turn, on four pools that differ in channel and plane.
+        // Each order once, cycling through the placements, on four pools that differ in channel and plane.
         for (i, order) in Digits::every().enumerate() {
             let placements = PlacementSpec::every(order);
             let placement = &placements[i % placements.len()];
@@ -160,7 +160,7 @@ impl Book {
         }
     }
 
-    /// What another map than the one in RAM can make a difference to: everything that waits for its answers.
+    /// Settings that a map outside RAM can affect: everything that waits for its answers.
     fn behind_a_map_unit(&mut self) {
         let order = Digits::default();
         for (i, victim) in VictimSpec::EVERY.into_iter().enumerate() {
@@ -266,7 +266,7 @@ impl Book {
         }
     }
 
-    /// What log blocks can make a difference to.
+    /// Settings that a log-block FTL can affect.
     fn log_blocks(&mut self) {
         let least = if self.kind == FtlKind::Fast { 2 } else { 1 };
         for allocation in Allocation::EVERY {
@@ -345,7 +345,7 @@ impl Book {
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::EVERY {
-        // One that says itself what it can be.
+        // A family that lists its own samples.
         if !kind.samples().is_empty() {
             settings.extend(samples::settings(kind));
             continue;
@@ -361,7 +361,7 @@ pub fn settings() -> Vec<Setting> {
         for map in MapSpec::EVERY {
             let mut book = Book { kind, map, settings };
             if kind.has_log_blocks() {
-                // It has maps of its own, in RAM.
+                // The family has maps of its own, in RAM.
                 if map == MapSpec::Ram {
                     book.log_blocks();
                 }

@@ -1,5 +1,5 @@
-//! Wear: where static wear levelling is on, no block lags behind the others of its pool by more than the setting
-//! promises, even if most of the drive is never written again.
+//! Wear: with static wear levelling, the erase counts of a pool's blocks differ by no more than the setting promises,
+//! even if most of the drive is never written again.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -8,28 +8,29 @@ use ssd::{Drive, WearSpec};
 
 use super::{Trial, Work};
 
-/// The most by which the erase counts of two blocks of a pool of `blocks` may differ.
+/// The largest difference between the erase counts of two blocks of a pool of `blocks`.
 ///
-/// Wear levelling looks after every `check_every` erases and moves the data of the least worn superblock once it
-/// lags more than `threshold` behind a free one. If all others lag as well each look frees one of them, so the
-/// last waits for `blocks` looks. The erases in between go to the superblocks that are in use, of which there are
-/// at least two: the one being filled and the free one behind it. And a look that finds a collection under way is
-/// put off to the end of it, which is another erase for each superblock being collected.
+/// Wear levelling scans after every `check_every` erases and moves the data of the least worn superblock once it lags
+/// more than `threshold` behind a free one. If all others lag as well, each scan frees one of them, so the last waits
+/// for `blocks` scans. The erases in between go to the superblocks in use, of which there are at least two: the open
+/// one and the free one behind it. A scan that finds a collection under way waits for its end, which costs another
+/// erase for each superblock being collected.
 fn bound(wear: &WearSpec, blocks: u32, parallel: u32) -> Option<u32> {
     let between_looks = wear.check_every + parallel;
     wear.threshold.map(|threshold| threshold + (blocks * between_looks).div_ceil(2) + 1)
 }
 
-/// The same under Hydra's FTL, which levels when the drive is at rest, and then until no free superblock is further
-/// than the threshold ahead of a mapped one. What is written between two rests, one merge for each write at most, goes
-/// to no fewer than two superblocks; and one look may come too early. If the least worn one is not taken first, the one
-/// that is mapped at a rest, and so cannot be levelled, is worn again before the next.
+/// The largest difference under Hydra's FTL. It levels when the drive is idle, until no free superblock is more than
+/// the threshold ahead of a mapped one. Between two idle times each write causes one merge at most, and the merges go
+/// to at least two superblocks; one scan may also come too early. Without dynamic levelling the least worn superblock
+/// is not taken first, so a superblock that is mapped in an idle time, and cannot be levelled, wears again before the
+/// next.
 fn bound_at_rest(wear: &WearSpec) -> Option<u32> {
     let bursts = if wear.dynamic { 1 } else { 2 };
     wear.threshold.map(|threshold| threshold + bursts * BURST / 2 + wear.check_every + 1)
 }
 
-/// Writes between two rests.
+/// Writes between two idle times.
 const BURST: u32 = 64;
 
 pub(super) fn wear(trial: &Trial<'_>) -> Work {
@@ -49,7 +50,7 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
     loop {
         let counts = host.ssd().erase_counts();
         for (pool, counts) in counts.chunks(blocks).enumerate() {
-            // Spares and the reserved areas wear in their own way.
+            // Spares and the reserved areas wear in a different way.
             let counts = hydra.map_or(counts, |hydra| &counts[..hydra.data_blocks() as usize]);
             let (least, most) = (counts.iter().min().expect("blocks"), counts.iter().max().expect("blocks"));
             assert!(most - least <= bound, "pool {pool}: erase counts from {least} to {most}, {bound} apart at most");
@@ -61,7 +62,7 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
             let start = Lba::new(rng.below(hot));
             host.submit(Io { kind: IoKind::Write, start, sectors: Sectors::new(1) });
         }
-        // A buffer of superblocks would keep the only one that is written.
+        // A buffer of superblocks would absorb all writes to the only one in use.
         if hydra.is_some() {
             host.submit(Io::FLUSH);
         }

@@ -1,4 +1,4 @@
-//! Other values of a key's type.
+//! Alternative values of a key's type.
 
 use std::str::FromStr;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value, json};
 
 use super::walk::Schema;
 
-/// The word by which a form of a table is told from the others: that of its constant key, or its only required key.
+/// The word that tells a form of a table from the others: the value of its constant key, or its only required key.
 pub(super) fn tag(form: &Value) -> Option<&str> {
     let constant = form["properties"].as_object()?.values().find_map(|node| node["const"].as_str());
     let required = form["required"].as_array().map_or(&[][..], Vec::as_slice);
     constant.or_else(|| required.first().filter(|_| required.len() == 1)?.as_str())
 }
 
-/// Values that a key may have instead of the one it has, the plainest first.
+/// Alternative values for a key, the plainest first.
 pub(super) fn alternatives(schema: Schema<'_>, node: &Value, value: Option<&Value>) -> Vec<Value> {
     let (found, name) = schema.resolve(node);
     let mut others = Vec::new();
@@ -41,7 +41,7 @@ fn is_of(form: &Value, table: &Map<String, Value>) -> bool {
         && properties.iter().all(|(key, node)| node["const"].is_null() || table.get(key) == Some(&node["const"]))
 }
 
-/// A table that has only what it must have.
+/// A table with only the required keys.
 fn minimal(schema: Schema<'_>, form: &Value) -> Option<Value> {
     let mut table = Map::new();
     for key in form["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -87,7 +87,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         "Current" => others.extend(scaled(text, Current::as_ua, Current::from_ua, &[])),
         "Ratio" => {
             let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
-            // With more digits than anybody writes: none of them may be lost.
+            // With more digits than users write: none may be lost.
             let others_of =
                 [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
             others.extend(others_of.into_iter().chain([1.0, 0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));

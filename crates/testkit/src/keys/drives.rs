@@ -1,4 +1,4 @@
-//! Small devices of every family, and workloads on which a key has the chance to make a difference.
+//! Small devices of every FTL family, and workloads under which every key can make a difference.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -8,7 +8,7 @@ use ssd::{Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, 
 
 use crate::requests;
 
-/// A NAND part that can do everything, with two kinds of pages, and wears out within a test.
+/// A NAND part with every feature, with two kinds of pages, that wears out within a test.
 const PART: &str = r#"
 name = "key"
 source = "made up"
@@ -22,7 +22,7 @@ features = { multi_plane = true, cache_read = true, cache_program = true, copy_b
 electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
 "#;
 
-/// A part of one plane for the families that map pages or rows, and a small one for SLC flash.
+/// A one-plane part for the families that map pages or rows, and a small one for SLC flash.
 const FLAT: &str = r#"
 name = "flat"
 source = "made up"
@@ -36,10 +36,10 @@ features = { multi_plane = false, cache_read = true, cache_program = true, copy_
 electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
 "#;
 
-/// What a step of a map unit costs, each another time.
+/// The costs of a map unit's steps, all different.
 const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns" } }"#;
 
-/// A device and what it is called.
+/// A device with a name.
 #[derive(Clone, Debug)]
 pub struct Fixture {
     /// Its name, the family first.
@@ -48,7 +48,7 @@ pub struct Fixture {
     pub spec: Spec,
 }
 
-/// Devices of every family and mode, so that each key of the schema stands in one of them or can be set there.
+/// Devices of every family and mode, so that each key of the schema is set in one of them or can be set there.
 ///
 /// # Panics
 /// If one is not sound.
@@ -139,7 +139,7 @@ pub fn fixtures() -> Vec<Fixture> {
     fixtures
 }
 
-/// The families that are no page map.
+/// The families that do not map pages.
 fn merging() -> Vec<Fixture> {
     let hydra = "chips = 4\ngang = 2\nwidth = 16\nchannels = 1\nblocks = 40\ncontrollers = { background = 2 }\n\
                  arbitration = { commands = \"read-first\", bus = \"read-first\" }\n";
@@ -227,7 +227,7 @@ fn merging() -> Vec<Fixture> {
     ]
 }
 
-/// The first sample of a family that says itself what it can be.
+/// The first sample of a family that lists its own samples.
 fn sample(kind: FtlKind) -> Option<Fixture> {
     let ftl = kind.samples().into_iter().next()?;
     let plain = fixture("sample", FLAT, "channels = 2\nchips = 2\n", "");
@@ -246,16 +246,16 @@ fn fixture(name: &str, part: &str, flash: &str, rest: &str) -> Fixture {
     Fixture { name: name.into(), spec }
 }
 
-/// What is done with a drive.
+/// A load on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
-    /// Requests of all kinds, large and small, as many at once as the host likes, from all queues.
+    /// Requests of all kinds, small and large, at the host's queue depth, from all queues.
     Mixed,
-    /// Bursts and pauses, long and short sequences, and the power goes twice.
+    /// Bursts and pauses, long and short sequences, and two power cuts.
     Bursts,
     /// Small writes on a small part of the drive, until everything has been collected many times.
     Hot,
-    /// Small writes on a part of the drive, and then on another: for what looks at a thousand of them at a time.
+    /// Small writes on a part of the drive, and then on another, for keys that look at a thousand writes at a time.
     Shift,
 }
 
@@ -264,12 +264,12 @@ impl Load {
     pub const EVERY: [Self; 4] = [Self::Bursts, Self::Mixed, Self::Hot, Self::Shift];
 }
 
-/// What a run came to.
+/// Results of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// The hash of all its events: what took how long on which die and channel.
+    /// The hash of all events: every duration on every die and channel.
     pub hash: u64,
-    /// How often each block was erased. Which of a die's blocks is taken moves no event.
+    /// The erase count of each block: the choice of a block within a die changes no event.
     pub erases: Vec<u32>,
 }
 
@@ -283,7 +283,7 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
     }
     let mut player = Player { rng: Rng::stream(11, "keys"), ssd, tag: 0, under_way: 0, done: Vec::new() };
     if fails {
-        // What fails is worth seeing from the first write on.
+        // A fault should show from the first write on.
         player.fill();
     }
     match load {
@@ -331,7 +331,7 @@ impl Player {
         true
     }
 
-    /// Lets everything come to its end.
+    /// Advances until the drive is idle.
     fn run_until_idle(&mut self) {
         while self.step() {}
         assert_eq!(self.under_way, 0, "a request that never completes");

@@ -1,4 +1,4 @@
-//! Walks a schema, beside a description or alone.
+//! Walks a schema, alone or beside a description.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use super::alternatives::{alternatives, tag};
 use super::{Key, Step};
 
-/// A schema and what it refers to.
+/// A schema and its definitions.
 #[derive(Clone, Copy)]
 pub(super) struct Schema<'a> {
     root: &'a Value,
 }
 
 impl<'a> Schema<'a> {
-    /// What a node says, with references followed and `null` left out, and the name by which it was referred to.
+    /// The content of a node, with references followed and `null` left out, and the name of the reference.
     pub(super) fn resolve(self, node: &'a Value) -> (&'a Value, Option<&'a str>) {
         if let Some(reference) = node["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap_or_default();
@@ -30,7 +30,7 @@ impl<'a> Schema<'a> {
         (node, None)
     }
 
-    /// The forms that a node may take: one, or several of a table or a word.
+    /// The forms of a node: one, or the variants of a table or a word.
     pub(super) fn forms(self, node: &'a Value) -> Vec<&'a Value> {
         let (node, _) = self.resolve(node);
         let several = node["oneOf"].as_array().or_else(|| node["anyOf"].as_array());
@@ -38,7 +38,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// What a form of a table is called, if it is one of several.
+/// The name of a table's form, if the table has several.
 fn form_name(forms: &[&Value], form: &Value) -> String {
     if forms.len() < 2 {
         return String::new();
@@ -50,7 +50,7 @@ fn properties(form: &Value) -> Option<&Map<String, Value>> {
     form["properties"].as_object()
 }
 
-/// The names of all keys that a schema has.
+/// The names of all keys of a schema.
 #[must_use]
 pub fn every_key(schema: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -76,7 +76,7 @@ fn names_of(schema: Schema<'_>, node: &Value, name: &str, names: &mut BTreeSet<S
     }
 }
 
-/// The keys of a description, those that it leaves out included.
+/// All keys of a description, including those that it leaves out.
 #[must_use]
 pub fn keys(schema: &Value, description: &Value) -> Vec<Key> {
     let mut keys = Vec::new();

@@ -1,4 +1,4 @@
-//! A bank: a queue of what requests want of it, and how far it is with the first.
+//! A bank: a queue of parts of requests, and the progress of the first part.
 
 use std::collections::VecDeque;
 
@@ -6,7 +6,7 @@ use base::units::{Span, Time};
 
 use super::Shape;
 
-/// What one request wants of one bank: operations on some pages of a row each.
+/// The part of a request that one bank serves: operations on some pages of a row each.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     request: usize,
@@ -21,7 +21,7 @@ impl Part {
         Self { request, came, write, steps: Vec::new() }
     }
 
-    /// Adds a page of the bank: to the operation before, if that one is on the same row.
+    /// Adds a page of the bank; it joins the operation before if that is on the same row.
     pub(super) fn add(&mut self, page: u64, shape: &Shape) {
         let row = page / shape.gang;
         match self.steps.last_mut() {
@@ -43,15 +43,15 @@ impl Part {
     }
 }
 
-/// What the first part in the queue needs the bus for next.
+/// The next need of the first part in the queue for the bus.
 #[derive(Clone, Copy, Debug)]
 struct Need {
-    /// Since when.
+    /// The time since when the part needs the bus.
     ready: Time,
-    /// When it began to wait for what made it ready: that decides between equals, and then who did so first.
+    /// The time at which the wait for `ready` began. It decides between equals; then `number` does.
     since: Time,
     number: u64,
-    /// It is only the command of a read.
+    /// True if the bus carries only the command of a read.
     command: bool,
 }
 
@@ -59,22 +59,22 @@ struct Need {
 #[derive(Clone, Debug)]
 pub(super) struct Bank {
     queue: VecDeque<Part>,
-    /// The operation that the first part is at.
+    /// The current operation of the first part.
     step: usize,
     need: Option<Need>,
-    /// When the part before was done, and since when that was certain.
+    /// When the part before ended, and since when that time was certain.
     free: Time,
     since: Time,
     number: u64,
-    /// When the array is done with the operation before.
+    /// When the array ends the operation before.
     array: Time,
 }
 
-/// The bus was given to a bank.
+/// A use of the bus by a bank.
 pub(super) struct Grant {
-    /// When it is free again.
+    /// When the bus is free again.
     pub(super) until: Time,
-    /// The request whose part that ends, and when.
+    /// The request whose part this use ends, and when.
     pub(super) ended: Option<(usize, Time)>,
 }
 
@@ -83,12 +83,12 @@ impl Bank {
         Self { queue: VecDeque::new(), step: 0, need: None, free: now, since: now, number: 0, array: now }
     }
 
-    /// Since when it needs the bus, or from when on it will, and since when that has been certain.
+    /// When the bank needs the bus, and since when that time has been certain.
     pub(super) fn need(&self) -> Option<(Time, Time, u64)> {
         self.need.map(|need| (need.ready, need.since, need.number))
     }
 
-    /// Takes a part. `number` counts everything that is done to banks.
+    /// Queues a part. `number` numbers the operations on all banks.
     pub(super) fn push(&mut self, part: Part, number: u64, shape: &Shape) {
         self.queue.push_back(part);
         if self.queue.len() == 1 {
@@ -97,7 +97,7 @@ impl Bank {
         }
     }
 
-    /// The first part begins.
+    /// Begins the first part.
     fn begin(&mut self, shape: &Shape) {
         let Some(part) = self.queue.front() else { return };
         let (start, since) = if part.came > self.free { (part.came, part.came) } else { (self.free, self.since) };
@@ -106,7 +106,7 @@ impl Bank {
         self.ask(start, since, shape);
     }
 
-    /// The operation `step` begins at `start` without any other under way.
+    /// Begins the operation `step` at `start`, with no other under way.
     fn ask(&mut self, start: Time, since: Time, shape: &Shape) {
         let part = &self.queue[0];
         let command = !part.write && !shape.command.is_zero();
@@ -116,7 +116,7 @@ impl Bank {
         });
     }
 
-    /// The bus, free from `bus` on, is given to what needs it.
+    /// Gives the bus, free from `bus` on, to the bank's need.
     pub(super) fn grant(&mut self, bus: Time, number: u64, shape: &Shape) -> Grant {
         self.number = number;
         let need = self.need.take().expect("the bus is given to a bank that needs it");
@@ -153,8 +153,8 @@ impl Bank {
             self.ask(until, from, shape);
             return Grant { until, ended: None };
         }
-        // The next operation begins as soon as this page has left the array or, if it needs a command, when that has
-        // been sent, ahead of this page's data. The register that it leads to is free when this page's data has gone.
+        // The next operation begins as soon as this page has left the array. If it needs a command, that goes first,
+        // ahead of this page's data. The register for its page is free when this page's data has gone.
         let start = if shape.command.is_zero() { need.ready } else { from + shape.command };
         let sent = from + shape.command;
         let until = sent + data;
@@ -164,7 +164,7 @@ impl Bank {
         Grant { until, ended: None }
     }
 
-    /// The first part is done at `end`, which is certain since `since`.
+    /// Ends the first part at `end`, a time certain since `since`.
     fn finish(&mut self, end: Time, since: Time, shape: &Shape) -> (usize, Time) {
         self.free = end;
         self.since = since;

@@ -1,4 +1,4 @@
-//! The second model against Dirik and Jacob's numbers, and how much a small difference in it shows.
+//! The second model against Dirik and Jacob's numbers, and its sensitivity to small differences.
 
 use base::units::{Lba, Sectors};
 
@@ -30,7 +30,7 @@ fn latencies(shape: &Shape, requests: &[Io], pace: Pace<'_>) -> Vec<Span> {
     second.run(requests, pace).into_iter().map(|served| served.end - served.arrival).collect()
 }
 
-/// Nanoseconds of a write and then a read of so many pages.
+/// Nanoseconds of a write and then of a read of `pages` pages.
 fn write_read(shape: &Shape, pages: u64) -> [u64; 2] {
     let requests = [io(IoKind::Write, 0, pages), io(IoKind::Read, 0, pages)];
     let spans = latencies(shape, &requests, Pace::Closed(1));
@@ -87,7 +87,7 @@ fn banks_and_buses_overlap() {
 
 #[test]
 fn a_page_that_crosses_the_bus_three_percent_slower_shows() {
-    // What the comparison must see: where the bus decides, means differ by more than 1 %.
+    // The comparison must notice: where the bus is the bottleneck, the means differ by more than 1 %.
     let requests: Vec<_> = (0..200).map(|i| io(IoKind::Write, i * 4, 4)).collect();
     let mean = |shape: &Shape| {
         let spans = latencies(shape, &requests, Pace::Closed(8));
@@ -97,7 +97,7 @@ fn a_page_that_crosses_the_bus_three_percent_slower_shows() {
     let wrong = Shape { transfer: Span::from_ns(81_920 * 103 / 100), ..right.clone() };
     let off = mean(&wrong) / mean(&right) - 1.0;
     assert!((0.01..0.04).contains(&off), "3 % slower makes {off}");
-    // Where it does not, on one bank with a fast bus, it does not show: bus rates of both kinds are compared.
+    // On one bank with a fast bus the difference does not show, so bus rates of both kinds are compared.
     let slow = Shape { transfer: Span::from_ps(5_120 * 1030), ..shape(400, true) };
     assert!(mean(&slow) / mean(&shape(400, true)) - 1.0 < 0.01);
 }

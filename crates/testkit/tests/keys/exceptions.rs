@@ -1,4 +1,4 @@
-//! Keys that change nothing of what a device does, and why they are accepted all the same.
+//! Keys that change nothing in a device's behaviour, with the reason why they are accepted all the same.
 
 /// A key that has no effect on some devices, or on any.
 #[derive(Clone, Copy, Debug)]

@@ -9,11 +9,11 @@ use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec
 use super::{Setting, base, buffer};
 use crate::leave_out_idle;
 
-/// Buses, and dies that are interleaved behind them; and how many superchips.
+/// Buses, interleaved dies behind them, and superchips.
 type Degrees = (u32, u32, u32);
 
-/// Two superchips of two dies, each a gang of two chips: rows of two pages of two sectors, superblocks of eight rows,
-/// of which the host sees four in each superchip, and two more are free. Two blocks of each die may fail.
+/// Two superchips of two dies, each a gang of two chips: rows of two pages of two sectors, superblocks of eight rows.
+/// The host sees four superblocks of each superchip, and two more are free. Two blocks of each die may fail.
 const PLAIN: Degrees = (2, 2, 2);
 
 fn device((buses, chips, superchips): Degrees) -> Spec {
@@ -35,11 +35,11 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
     spec
 }
 
-/// So many superblocks in each superchip, and so many of all of them for the host.
+/// Sets the superblocks of each superchip, and the superblocks of the whole drive that the host sees.
 fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
     let superblock = u64::from(spec.flash.gang * spec.ftl.hydra.as_ref().expect("its FTL").chips) * 4 * 1024;
     spec.ftl.capacity = Some(Bytes::new(seen * superblock));
-    // As many blocks as it takes.
+    // Enough blocks for them.
     let mut has = |blocks: u32| {
         spec.flash.blocks = Some(blocks);
         leave_out_idle(spec);

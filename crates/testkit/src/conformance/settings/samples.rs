@@ -1,4 +1,4 @@
-//! Settings of the families that say themselves what they can be.
+//! Settings of the FTL families that list their own samples.
 
 use base::units::Bytes;
 use flash::backend::{BusOrder, Controllers, Order, Transfer};
@@ -7,7 +7,7 @@ use ssd::{FtlKind, FtlSpec, MapSpec, Spec};
 use super::{Setting, base, buffer};
 use crate::leave_out_idle;
 
-/// Two channels with two dies each, eight blocks of four pages of one unit of two sectors.
+/// Two channels with two dies each, eight blocks of four pages of one mapping unit of two sectors.
 fn device(ftl: &FtlSpec) -> Spec {
     let mut spec = base(ftl.kind, MapSpec::Ram);
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
@@ -18,7 +18,7 @@ fn device(ftl: &FtlSpec) -> Spec {
     spec
 }
 
-/// Every sample of a family on that device, and the first on others, as far as the family takes them.
+/// Every sample of a family on that device, and the first one on other devices, if the family accepts them.
 pub(super) fn settings(kind: FtlKind) -> Vec<Setting> {
     let samples = kind.samples();
     let mut settings = Vec::new();

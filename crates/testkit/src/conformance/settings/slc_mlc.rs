@@ -1,4 +1,4 @@
-//! Settings of the hybrid SLC/MLC disk's FTL, and of the conventional disk without SLC flash.
+//! Settings of Chang's FTL for a disk with SLC and MLC flash, and of the conventional disk without SLC flash.
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
@@ -52,7 +52,7 @@ pub(super) fn settings() -> Vec<Setting> {
         for dynamic in [true, false] {
             add(&format!("static wear levelling, dynamic: {dynamic}"), has_slc, &|spec| {
                 spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
-                // What is hot must come to the MLC flash, or it would never wear.
+                // Hot data must reach the MLC flash, or it would never wear.
                 (chang(spec).copy_back, chang(spec).hash_entries) = (false, Some(4));
             });
         }
