@@ -99,7 +99,7 @@ pub(crate) enum Command {
         #[arg(long)]
         json: bool,
     },
-    /// Look into traces and convert them
+    /// Summarise traces and convert them
     #[command(subcommand)]
     Trace(TraceCommand),
     /// List the workloads that come with Flashloom, or print one

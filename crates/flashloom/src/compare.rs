@@ -46,7 +46,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     execute::keep_pipes(&mut plan).map_err(|error| Failure::study(&error))?;
     let doubts = execute::doubts(&plan).map_err(|error| Failure::study(&error))?;
     doubts.iter().for_each(note);
-    let bar = Bar::steps(&format!("compare {} disks", devices.len()), args.study.quiet);
+    let bar = Bar::steps(&format!("compare {} drives", devices.len()), args.study.quiet);
     let outcome = execute::run(plan, &program, args.study.jobs, &|done, all| bar.step(done, all));
     let outcomes = [outcome.map_err(|error| Failure::study(&error))?];
     let comparison = Comparison::new(&outcomes[0]);

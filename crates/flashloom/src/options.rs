@@ -27,7 +27,7 @@ pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
         let names = ExtentRule::ALL.map(ExtentRule::name);
         let meant = did_you_mean(text, names);
         BadValue(format!(
-            "`{text}` is no rule for addresses beyond the disk: {meant}choose one of {}",
+            "`{text}` is no rule for addresses beyond the drive: {meant}choose one of {}",
             names.join(", ")
         ))
     })
@@ -96,7 +96,7 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
         let remedy = format!(
             "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8, with a depth of 1 to {MOST_DEPTH}"
         );
-        BadValue(format!("`{part}` says nothing about a flow: {remedy}"))
+        BadValue(format!("`{part}` is no valid part of a flow: {remedy}"))
     };
     for part in parts {
         match part.split_once('=') {

@@ -111,8 +111,8 @@ fn queues_and_flows_that_cannot_be() {
     let run = |more: &[&'static str]| [&["run", "d.toml", "w.toml"], more].concat();
     place.refused(&run(&["--queue", "1"]), &["submitted to queue 1, but the device has 1", "host.queues"]);
     place.refused(&run(&["--flow", "w.toml,queue=7"]), &["submitted to queue 7, but the device has 1"]);
-    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` says nothing about a flow", "queue=N"]);
-    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` says nothing about a flow"]);
+    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` is no valid part of a flow", "queue=N"]);
+    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` is no valid part of a flow"]);
     place.refused(&run(&["--flow", "none.toml"]), &["none.toml: cannot be read"]);
     place.write("two.fio", "[global]\nbs=4k\nsize=1m\n[a]\nrw=read\n[b]\nstonewall\nrw=read\n");
     place.refused(&run(&["--flow", "two.fio"]), &["two.fio: has several stages", "a job file of its own"]);

@@ -33,7 +33,7 @@ pub struct Effort {
     pub requests: u32,
     /// Requests of a script with power cuts at every moment.
     pub cut_requests: u32,
-    /// One moment in so many of a script has a power cut; the seed says which. Odd, so that cuts alternate between
+    /// Moments of a script per power cut; the seed chooses the first. Odd, so that cuts alternate between
     /// events and the middles between events.
     pub stride: u64,
     /// The stride for a drive with a paged map: it has several times the events, most of them alike.

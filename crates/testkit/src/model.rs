@@ -126,7 +126,7 @@ impl Model {
         self.ties
     }
 
-    /// Serves the requests in order; time goes on from the last end.
+    /// Serves the requests in order; time continues from the end of the last run.
     ///
     /// # Panics
     /// If a page is read that has not been written, or a request is neither a read nor a write.

@@ -41,7 +41,7 @@ impl LayoutArgs {
     }
 }
 
-/// What the reader must know that the trace does not say.
+/// Facts about a trace that the trace itself does not have.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ReadingArgs {
     #[command(flatten)]

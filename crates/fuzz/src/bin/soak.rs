@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use testkit::{Swarm, conformance};
 
-/// One seed in so many runs the conformance suite, whose scripts are cut at every moment.
+/// Seeds per run of the conformance suite, whose scripts are cut at every moment.
 const SUITE_EVERY: u64 = 200;
 
 /// Runs a seed; returns the completed requests and the survived power cuts.

@@ -30,7 +30,7 @@ pub(super) fn cuts_of_a_full_drive(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// One moment in so many has a cut.
+/// The stride between cut moments.
 const fn stride(trial: &Trial<'_>) -> u64 {
     if trial.resolved.ftl.map.is_paged() { trial.effort.paged_stride } else { trial.effort.stride }
 }

@@ -255,7 +255,7 @@ pub enum Load {
     Bursts,
     /// Small writes on a small part of the drive, until everything has been collected many times.
     Hot,
-    /// Small writes on a part of the drive, and then on another, for keys that look at a thousand writes at a time.
+    /// Small writes on a part of the drive, and then on another, for keys that act on a thousand writes at a time.
     Shift,
 }
 
