@@ -56,7 +56,7 @@ fn disks_are_compared() {
     let compared = flashloom(&[&run[..], &["--out", &out]].concat());
     let (table, errors) = said(&compared);
     assert!(compared.status.success(), "{errors}");
-    assert!(table.contains("2 disks under oltp") && table.contains("dirik-1x2") && table.contains("cost"), "{table}");
+    assert!(table.contains("2 drives under oltp") && table.contains("dirik-1x2") && table.contains("cost"), "{table}");
     assert!(dir.path().join("out/compare.parquet").exists());
     let page = dir.path().join("page.html").display().to_string();
     let (json, _) = said(&flashloom(&[&run[..], &["--json", "--report", &page]].concat()));
@@ -64,7 +64,11 @@ fn disks_are_compared() {
     assert_eq!(json["rows"].as_array().expect("rows").len(), 2);
     // The page has what is printed: the best are marked, and the numbers name their places in the same JSON.
     let page = fs::read_to_string(&page).expect("written");
-    assert!(page.contains("2 disks under oltp") && page.contains(" class=\"best\" data-of=\"/rows/"), "{}", page.len());
+    assert!(
+        page.contains("2 drives under oltp") && page.contains(" class=\"best\" data-of=\"/rows/"),
+        "{}",
+        page.len()
+    );
     let (_, data) = page.split_once("id=\"data\">").expect("the data");
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
@@ -96,7 +100,7 @@ fn make_demo_asks_for_what_there_is() {
     let output = run.output().expect("it starts");
     let (table, errors) = said(&output);
     assert!(output.status.success(), "{errors}");
-    assert!(table.contains("5 disks under programs, 60 requests each"), "{table}");
+    assert!(table.contains("5 drives under programs, 60 requests each"), "{table}");
     assert!(table.contains("\nverified: "), "{table}");
     assert!(errors.contains("report: out/demo/report.html"), "{errors}");
     assert!(dir.path().join("out/demo/report.html").is_file());

@@ -39,7 +39,7 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
         title: format!("{} disks under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
         sections: vec![Section {
-            note: format!("{requests} requests on each disk. The best of each column is marked. {COST}."),
+            note: format!("{requests} requests on each drive. The best of each column is marked. {COST}."),
             above: tables.map(|(heading, columns)| Block::Table(table(comparison, heading, columns))).to_vec(),
             figures: figures.into_iter().flatten().chain(explained::figures(rows)).collect(),
             below: seen,
@@ -143,7 +143,7 @@ mod tests {
     fn the_best_of_every_column_has_its_mark() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], RunSpec::default());
         let text = text_of(&comparison);
-        assert!(text.contains("3 disks under oltp, 300 requests each"), "{text}");
+        assert!(text.contains("3 drives under oltp, 300 requests each"), "{text}");
         let best: usize = comparison.rows.iter().map(|row| row.best.len()).sum();
         assert!(best > 4, "{best} marks");
         // One star more is in the line that explains them.
