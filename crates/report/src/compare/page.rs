@@ -36,7 +36,7 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
     let seen = explained::tables(rows).into_iter().map(Block::Table).collect();
     let tables = [("Latency and throughput", &LATENCIES[..]), ("Flash, energy and RAM", &FLASH[..])];
     Page {
-        title: format!("{} disks under {}", rows.len(), comparison.workload),
+        title: format!("{} drives under {}", rows.len(), comparison.workload),
         about: format!("flashloom {} ({})", program.version, program.commit),
         sections: vec![Section {
             note: format!("{requests} requests on each drive. The best of each column is marked. {COST}."),
