@@ -51,7 +51,7 @@ pub(crate) fn reproduce(paper: &str, args: &StudyArgs, results: &mut dyn Write) 
     let found: Vec<_> = builtin().iter().filter(|(name, _)| paper_of(name) == paper).collect();
     if found.is_empty() {
         let (meant, all) = (did_you_mean(paper, papers()), papers().join(", "));
-        return Err(Failure::Input(format!("there are no studies of `{paper}`; {meant}there are some of {all}")));
+        return Err(Failure::Input(format!("there are no studies of `{paper}`; {meant}choose one of {all}")));
     }
     let document = |(name, text): &&(&str, &str)| Document::parse(Path::new(name), (*text).to_owned());
     let plans = found.iter().map(|study| Plan::new(&document(study)?)).collect::<Result<Vec<_>, Faults>>()?;

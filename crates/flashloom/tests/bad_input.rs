@@ -98,7 +98,7 @@ fn queues_and_flows_that_cannot_be() {
         ("queues = 0", &["d.toml:10: host.queues: is zero", "at least one"][..]),
         ("burst = 0", &["d.toml:10: host.burst: is zero"]),
         ("arbitration = \"fair\"", &["d.toml:10: host.arbitration", "`fair`", "round-robin", "weighted"]),
-        ("queues = 2\n[[host.queue]]\n", &["d.toml:10: host.queues: stands beside [[host.queue]]", "keep one"]),
+        ("queues = 2\n[[host.queue]]\n", &["d.toml:10: host.queues: conflicts with [[host.queue]]", "keep one"]),
         ("[[host.queue]]\nweigth = 3", &["d.toml:11: host.queue[0].weigth", "did you mean `weight`"]),
         ("[[host.queue]]\nweight = 3", &["d.toml:11: host.queue[0].weight", "round-robin", "weighted"]),
         ("[[host.queue]]\nchannels = [2]", &["d.toml:11: host.queue[0].channels: there is no channel 2", "0 to 1"]),

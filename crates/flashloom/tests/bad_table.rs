@@ -101,7 +101,7 @@ const VERBS: [&str; 46] = [
 ];
 
 /// What says it in other ways: what is allowed, or what was meant.
-const ALLOWED: [&str; 13] = [
+const ALLOWED: [&str; 12] = [
     "a value is required for ",
     "e.g. ",
     "did you mean ",
@@ -113,7 +113,6 @@ const ALLOWED: [&str; 13] = [
     "tip: ",
     "possible values: ",
     "lists them",
-    "there are some of ",
     "their shares sum to ",
 ];
 

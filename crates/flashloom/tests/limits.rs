@@ -47,7 +47,7 @@ fn what_is_beyond_its_range_is_refused_with_the_range() {
             "and a pool has 32 superblocks; use 1 to 31",
         ),
         (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave the host no room"),
-        (&["--set", "flash.blocks=4294967295"], "flash.blocks: there are 68719476720 pages on each die"),
+        (&["--set", "flash.blocks=4294967295"], "flash.blocks: the array has 68719476720 pages on each die"),
         (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is no data rate that anything works at; write more than zero"),
         (&["--set", "host.queue-depth=4294967295"], "host.queue-depth: is 4294967295; use 1 to 32768"),
         (&["--depth", "4294967295"], "a whole number from 1 to 1048576"),
@@ -123,7 +123,7 @@ fn a_description_without_an_end_is_refused() {
         let output = flashloom(dir.path(), &arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
-        assert!(said.contains("more than 4MiB"), "{arguments:?}: {said}");
+        assert!(said.contains("larger than 4MiB"), "{arguments:?}: {said}");
     }
 }
 

@@ -303,7 +303,7 @@ fn faults_of_a_study_are_said_before_anything_is_run() {
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),
         (
             &["reproduce", "einstein"],
-            "there are no studies of `einstein`; there are some of chang, dirik, fmmu, hydra, mix, sung",
+            "there are no studies of `einstein`; choose one of chang, dirik, fmmu, hydra, mix, sung",
         ),
         (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
     ] {

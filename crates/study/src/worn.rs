@@ -28,7 +28,7 @@ impl fmt::Display for WornOut {
         let Self { step, written, units } = self;
         write!(
             f,
-            "precondition {step}: so many blocks failed that the disk is read-only after {written} writes to its \
+            "precondition {step}: so many blocks failed that the drive is read-only after {written} writes to its \
              {units} mapping units; lower the shares in flash.faults, raise ftl.over-provisioning, or write less"
         )
     }

@@ -132,10 +132,14 @@ impl Script {
             requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });
         }
         if requests.is_empty() {
-            faults.push(Fault::new("request", "nothing is ever asked", "list a request"));
+            faults.push(Fault::new("request", "the script issues no request", "list a request"));
         }
         if spec.repeat == 0 {
-            faults.push(Fault::new("repeat", "is zero: nothing is ever asked", "use 1 or more, or leave it out"));
+            faults.push(Fault::new(
+                "repeat",
+                "is zero: the script issues no request",
+                "use 1 or more, or leave it out",
+            ));
         }
         if spec.depth == Some(0) {
             faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));

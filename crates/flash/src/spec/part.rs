@@ -40,7 +40,7 @@ impl FlashSpec {
         let beyond = |(_, value, ordinary): &(&str, u32, u32)| f64::from(*value) / f64::from(*ordinary);
         let worst = all.into_iter().max_by(|a, b| beyond(a).total_cmp(&beyond(b)));
         let (path, value, _) = worst.unwrap_or(("flash", 0, 1));
-        let message = format!("there are {count} {what}, and at most {most} can be numbered");
+        let message = format!("the array has {count} {what}, and at most {most} are possible");
         let remedy = match (u128::from(value) * most / count.max(1), path) {
             (0, _) | (_, "flash.part" | "flash.custom-part.geometry") => {
                 "use fewer channels, chips, blocks or pages, or a larger ftl.map-unit".to_owned()
@@ -102,7 +102,7 @@ impl FlashSpec {
     /// Blocks in each plane of an array of this raw size.
     fn blocks_of(&self, size: Bytes, part: &Part, faults: &mut Faults) -> Option<u32> {
         if self.blocks.is_some() {
-            faults.add("flash.size", "stands beside flash.blocks", "keep one of the two");
+            faults.add("flash.size", "conflicts with flash.blocks", "keep one of the two");
             return None;
         }
         let shape = &part.geometry;
@@ -160,7 +160,7 @@ pub(super) fn named_part(
             None
         }
         (Some(_), Some(_)) => {
-            let message = format!("stands beside {path}.part");
+            let message = format!("conflicts with {path}.part");
             faults.add(&format!("{path}.custom-part"), message, "keep one of the two");
             None
         }

@@ -86,7 +86,7 @@ impl SlcSpec {
                 return None;
             }
             (Some(_), Some(_)) => {
-                faults.add("slc.size", "stands beside slc.blocks", "keep one of the two");
+                faults.add("slc.size", "conflicts with slc.blocks", "keep one of the two");
                 return None;
             }
         };
@@ -98,7 +98,7 @@ impl SlcSpec {
             match error {
                 PartError::TooLarge { pages } => {
                     let path = if slc.size.is_some() { "slc.size" } else { "slc.blocks" };
-                    let message = format!("there are {pages} pages, and at most {} can be numbered", u32::MAX);
+                    let message = format!("the array has {pages} pages, and at most {} are possible", u32::MAX);
                     faults.add(path, message, "make it smaller");
                 }
                 error => {

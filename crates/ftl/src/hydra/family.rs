@@ -45,7 +45,7 @@ impl Family for HydraFamily {
             faults.add("flash.part", "programs several pages at once", "use a part with one_shot = 1");
         }
         if !part.features.copy_back {
-            faults.add("flash.part", "has no copy-back, which merges are made of", "use another part, e.g. K9K8G08U0M");
+            faults.add("flash.part", "has no copy-back, which merges need", "use another part, e.g. K9K8G08U0M");
         }
         if site.flash.width / 8 != site.flash.gang {
             let message = format!("{} bits for a gang of {}: each chip has a bus", site.flash.width, site.flash.gang);
@@ -69,7 +69,7 @@ impl Family for HydraFamily {
             if site.flash.software_controllers.is_some() {
                 faults.add(
                     path,
-                    "stands beside flash.software-controllers, which gives the same time",
+                    "conflicts with flash.software-controllers, which gives the same time",
                     "leave one of them out",
                 );
             }

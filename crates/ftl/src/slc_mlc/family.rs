@@ -87,7 +87,7 @@ impl Family for SlcMlcFamily {
         let chang = site.ftl.chang.clone().unwrap_or_default();
         faults.0.extend(chang.faults(geometry, timing.one_shot));
         if chang.density.is_some() && site.slc.is_some() {
-            let message = "stands beside slc: only one of them can hold the hot data";
+            let message = "conflicts with slc: only one of them can hold the hot data";
             faults.add("ftl.chang.density", message, "keep one of the two");
         }
         if site.ftl.map != MapSpec::default() {

@@ -170,7 +170,7 @@ impl Spec {
         let buffer = self.buffer.as_ref()?;
         let units = match (buffer.superblock, superblock) {
             (Some(_), Some(_)) => {
-                faults.add("buffer.superblock", "stands beside the superblock of the FTL", "leave it out");
+                faults.add("buffer.superblock", "conflicts with the superblock of the FTL", "leave it out");
                 return None;
             }
             (Some(size), None) => size.get() / unit,

@@ -121,11 +121,14 @@ mod tests {
         for (flash, wanted) in [
             (
                 "channels = 1, chips = 2, blocks = 4294967295",
-                "flash.blocks: there are 68719476720 pages on each die, and at most",
+                "flash.blocks: the array has 68719476720 pages on each die, and at most",
             ),
-            ("channels = 4294967295, chips = 2, blocks = 32", "flash.channels: there are 4398046510080 mapping units"),
-            ("channels = 2, chips = 4294967295, blocks = 32", "flash.chips: there are "),
-            ("channels = 2, chips = 2, blocks = 32, dies = 4294967295", "flash.dies: there are "),
+            (
+                "channels = 4294967295, chips = 2, blocks = 32",
+                "flash.channels: the array has 4398046510080 mapping units",
+            ),
+            ("channels = 2, chips = 4294967295, blocks = 32", "flash.chips: the array has "),
+            ("channels = 2, chips = 2, blocks = 32, dies = 4294967295", "flash.dies: the array has "),
             (
                 "channels = 2, chips = 2, blocks = 32, gang = 100000",
                 "flash.gang: one program of 100000 planes or ganged",

@@ -92,7 +92,7 @@ impl Spec {
         let host = &self.host;
         faults.positive("host.burst", host.burst);
         if host.queues.is_some() && !host.queue.is_empty() {
-            faults.add("host.queues", "stands beside [[host.queue]]", "keep one of the two");
+            faults.add("host.queues", "conflicts with [[host.queue]]", "keep one of the two");
         }
         faults.positive("host.queues", host.queues.unwrap_or(1));
         let count = host.queues.map_or(host.queue.len(), |queues| queues as usize);
@@ -108,7 +108,7 @@ impl Spec {
                 faults.add(&key("weight"), message, "set host.arbitration = \"weighted\", or leave it out");
             }
             if queue.channels.is_some() && queue.dies.is_some() {
-                faults.add(&key("dies"), "stands beside `channels`", "keep one of the two");
+                faults.add(&key("dies"), "conflicts with `channels`", "keep one of the two");
             }
             for (name, list) in [("channels", &queue.channels), ("dies", &queue.dies)] {
                 if list.as_ref().is_some_and(Vec::is_empty) {
@@ -231,14 +231,14 @@ mod tests {
             ("host = { queues = 0 }", "host.queues: is zero"),
             ("host = { queues = 70000 }", "at most 65535"),
             ("host = { burst = 0 }", "host.burst: is zero"),
-            ("host = { queues = 2, queue = [{ }] }", "host.queues: stands beside"),
+            ("host = { queues = 2, queue = [{ }] }", "host.queues: conflicts with"),
             ("[[host.queue]]\nweight = 2", "host.queue[0].weight: counts for nothing under round-robin"),
             ("[[host.queue]]\nweight = 0", "host.queue[0].weight: is zero"),
             ("[[host.queue]]\ndepth = 0", "host.queue[0].depth: is zero"),
             ("[[host.queue]]\n[[host.queue]]\nchannels = [2]", "host.queue[1].channels: there is no channel 2"),
             ("[[host.queue]]\ndies = [0, 9]", "host.queue[0].dies: there is no die 9: the device has 4; use 0 to 3"),
             ("[[host.queue]]\ndies = []", "host.queue[0].dies: is empty"),
-            ("[[host.queue]]\ndies = [0]\nchannels = [0]", "host.queue[0].dies: stands beside `channels`"),
+            ("[[host.queue]]\ndies = [0]\nchannels = [0]", "host.queue[0].dies: conflicts with `channels`"),
             ("[[host.queue]]\ndies = [0, 1]", "host.queue: all queues together write on 2 of 4 dies"),
         ] {
             let faults = resolve(host).expect_err(host).into_iter();

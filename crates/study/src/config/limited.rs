@@ -13,7 +13,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {
         let message =
-            "it has more than 4MiB, and a description has less; a trace has another ending than .toml or .fio";
+            "it is larger than 4MiB, the limit for descriptions; traces have other endings than .toml and .fio";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
@@ -31,12 +31,12 @@ mod tests {
         assert_eq!(read(&path).expect("it may be so large").len() as u64, MOST);
         std::fs::write(&path, vec![b'#'; MOST as usize + 1]).expect("written");
         let error = read(&path).expect_err("too large").to_string();
-        assert!(error.contains("more than 4MiB"), "{error}");
+        assert!(error.contains("larger than 4MiB"), "{error}");
     }
 
     #[cfg(unix)]
     #[test]
     fn what_has_no_end_is_refused() {
-        assert!(read(Path::new("/dev/zero")).expect_err("endless").to_string().contains("more than 4MiB"));
+        assert!(read(Path::new("/dev/zero")).expect_err("endless").to_string().contains("larger than 4MiB"));
     }
 }

@@ -47,7 +47,9 @@ impl Schema {
                 let example = self.assigned(steps, schema);
                 (format!("{} is not {}", shown(value), self.allowed(schema)), format!("write e.g. {example}"))
             }
-            Wrong::Both(first, second) => (format!("`{first}` stands beside `{second}`"), "keep one of the two".into()),
+            Wrong::Both(first, second) => {
+                (format!("`{first}` conflicts with `{second}`"), "keep one of the two".into())
+            }
             Wrong::Choice(schema, name) => self.choice(schema, name.as_deref()),
         }
     }
@@ -63,14 +65,14 @@ impl Schema {
             _ => choices.extend(forms.iter().map(|form| self.example(form, Substitute::First).to_string())),
         }
         let list = quoted(choices.iter().map(String::as_str));
-        let Some(name) = name else { return ("nothing is chosen".into(), format!("choose one of {list}")) };
+        let Some(name) = name else { return ("no value is chosen".into(), format!("choose one of {list}")) };
         let plain: Vec<&str> = choices.iter().map(String::as_str).collect();
         let remedy = match (renamed(name, plain.iter().copied()), nearest(name, &plain)) {
             (Some(now), _) => format!("it is called `{now}` now"),
-            (None, Some(near)) => format!("did you mean `{near}`? There are {list}"),
+            (None, Some(near)) => format!("did you mean `{near}`? Use one of {list}"),
             (None, None) => format!("choose one of {list}"),
         };
-        (format!("`{}` is none of its values", shortened(name, 60).trim_matches('`')), remedy)
+        (format!("`{}` is not one of its values", shortened(name, 60).trim_matches('`')), remedy)
     }
 
     /// The values that a schema allows, in words: "a whole number from 0 to 65535".
@@ -116,7 +118,7 @@ impl Schema {
             _ => String::new(),
         };
         let of = list.get("items").map(|items| self.allowed(items));
-        of.map_or_else(|| format!("a list{count}"), |of| format!("a list{count}, each of it {of}"))
+        of.map_or_else(|| format!("a list{count}"), |of| format!("a list{count} whose items are each {of}"))
     }
 
     /// A key with a valid value: `channels = 8`, or the head of a table.

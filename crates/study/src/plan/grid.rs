@@ -170,7 +170,7 @@ impl Grid {
             faults.push(Fault::new("name", message, remedy));
         }
         if spec.seeds.is_empty() {
-            faults.push(Fault::new("seeds", "nothing is run", "give at least one seed, or leave it out"));
+            faults.push(Fault::new("seeds", "the list is empty", "give at least one seed, or leave it out"));
         }
         let count = axes.iter().map(Vec::len).try_fold(1_usize, usize::checked_mul);
         if count.is_none_or(|count| count > MOST_POINTS) {
@@ -527,7 +527,7 @@ mod tests {
         );
         let faults = plan(&text).expect_err("faulty").to_string();
         for wanted in [
-            "s.toml:4: seeds: nothing is run",
+            "s.toml:4: seeds: the list is empty",
             "only[0].speed: is no axis of this study; the axes are a, a, b",
             "s.toml:8: axis[0].key: `disk.chips` begins with neither device, workload nor run",
             "s.toml:11: axis[1].name: `a` occurs twice",

@@ -392,7 +392,7 @@ impl Scope<'_> {
                 Pattern::shuffled(units, &mut self.rng("shuffle"))
             }
             AddressSpec::Sequential { streams: 0 } => {
-                self.add("address.streams", "no sequence at all", "write at least 1");
+                self.add("address.streams", "is 0", "write at least 1");
                 return None;
             }
             AddressSpec::Sequential { streams } if *streams > MOST_SEQUENCES => {

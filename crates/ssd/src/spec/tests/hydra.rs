@@ -46,7 +46,7 @@ fn faults_are_found() {
             "chips = 8\ngang = 4\nwidth = 32\nsoftware-controllers = \"5us\"",
             FTL,
             "[ftl.hydra.processor]\nunit-cycles = 9".into(),
-            "ftl.hydra.processor.unit-cycles: stands beside",
+            "ftl.hydra.processor.unit-cycles: conflicts with",
         ),
         (FLASH, FTL, format!("{buffer}flush = \"log\""), "buffer.flush: is \"log\", which only Hydra's FTL has"),
         (FLASH, "over-provisioning = \"1%\"", String::new(), "ftl.over-provisioning: the host would see"),
@@ -62,7 +62,7 @@ fn faults_are_found() {
             FLASH,
             FTL,
             format!("{buffer}policy = \"superblock\"\nsuperblock = \"1MiB\""),
-            "buffer.superblock: stands beside the superblock of the FTL",
+            "buffer.superblock: conflicts with the superblock of the FTL",
         ),
         (
             FLASH,

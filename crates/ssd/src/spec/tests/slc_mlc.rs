@@ -28,7 +28,7 @@ fn the_faults_of_the_small_flash_are_found() {
         ("part = \"none\"\nsize = \"2MiB\"", "slc.part: no part is called `none`; use one of "),
         ("part = \"K9WAG08U1A\"", "slc.size: the size of the SLC flash is missing; give it"),
         ("part = \"K9WAG08U1A\"\nsize = \"100KiB\"", "slc.size: 100KiB is not a whole number of blocks of 128KiB"),
-        ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: stands beside slc.blocks; keep one"),
+        ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: conflicts with slc.blocks; keep one"),
         ("part = \"K9WAG08U1A\"\nblocks = 1", "slc.size: the log has a head and a tail; give it two"),
     ] {
         let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
@@ -66,7 +66,7 @@ fn what_it_does_not_go_together_with_is_found() {
         ("chang", "", "chang.density = { extra = \"64KiB\", read = \"0us\" }", "", "ftl.chang.density.read: the array"),
         ("chang", "", "chang.density = { extra = \"64KiB\", program = \"0us\" }", "", "ftl.chang.density.program: the"),
         ("chang", "", "chang.density = { extra = \"64KiB\", rank-every = 0 }", "", "ftl.chang.density.rank-every: is"),
-        ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: stands beside slc"),
+        ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: conflicts with slc"),
         ("chang", "", "chang = { hash-entries = 3 }", SLC, "ftl.chang.hash-entries: 3 entries; use 4 to"),
         ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
         ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),

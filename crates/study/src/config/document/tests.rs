@@ -96,8 +96,8 @@ fn a_wrong_value_inside_a_tagged_enum_is_found() {
     assert!(text.starts_with("d.toml:9: gc.threshold: `5` is not a share; write a number"), "{text}");
     assert_eq!(
         fault_of("\"greedy\"", "\"greeedy\""),
-        "d.toml:8: gc.policy: `greeedy` is none of its values; did you mean `greedy`? \
-         There are `greedy`, `cost-benefit`, `random`"
+        "d.toml:8: gc.policy: `greeedy` is not one of its values; did you mean `greedy`? \
+         Use one of `greedy`, `cost-benefit`, `random`"
     );
     assert_eq!(
         fault_of("threshold = \"5%\"", "threshold = \"5%\"\ntreshold = \"5%\""),
