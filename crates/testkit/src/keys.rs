@@ -9,7 +9,7 @@ mod walk;
 
 use serde_json::Value;
 
-pub use walk::{every_key, keys};
+pub use walk::{Schema, every_key, keys};
 
 /// A key of a description, with alternative values.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,8 @@ use workload::generate::{Amount, RequestRate, SizeRange};
 
 use super::effects::Effects;
 use super::fields::Fields;
-use super::schema::{Schema, described, form_name, is, is_required, properties, tag, written};
+use super::schema::{described, form_name, is, is_required, properties, tag, written};
+use testkit::keys::Schema;
 
 /// What a page of keys is made from.
 pub(crate) struct Source<'a> {
@@ -95,7 +96,7 @@ pub(crate) fn sections(source: &Source<'_>) -> String {
 
 impl<'a> Page<'a> {
     const fn schema(&self) -> Schema<'a> {
-        Schema(self.source.schema)
+        Schema::of(self.source.schema)
     }
 
     fn section(&mut self, place: &Place, node: &'a Value, name: Option<&'a str>) {

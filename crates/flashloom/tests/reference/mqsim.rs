@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 use study::metric::Metric;
 
-use super::schema::{Schema, properties};
+use testkit::keys::Schema;
+
+use super::schema::properties;
 
 /// Keys by their path in a file, with the values that have names.
 type Keys = BTreeMap<String, BTreeSet<String>>;
@@ -31,7 +33,7 @@ fn keys() -> Keys {
     let mut keys = Keys::new();
     for kind in ["device", "workload"] {
         let schema = super::schema(kind);
-        collect(Schema(&schema), &schema, "", &mut keys);
+        collect(Schema::of(&schema), &schema, "", &mut keys);
     }
     keys
 }

@@ -2,35 +2,6 @@
 
 use serde_json::{Map, Value};
 
-/// A schema and the definitions that it refers to.
-#[derive(Clone, Copy)]
-pub(crate) struct Schema<'a>(pub(crate) &'a Value);
-
-impl<'a> Schema<'a> {
-    /// What a node says, without `null`, and the name by which it was referred to.
-    pub(crate) fn resolve(self, node: &'a Value) -> (&'a Value, Option<&'a str>) {
-        if let Some(reference) = node["$ref"].as_str() {
-            let name = reference.rsplit('/').next().unwrap_or_default();
-            let (found, inner) = self.resolve(&self.0["$defs"][name]);
-            return (found, inner.or(Some(name)));
-        }
-        if let Some(any) = node["anyOf"].as_array() {
-            let mut some = any.iter().filter(|one| one["type"] != "null");
-            if let (Some(only), None) = (some.next(), some.next()) {
-                return self.resolve(only);
-            }
-        }
-        (node, None)
-    }
-
-    /// The forms that a node may take.
-    pub(crate) fn forms(self, node: &'a Value) -> Vec<&'a Value> {
-        let (node, _) = self.resolve(node);
-        let several = node["oneOf"].as_array().or_else(|| node["anyOf"].as_array());
-        several.map_or_else(|| vec![node], |forms| forms.iter().map(|form| self.resolve(form).0).collect())
-    }
-}
-
 /// Whether a form may be of this type.
 pub(crate) fn is(form: &Value, kind: &str) -> bool {
     form["type"] == kind || form["type"].as_array().is_some_and(|all| all.iter().any(|one| one == kind))

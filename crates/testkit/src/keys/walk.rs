@@ -9,13 +9,20 @@ use super::{Key, Step};
 
 /// A schema and its definitions.
 #[derive(Clone, Copy)]
-pub(super) struct Schema<'a> {
+pub struct Schema<'a> {
     root: &'a Value,
 }
 
 impl<'a> Schema<'a> {
+    /// The schema of a whole file.
+    #[must_use]
+    pub const fn of(root: &'a Value) -> Self {
+        Self { root }
+    }
+
     /// The content of a node, with references followed and `null` left out, and the name of the reference.
-    pub(super) fn resolve(self, node: &'a Value) -> (&'a Value, Option<&'a str>) {
+    #[must_use]
+    pub fn resolve(self, node: &'a Value) -> (&'a Value, Option<&'a str>) {
         if let Some(reference) = node["$ref"].as_str() {
             let name = reference.rsplit('/').next().unwrap_or_default();
             let (found, inner) = self.resolve(&self.root["$defs"][name]);
@@ -31,7 +38,8 @@ impl<'a> Schema<'a> {
     }
 
     /// The forms of a node: one, or the variants of a table or a word.
-    pub(super) fn forms(self, node: &'a Value) -> Vec<&'a Value> {
+    #[must_use]
+    pub fn forms(self, node: &'a Value) -> Vec<&'a Value> {
         let (node, _) = self.resolve(node);
         let several = node["oneOf"].as_array().or_else(|| node["anyOf"].as_array());
         several.map_or_else(|| vec![node], |forms| forms.iter().map(|form| self.resolve(form).0).collect())
@@ -54,7 +62,7 @@ fn properties(form: &Value) -> Option<&Map<String, Value>> {
 #[must_use]
 pub fn every_key(schema: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    names_of(Schema { root: schema }, schema, "", &mut names);
+    names_of(Schema::of(schema), schema, "", &mut names);
     names
 }
 
@@ -81,7 +89,7 @@ fn names_of(schema: Schema<'_>, node: &Value, name: &str, names: &mut BTreeSet<S
 pub fn keys(schema: &Value, description: &Value) -> Vec<Key> {
     let mut keys = Vec::new();
     let mut path = Vec::new();
-    keys_of(Schema { root: schema }, schema, ("", &mut path), description, &mut keys);
+    keys_of(Schema::of(schema), schema, ("", &mut path), description, &mut keys);
     keys
 }
 
