@@ -287,7 +287,8 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             Event::Host(HostEvent::DataOut(number)) => {
                 self.hash.add(self.now, u64::from(number.get()) << 2 | 3);
-                self.complete(Handle::from_number(number));
+                let unblocks = self.complete(Handle::from_number(number));
+                return unblocks || self.queues.waiting() > 0 || self.active.is_empty();
             }
             Event::Host(HostEvent::Ready) => {
                 self.scanned = true;
@@ -360,7 +361,10 @@ impl<S: Sector, O: Observer, F: Ftl> Drive<S> for Ssd<S, O, F> {
         self.ftl.fetch(self.resolved.geometry.unit_of(request.io.start.get()) as usize);
         self.queues.push(now, request);
         self.notify_levels();
-        self.run_ready();
+        // Nothing but this request has changed since the device last had nothing to do.
+        if self.admit() {
+            self.run_ready();
+        }
     }
 
     #[inline]

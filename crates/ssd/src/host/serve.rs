@@ -55,7 +55,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
 
     /// Takes the next request, if the device works on fewer requests than its queue depth.
     #[inline]
-    fn admit(&mut self) -> bool {
+    pub(crate) fn admit(&mut self) -> bool {
         if !self.ready {
             self.ready = self.scanned && !self.ftl.is_recovering();
         }
@@ -498,12 +498,13 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         };
         match arrival {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataOut(handle.number()))),
-            None => self.complete(handle),
+            None => _ = self.complete(handle),
         }
     }
 
+    /// Completes a request. True if others waited for it and continue.
     #[inline]
-    pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) {
+    pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) -> bool {
         self.notify(handle, RequestStep::Ended);
         let request = &mut self.clients.requests[handle];
         let kind = request.io.kind as usize;
@@ -535,6 +536,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
         if blocks {
             self.unblock(&extent);
         }
+        blocks
     }
 
     /// Continues the requests that waited only for this one, in the order of their arrival.
