@@ -1,5 +1,6 @@
 //! The guide in `docs/src`: every command of every page runs and prints what is shown, and every picture has a command that
-//! makes it and shows what that command writes today. What the pages write stays in `target/tmp/guide`; `make docs` draws the pictures from there.
+//! makes it and shows what that command writes today. What the pages write stays in `target/tmp/guide`; `make docs` draws the
+//! pictures from there.
 
 use std::fs;
 use std::path::Path;
