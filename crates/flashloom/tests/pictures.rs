@@ -71,8 +71,8 @@ fn between<'a>(page: &'a str, from: &str, until: &str) -> &'a str {
     rest.split_once(until).unwrap_or_else(|| panic!("a report has {until:?}")).0
 }
 
-/// What a report shows: its title, tiles and tables, and the data of its charts. The version and the commit of the program are
-/// not among them, nor what a reader must open or scroll to: the table of all numbers and the configuration.
+/// What a report shows: its title, tiles and tables, and the data of its charts. The line with the version, the commit and the
+/// event hash is not among them, nor what a reader opens or scrolls to: the table of all numbers and the configuration.
 fn shown_by_report(page: &str) -> String {
     let main = between(page, "<main>", "</main>");
     let open = main.split("<details").enumerate().filter_map(|(at, part)| match at {
