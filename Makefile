@@ -62,7 +62,8 @@ mutants: ## Draw MUTANTS small changes of the FTLs, the device and the flash, an
 .PHONY: docs
 docs: ## Run the guide's commands, draw its pictures and build it (target/book/index.html; installs mdBook into target/tools)
 	@test -x target/tools/bin/mdbook || $(CARGO) install --locked --root target/tools --version $(MDBOOK_VERSION) --no-default-features --features search mdbook
-	$(CARGO) test -p flashloom --test it guide
+	@rm -rf target/tmp/guide
+	FLASHLOOM_DRAW=1 $(CARGO) test -p flashloom --test it guide
 	docs/pictures
 	target/tools/bin/mdbook build docs
 

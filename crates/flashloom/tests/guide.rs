@@ -1,5 +1,6 @@
 //! The guide in `docs/src`: every command of every page runs and prints what is shown, and every picture has a command that
-//! makes it. What the pages write stays in `target/tmp/guide`; `make docs` draws the pictures from there.
+//! makes it and shows what that command writes today. What the pages write stays in `target/tmp/guide`; `make docs` draws the
+//! pictures from there.
 
 use std::fs;
 use std::path::Path;
@@ -7,6 +8,7 @@ use std::path::Path;
 use study::watch::journey::Part;
 
 use crate::links::pages_below;
+use crate::pictures::{assert_fresh, sources};
 use crate::shown::{Page, Share, furnish};
 
 const FOLDER: &str = "docs/src";
@@ -19,8 +21,7 @@ fn pictures(page: &Page) -> Vec<&str> {
 
 /// The pictures of a page that none of its commands has made in its folder.
 fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
-    let is_made =
-        |picture: &&str| ["html", "json"].iter().any(|kind| folder.join(format!("{picture}.{kind}")).is_file());
+    let is_made = |picture: &&str| sources(picture).iter().all(|file| folder.join(file).is_file());
     pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()
 }
 
@@ -38,6 +39,9 @@ fn play(name: &str, share: Share) -> usize {
     page.assert_names();
     let unmade = unmade(&page, &folder);
     assert!(unmade.is_empty(), "{}: no command of the page writes {unmade:?}, as .html or .json", page.name);
+    if share == Share::Quick {
+        assert_fresh(&pictures(&page), &folder);
+    }
     ran
 }
 
@@ -137,7 +141,7 @@ fn a_page_that_does_not_keep_its_word_fails() {
         assert!(played.is_err(), "{why}: {text}");
     }
     assert_eq!(unmade(&page("![](img/a.png) ![](img/b.png)"), place.path()), ["a", "b"]);
-    fs::write(place.path().join("b.json"), "{}").expect("written");
+    fs::write(place.path().join("b.html"), "").expect("written");
     assert_eq!(unmade(&page("![](img/a.png) ![](img/b.png)"), place.path()), ["a"]);
 }
 

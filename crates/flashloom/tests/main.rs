@@ -11,6 +11,7 @@ mod links;
 mod outputs;
 mod page;
 mod papers;
+mod pictures;
 mod readme;
 mod reference;
 mod renamed;

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use study::watch::journey::Part;
 
+use crate::pictures::assert_demo_fresh;
 use crate::shown::blocks::{Block, Shown, blocks};
 use crate::shown::{Page, Share, furnish};
 
@@ -32,7 +33,9 @@ fn place() -> tempfile::TempDir {
 #[test]
 #[ignore = "make soak"]
 fn the_demo_prints_what_is_shown() {
-    assert_eq!(readme().compare(&shown("make demo"), place().path()), 0);
+    let place = place();
+    assert_eq!(readme().compare(&shown("make demo"), place.path()), 0);
+    assert_demo_fresh(place.path());
 }
 
 #[test]
