@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_preconditioned_sector_says_where_it_belongs_and_which_write_it_was() {
+    fn a_preconditioned_sector_holds_its_address_and_version() {
         for (sector, version) in [(0, 1), (7, 2), ((1 << ADDRESS_BITS) - 1, (1 << VERSION_BITS) - 1)] {
             let stamp = Stamp::preconditioned(Lba::new(sector), version);
             assert_eq!(stamp.as_preconditioned(), Some((Lba::new(sector), version)));
