@@ -293,7 +293,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "maps to")]
-    fn an_ftl_is_checked_against_its_flash() {
+    fn the_check_finds_a_map_that_disagrees_with_the_flash() {
         let mut rig = Rig::new(&text(FtlKind::Page));
         rig.write(&[0, 1, 2, 3], None);
         rig.run_until_idle();
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn every_family_runs_without_a_device() {
+    fn every_ftl_family_runs_without_a_device() {
         for kind in FtlKind::EVERY {
             let mut rig = Rig::new(&text(kind));
             let units = rig.units();

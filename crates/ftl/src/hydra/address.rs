@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fullest_bus_counts() {
+    fn a_transfer_takes_the_time_of_the_fullest_bus() {
         assert_eq!(PROTOTYPE.bus_sectors(0xFFFF), 16);
         assert_eq!(PROTOTYPE.bus_sectors(0b1), 4, "one sector occupies its bus for one, and the others wait");
         assert_eq!(PROTOTYPE.bus_sectors(0b1_0001), 8, "both on the first bus");

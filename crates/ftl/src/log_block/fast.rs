@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sequences_go_to_one_log_block_and_the_rest_to_the_others() {
+    fn sequential_writes_go_to_one_log_block_and_random_writes_to_the_others() {
         let mut logs = Logs::new(9, 4, 3, 1);
         let at = |logs: &Logs, lbn, offset| place(logs, 4, lbn, offset);
         assert_eq!(at(&logs, 3, 0), Choice::Open(Role::Sequential(3)));

@@ -468,7 +468,7 @@ mod tests {
     use crate::rig::Rig;
 
     #[test]
-    fn the_turns_of_the_collector_follow_the_valid_units_of_each_victim() {
+    fn the_weight_of_the_collector_follows_the_valid_units_of_each_victim() {
         for map in ["dftl", "cdftl", "fmmu"] {
             let mut rig = Rig::new(&format!(
                 "flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 40, pages = 16 }}\n\

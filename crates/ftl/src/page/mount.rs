@@ -145,7 +145,7 @@ mod tests {
     use crate::rig::{Rig, describe};
 
     #[test]
-    fn what_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
+    fn a_superblock_that_failed_before_a_power_cut_is_emptied_and_retired_after_it() {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
              ftl = { capacity = '128KiB' }",

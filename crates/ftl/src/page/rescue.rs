@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn confined_units_find_refuge_where_they_belong_or_nowhere() {
+    fn a_rescue_keeps_confined_units_in_their_dies() {
         assert_eq!(refuges(&[], |_| {}), [Some(1), Some(0), Some(3), Some(2)]);
         assert_eq!(refuges(&[0, 3], |_| {}), [Some(1), None, None, Some(2)]);
         #[cfg(feature = "sabotage")]
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_refuge_is_promised_room_until_it_is_there() {
+    fn a_rescue_reserves_room_until_its_units_arrive() {
         rescued(|_| {});
         #[cfg(feature = "sabotage")]
         {

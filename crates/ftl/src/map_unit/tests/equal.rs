@@ -164,7 +164,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
 
 proptest! {
     #[test]
-    fn every_map_unit_answers_as_a_plain_array_does(
+    fn every_map_unit_answers_like_a_plain_array(
         small in small(),
         raw in prop::collection::vec((0u64..3_000, any::<bool>(), 0u8..8, 0u32..80, 0u32..50), 1..120),
         (together, latency, written, flush_at) in (any::<bool>(), 0u64..100, any::<bool>(), 0usize..200),

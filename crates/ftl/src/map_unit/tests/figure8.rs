@@ -35,7 +35,7 @@ fn run(unit: &mut Fmmu, out: &mut Output) -> Time {
 }
 
 #[test]
-fn the_worked_example() {
+fn fmmu_follows_the_worked_example_of_figure_8() {
     let mut unit = SMALL.fmmu();
     let mut out = Output::default();
     // (1)-(2) Mapping unit 10 was programmed at place 1.
