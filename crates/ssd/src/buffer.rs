@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_sectors_are_found() {
+    fn the_buffer_returns_the_newest_sectors() {
         let mut b = buffer();
         assert_eq!(take(&mut b, 7, 0b0011, 1), Taken::New);
         assert_eq!(take(&mut b, 7, 0b0110, 2), Taken::Absorbed);
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn it_fills_up_and_writes_back_from_high_to_low() {
+    fn write_back_starts_at_the_high_watermark_and_stops_at_the_low_one() {
         let mut b = buffer();
         (0..4).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
         assert_eq!(take(&mut b, 9, 1, 1), Taken::Full);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_unit_written_again_goes_again() {
+    fn a_mapping_unit_rewritten_during_its_program_is_programmed_again() {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         let flush = b.begin_flush();
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discard_reaches_units_on_their_way() {
+    fn a_discard_reaches_mapping_units_under_program() {
         let mut b = buffer();
         take(&mut b, 5, 0b1, 1);
         take(&mut b, 6, 0b1, 1);
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_filled_unless_somebody_would_wait_for_ever() {
+    fn a_partial_program_is_sent_only_if_nothing_else_would_make_room() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         (0..3).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
@@ -463,7 +463,7 @@ mod tests {
         assert!(b.is_durable(flush));
     }
     #[test]
-    fn a_unit_goes_where_its_last_writer_is_confined_to() {
+    fn a_mapping_unit_goes_to_the_dies_of_its_last_writer() {
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 3);
         let take = |b: &mut Buffer<Stamp>, lpn, set| b.take(Lpn::new(lpn), set, 1, |_| Stamp(1));
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_discarded_for_one_set_is_not_taken_for_another() {
+    fn a_stale_queue_entry_of_one_set_does_not_name_a_mapping_unit_of_another() {
         // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);

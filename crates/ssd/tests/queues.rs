@@ -109,7 +109,7 @@ fn an_idle_queue_leaves_its_share_to_the_others() {
 }
 
 #[test]
-fn a_burst_is_taken_at_a_time_and_each_queue_in_its_order() {
+fn arbitration_takes_a_burst_from_each_queue_in_order() {
     // One at a time: the order of completion is that of arbitration.
     let mut d = drive("[host]\nqueue-depth = 1\nqueues = 2\nburst = 3\n");
     d.precondition(Precondition::Fill, &mut |_, _| {});
@@ -168,7 +168,7 @@ fn halves(drive: &Ssd<()>) -> [Tenant; 2] {
 }
 
 #[test]
-fn confined_writes_stay_where_they_belong() {
+fn confined_writes_stay_in_their_dies() {
     for policy in ["request-round-robin", "page-round-robin", "block-striping", "address-striping", "least-loaded"] {
         for buffer in ["", "[buffer]\nsize = \"64KiB\"\n"] {
             let placement = format!("placement = {{ policy = \"{policy}\" }}\n");
@@ -228,7 +228,7 @@ fn a_buffer_that_cannot_be_written_back_makes_the_drive_read_only() {
 }
 
 #[test]
-fn queues_and_confinement_give_the_same_run_twice() {
+fn two_runs_with_queues_and_confinement_have_one_hash() {
     let hash = || {
         let mut d = drive(CONFINED);
         let tenants = halves(&d);

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_are_counted_and_not_units() {
+    fn the_watermark_counts_sectors() {
         let mut b = buffer();
         (0..4).for_each(|unit| assert_eq!(take(&mut b, unit, 0b1111), Taken::New));
         assert_eq!(write_back(&mut b, None, false).len(), 0, "16 sectors of one superblock");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn above_the_watermark_all_go_but_the_one_written_last_the_oldest_first() {
+    fn above_the_watermark_all_superblocks_but_the_last_written_go_oldest_first() {
         let mut b = buffer();
         [9, 2, 8, 0, 5].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
         take(&mut b, 1, 0b11);
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_back_is_over_when_only_the_one_written_last_is_left() {
+    fn write_back_ends_when_only_the_last_written_superblock_is_left() {
         let mut b = buffer();
         [9, 2, 8, 5, 0, 1].into_iter().for_each(|unit| _ = take(&mut b, unit, 0b111));
         let out = write_back(&mut b, None, false);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_superblocks_are_a_reason_too() {
+    fn too_many_superblocks_start_write_back() {
         let mut b = buffer();
         [0, 4, 8].into_iter().for_each(|unit| _ = take(&mut b, unit, 1));
         assert_eq!(b.is_due(1, None, false), None);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flush_takes_the_last_one_as_well() {
+    fn a_flush_writes_back_the_last_written_superblock_too() {
         let mut b = buffer();
         take(&mut b, 0, 1);
         take(&mut b, 4, 1);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_finds_no_room_has_the_last_one_written_back() {
+    fn a_write_without_room_writes_back_the_last_written_superblock() {
         let mut b = buffer();
         (0..4).for_each(|unit| _ = take(&mut b, unit, 0b1111));
         assert_eq!(b.is_due(1, None, true), Some(0));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_again_on_its_way_waits_until_that_has_arrived() {
+    fn a_superblock_under_write_back_is_written_back_again_only_after_it() {
         let mut b = buffer();
         take(&mut b, 0, 1);
         let flush = b.begin_flush();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_discarded_unit_leaves_its_superblock() {
+    fn a_discarded_mapping_unit_leaves_its_superblock() {
         let mut b = buffer();
         take(&mut b, 0, 1);
         take(&mut b, 4, 1);

@@ -62,7 +62,7 @@ mod tests {
     use crate::Spec;
 
     #[test]
-    fn every_device_is_named_sourced_and_sound() {
+    fn every_device_has_a_name_a_source_and_no_fault() {
         for (name, text) in builtin() {
             let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(spec.name, *name);
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_organisations_of_dirik_hold_the_same() {
+    fn the_organisations_of_dirik_have_one_raw_capacity() {
         let of = |name: &&(&str, &str)| toml::from_str::<Spec>(name.1).expect("sound").resolve().expect("sound");
         let all: Vec<_> = builtin().iter().filter(|(name, _)| name.starts_with("dirik")).collect();
         assert_eq!(all.len(), 12);
