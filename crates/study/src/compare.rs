@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_disks_of_the_papers_have_one_array_one_capacity_and_one_link() {
+    fn the_compared_drives_have_one_array_one_capacity_and_one_link() {
         let resolved = |name: &str| {
             let (_, text) = ssd::builtin().iter().find(|(other, _)| *other == name).expect("it comes along");
             toml::from_str::<ssd::Spec>(text)
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::float_cmp)] // The very same numbers, not computed twice.
-    fn every_column_has_its_best() {
+    fn every_column_marks_its_best_drive() {
         let comparison = compared(&["compare-dirik", "compare-fmmu", "mix-buffered-page"], 300);
         let names: Vec<_> = comparison.rows.iter().map(|row| row.device.as_str()).collect();
         assert_eq!(names, ["dirik", "fmmu", "mix-buffered-page"]);
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_time_went_is_shown_of_every_disk() {
+    fn the_latency_of_every_drive_is_explained() {
         let run = RunSpec { explain: true, verify: true, ..RunSpec::default() };
         let comparison = compared_as(&["compare-dirik", "compare-chang"], RunSpec { limit: Some(300), ..run });
         let plain = compared(&["compare-dirik", "compare-chang"], 300);
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn files_go_by_their_names() {
+    fn a_drive_is_named_after_its_file() {
         assert_eq!(name(Path::new("devices/mine.toml")), "mine");
         assert_eq!(name(Path::new("compare-sung")), "sung");
         assert_eq!(name(Path::new("demo")), "demo");

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_are_judged_and_written_down() {
+    fn claims_are_judged_and_written_to_the_json() {
         let outcomes = [outcome(2)];
         let claims = claims(&outcomes);
         let verdicts: Vec<_> = claims.iter().map(|claim| (claim.id.as_str(), claim.verdict())).collect();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_ends_early_says_where() {
+    fn the_error_of_a_run_that_ends_early_names_its_point() {
         let text = "name = \"s\"\ndevice = \"demo\"\nworkload = \"no-such-trace.csv\"\n";
         let plan = Plan::new(&Document::parse(Path::new("s.toml"), text.to_owned()).expect("TOML")).expect("sound");
         let error = run(plan, &Program::default(), None, &|_, _| {}).expect_err("there is no trace").to_string();

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_as_toml_has_them() {
+    fn values_are_those_of_the_toml_library() {
         let text = "a = 1\nb = -0x10\n\"c d\".e = [1.5, true, 'x', inf]\nf = 2026-01-02\n[[g]]\nh = { i = 1_000 }\n";
         let text = text.replace("-0x10", "0x10");
         assert_eq!(table(&text).expect("TOML"), text.parse::<Table>().expect("TOML"));

@@ -40,7 +40,7 @@ fn fails(expectation: &str, offenders: &[&str]) {
 }
 
 #[test]
-fn a_range_is_kept_or_not() {
+fn an_expected_range_holds_or_fails() {
     holds("where = { disk = \"new\" }\nwithin = { between = [\"2ms\", \"10ms\"] }", "2.00ms to 10.0ms");
     holds("where = { disk = \"new\", banks = 4 }\nwithin = { value = \"2.1ms\", tolerance = \"5%\" }", "2.00ms");
     fails("where = { banks = [1, 2] }\nwithin = { between = [\"0ms\", \"10ms\"] }", &["disk old, banks 1: 16.0ms"]);
@@ -49,7 +49,7 @@ fn a_range_is_kept_or_not() {
 }
 
 #[test]
-fn a_ratio_is_taken_in_each_of_the_other_combinations() {
+fn a_ratio_is_taken_in_each_combination_of_the_other_axes() {
     holds("ratio = { at = { banks = 2 }, to = { banks = 1 }, between = [0.4, 0.5] }", "-60% to -50%");
     fails(
         "ratio = { at = { banks = 2 }, to = { banks = 1 }, between = [0.45, 0.5] }",
@@ -62,7 +62,7 @@ fn a_ratio_is_taken_in_each_of_the_other_combinations() {
 }
 
 #[test]
-fn a_difference_is_taken_in_each_of_the_other_combinations() {
+fn a_difference_is_taken_in_each_combination_of_the_other_axes() {
     holds("difference = { at = { banks = 1 }, to = { banks = 2 }, between = [\"6ms\", \"8ms\"] }", "6.00ms to 8.00ms");
     holds(
         "per = { banks = 1 }\ndifference = { at = { banks = 1 }, to = { banks = 2 }, between = [0.5, 0.6] }",
@@ -77,7 +77,7 @@ fn a_difference_is_taken_in_each_of_the_other_combinations() {
 }
 
 #[test]
-fn numbers_go_one_way_or_settle() {
+fn monotonic_and_saturates_hold_or_fail() {
     holds(
         "where = { disk = \"old\" }\nmonotonic = { along = \"banks\", direction = \"falls\" }",
         "16.0ms, 8.00ms, 4.00ms, 3.90ms",
@@ -103,7 +103,7 @@ fn numbers_go_one_way_or_settle() {
 }
 
 #[test]
-fn numbers_are_alike_or_in_order() {
+fn equal_and_order_hold_or_fail() {
     holds("where = { banks = [4, 8] }\nequal = { along = \"banks\", within = \"6%\" }", "within 2.6% to 5.0%");
     fails("where = { banks = [4, 8] }\nequal = { within = \"5%\" }", &["4.00ms, 3.90ms, 2.00ms, 2.10ms"]);
     holds("where = { banks = 8 }\norder = { of = [{ disk = \"new\" }, { disk = \"old\" }] }", "2.10ms < 3.90ms");
@@ -114,14 +114,14 @@ fn numbers_are_alike_or_in_order() {
 }
 
 #[test]
-fn numbers_can_be_looked_at_relative_to_others() {
+fn per_divides_numbers_by_those_of_a_reference_point() {
     let per = "per = { banks = 1 }\nwhere = { banks = [2, 4, 8] }\n";
     holds(&format!("{per}bounded = {{ most = 0.5 }}"), "0.20 to 0.50");
     holds("per = { disk = \"old\" }\nwhere = { disk = \"new\" }\nwithin = { between = [0.4, 0.7] }", "0.50 to 0.62");
 }
 
 #[test]
-fn numbers_lie_on_a_line_or_not() {
+fn linear_holds_or_fails() {
     // Four banks are 3/7 of the way from one to eight: 10.81 ms on the line, which deviates by 56.3 % of the whole
     // fall.
     fails(
@@ -143,7 +143,7 @@ fn numbers_lie_on_a_line_or_not() {
 }
 
 #[test]
-fn the_geometric_mean_along_an_axis_takes_the_place_of_its_points() {
+fn a_geometric_mean_replaces_the_points_of_its_axis() {
     let mean = "geomean = \"banks\"\nwhere = { banks = [1, 2, 4] }\n";
     // The cube roots of 16 x 8 x 4 and of 10 x 4 x 2.
     holds(&format!("{mean}within = {{ between = [\"4.3ms\", \"8.1ms\"] }}"), "4.31ms to 8.00ms");
@@ -170,7 +170,7 @@ fn a_combination_that_lacks_a_point_has_no_mean() {
 }
 
 #[test]
-fn an_expectation_of_nothing_does_not_hold() {
+fn an_expectation_without_points_fails() {
     let axes = axes();
     let conditions = [
         "bounded = { most = \"1s\" }",

@@ -33,7 +33,7 @@ fn result(inputs: &[&Path], path: &Path, force: bool, files: &[&str]) -> Result<
 }
 
 #[test]
-fn a_file_of_ours_is_replaced_and_no_other() {
+fn only_an_output_of_flashloom_is_replaced() {
     let dir = dir();
     let path = dir.path().join("r.html");
     assert_eq!(page(&[], &path, false), Ok(Vec::new()));
@@ -53,7 +53,7 @@ fn a_file_of_ours_is_replaced_and_no_other() {
 }
 
 #[test]
-fn what_appears_during_a_run_is_not_replaced() {
+fn a_file_that_appears_during_a_run_is_not_replaced() {
     let dir = dir();
     let path = dir.path().join("r.html");
     let mut out = Outputs::new([""; 0], false).file("--report", &path, Kind::Page).expect("writable");
@@ -112,7 +112,7 @@ fn a_result_replaces_all_of_an_earlier_one_and_nothing_else() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_left_alone() {
+fn a_foreign_folder_is_left_alone() {
     let dir = dir();
     fs::write(dir.path().join("diary"), "dear").expect("written");
     let error = result(&[], dir.path(), false, &["study.json"]).expect_err("not ours").to_string();
@@ -151,7 +151,7 @@ mod unix {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    fn a_link_stays_and_its_target_is_replaced() {
         let dir = dir();
         let [real, link] = ["real.html", "link.html"].map(|name| dir.path().join(name));
         symlink(&real, &link).expect("linked");
@@ -199,7 +199,7 @@ mod unix {
 }
 
 #[test]
-fn names_that_are_none_are_refused() {
+fn invalid_output_names_are_refused() {
     let dir = dir();
     let slash = format!("{}/r.html/", dir.path().display());
     for (path, wanted) in [

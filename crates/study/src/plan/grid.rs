@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn another_workload_takes_the_place_of_the_study_s_own() {
+    fn another_workload_replaces_that_of_the_study() {
         let text = format!(
             "{HEAD}only = [{{ load = \"a\", banks = 2 }}]\nset = {{ workload = {{ requests = 10 }} }}\n\
              [[axis]]\nname = \"load\"\npoint = [{{ at = \"a\", workload = \"dirik-wd\" }}, {{ at = \"b\" }}]\n\
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_combinations_are_run_if_asked() {
+    fn only_limits_the_combinations_that_are_run() {
         let text = format!(
             "{HEAD}only = [{{ banks = 1 }}, {{ gang = [1, 4], banks = 2 }}]\n\
              [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_is_blamed_for_its_own_key_and_name_only() {
+    fn a_fault_of_an_axis_names_its_own_key() {
         for (axis, wanted) in [
             ("name = \"\"\nkey = \"device.flash.chips\"", "s.toml:5: axis[0].name: is empty; give it one"),
             (
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
+    fn a_fault_of_a_point_names_the_line_of_the_study() {
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1, 2]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";

@@ -80,7 +80,7 @@ fn by_hand(device: &Device, count: u64) -> u64 {
 }
 
 #[test]
-fn a_session_comes_to_the_events_of_a_loop_written_out_in_every_family() {
+fn a_session_has_the_events_of_a_hand_written_loop_in_every_family() {
     for of in DEVICES {
         let device = device(of);
         let plain = session(&device, 300, EIGHT).check_drive(true).run().unwrap_or_else(|error| panic!("{error}"));
@@ -169,7 +169,7 @@ fn the_flows_of_a_session_are_warmed_up_together() {
 }
 
 #[test]
-fn a_workload_that_ends_in_its_warm_up_has_no_result() {
+fn a_workload_that_ends_in_its_warm_up_is_an_error() {
     let device = device(DEVICES[0]);
     for warm_up in [WarmUp::Requests(100), WarmUp::Requests(5_000), WarmUp::Time(Span::from_secs(9))] {
         let error = session(&device, 100, EIGHT).warm_up(warm_up).run().expect_err("nothing is left").to_string();
@@ -219,7 +219,7 @@ impl Inspect for Disk {
 }
 
 #[test]
-fn a_lie_in_the_warm_up_and_one_after_it_are_found() {
+fn a_lost_write_is_found_in_the_warm_up_and_after_it() {
     let device = device(DEVICES[0]);
     for (bug, wanted) in
         [(None, None), (Some(Bug::Forgets(50)), Some("of write 50")), (Some(Bug::Forgets(800)), Some("800"))]
@@ -241,7 +241,7 @@ fn a_lie_in_the_warm_up_and_one_after_it_are_found() {
 }
 
 #[test]
-fn books_that_do_not_balance_are_a_bug() {
+fn counters_that_do_not_reconcile_are_a_bug() {
     let device = device(DEVICES[0]);
     let source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, EIGHT);
     let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(40));
@@ -304,7 +304,7 @@ fn a_snapshot_is_kept_and_a_session_goes_on_from_it() {
 }
 
 #[test]
-fn what_cannot_run_is_known_before() {
+fn check_refuses_a_session_that_cannot_run() {
     let device = device(DEVICES[0]);
     let limit = |bytes| Limit { bytes: Bytes::new(bytes), name: "--memory".into() };
     let error = session(&device, 10, EIGHT).memory_limit(limit(1 << 20)).check().expect_err("too large").to_string();

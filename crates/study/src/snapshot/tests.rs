@@ -65,7 +65,7 @@ fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
 }
 
 #[test]
-fn what_was_saved_without_a_payload_is_verified() {
+fn a_snapshot_without_a_payload_is_verified() {
     for of in DISKS {
         let resolved = disk(of);
         let plain = saved(&prepared::<()>(&resolved));
@@ -80,7 +80,7 @@ fn what_was_saved_without_a_payload_is_verified() {
 }
 
 #[test]
-fn a_lost_unit_is_found() {
+fn verification_finds_a_lost_mapping_unit() {
     let resolved = disk(DISKS[0]);
     let drive = prepared::<Stamp>(&resolved);
     // The same flash with a history in which one mapping unit has one write more.
@@ -93,7 +93,7 @@ fn a_lost_unit_is_found() {
 }
 
 #[test]
-fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
+fn a_snapshot_loads_on_drives_of_its_format_and_is_refused_elsewhere() {
     // Drives with the same format of data.
     let alike = |a: &str, b: &str| {
         a == b || [["page", "table"], ["dftl", "fmmu"]].iter().any(|pair| pair.contains(&a) && pair.contains(&b))
@@ -119,7 +119,7 @@ fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
 }
 
 #[test]
-fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
+fn a_refusal_names_the_keys_that_differ_and_irrelevant_keys_may_differ() {
     let of = |change: &dyn Fn(&mut Spec)| {
         let mut spec = disk(DISKS[4]).spec;
         change(&mut spec);
@@ -141,7 +141,7 @@ fn a_refusal_names_the_keys_and_what_decides_nothing_may_differ() {
 }
 
 #[test]
-fn any_changed_missing_or_added_byte_is_noticed() {
+fn a_snapshot_with_a_changed_missing_or_added_byte_is_refused() {
     let resolved = disk(DISKS[8]);
     let bytes = saved(&Ssd::<Stamp>::new(&resolved, 5));
     assert!(loaded::<Stamp>(&bytes, &resolved).is_ok());
@@ -161,7 +161,7 @@ fn any_changed_missing_or_added_byte_is_noticed() {
 }
 
 #[test]
-fn other_versions_are_refused() {
+fn snapshots_of_other_versions_are_refused() {
     let resolved = disk(DISKS[0]);
     let mut bytes = saved(&Ssd::<()>::new(&resolved, 5));
     bytes[MAGIC.len()] = 9;

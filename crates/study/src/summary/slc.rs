@@ -107,7 +107,7 @@ mod tests {
     use crate::testing::{settled, summary};
 
     #[test]
-    fn what_went_where_is_in_every_result() {
+    fn results_of_slc_mlc_drives_hold_where_data_went() {
         let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
         // Sixteen blocks of 32 KiB beside 64 of the same size.
@@ -141,7 +141,7 @@ mod tests {
 
     /// The factors stand at the level of the other numbers, where results have always had them.
     #[test]
-    fn the_factors_have_no_level_of_their_own() {
+    fn the_cost_factors_stand_beside_the_other_numbers() {
         let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("a hybrid disk");
         let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = slc_mlc.factors;
         let number = |value: f64| serde_json::to_string(&value).expect("a number");
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn another_disk_says_nothing_of_it() {
+    fn a_drive_without_slc_flash_reports_no_slc_numbers() {
         let summary = summary(&settled(small::with_log_blocks()));
         assert_eq!("slc.alpha".parse::<Metric>().expect("a metric").of(&summary), None);
         assert_eq!(summary.slc_mlc, None);

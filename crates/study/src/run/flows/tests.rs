@@ -73,7 +73,7 @@ fn weights_are_shares_of_the_throughput() {
 }
 
 #[test]
-fn one_flow_among_others_is_a_run() {
+fn a_flow_beside_an_empty_one_equals_a_run_alone() {
     for pacing in [Pacing::Closed { depth: 6 }, Pacing::Open] {
         let source = || List::cycle(&[IoKind::Read, IoKind::Write], 4_000, 8, 1 << 12, 20_000_000, pacing);
         let alone = Runner::new().run(&mut disk(), &mut source(), &mut Blank).expect("it runs");
@@ -104,7 +104,7 @@ fn open_and_closed_loops_run_side_by_side() {
 }
 
 #[test]
-fn a_limit_is_for_all_and_a_queue_must_be_there() {
+fn a_limit_counts_all_flows_and_an_unknown_queue_is_refused() {
     let (mut one, mut other) = (closed(IoKind::Read, 500, 4), closed(IoKind::Read, 500, 4));
     let flows = vec![flow("one", &mut one, 0), flow("other", &mut other, 0)];
     let result = Runner::new().limit(100).run_flows(&mut small::four_servers(), flows, &mut Blank).expect("it runs");
