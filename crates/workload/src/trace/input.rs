@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_file_is_named_as_such() {
+    fn a_path_that_is_no_file_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let error = Input::open(dir.path()).err().unwrap();
         assert_eq!(error.message(), "is a directory");
