@@ -463,7 +463,7 @@ fn sound() -> tempfile::TempDir {
 }
 
 #[test]
-fn the_sound_files_are_taken() {
+fn the_valid_files_of_the_table_run() {
     let dir = sound();
     for line in [
         "run d.toml w.toml --verify --quiet",
@@ -481,7 +481,7 @@ fn the_sound_files_are_taken() {
 }
 
 #[test]
-fn every_row_is_refused_as_it_says() {
+fn every_row_is_refused_with_its_message() {
     let (rows, sound) = (rows(), sound());
     assert!(rows.len() >= 150, "{} rows", rows.len());
     let (next, found) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -513,7 +513,7 @@ fn every_row_is_refused_as_it_says() {
 
 /// The table can fail: what goes well, what is silent, and words that are not said.
 #[test]
-fn a_row_that_does_not_hold_is_noticed() {
+fn a_wrong_row_fails() {
     let sound = sound();
     for (arguments, words, wanted) in [
         ("run d.toml w.toml --quiet", &["name"][..], "ends with Some(0) instead of 2"),

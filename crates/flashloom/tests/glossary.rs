@@ -90,7 +90,7 @@ fn every_term_is_in_the_glossary() {
 }
 
 #[test]
-fn the_glossary_is_short_and_in_order() {
+fn the_glossary_is_short_and_sorted() {
     let text = page("glossary.md");
     let entries = entries(&text);
     assert!(entries.len() > 100, "{} terms", entries.len());
@@ -119,7 +119,7 @@ fn the_glossary_is_short_and_in_order() {
 }
 
 #[test]
-fn words_of_names_are_told_apart() {
+fn names_split_into_words() {
     let of = |text: &str| words(text).collect::<Vec<_>>();
     assert_eq!(of("FtlKind"), ["Ftl", "Kind"]);
     assert_eq!(of("flash_wait_ps"), ["flash", "wait", "ps"]);

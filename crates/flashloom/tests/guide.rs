@@ -74,7 +74,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn every_other_page() {
+fn every_page_outside_the_chapters_keeps_its_word() {
     for name in names() {
         if !CHAPTERS.contains(&name.replace('-', "_").as_str()) {
             play(&name, Share::Quick);
@@ -84,7 +84,7 @@ fn every_other_page() {
 
 #[test]
 #[ignore = "make soak"]
-fn every_page_with_the_commands_that_take_minutes() {
+fn every_slow_page_keeps_its_word() {
     for name in names() {
         let page = Page::at(&format!("{FOLDER}/{name}.md"));
         if page.commands().iter().any(|shown| shown.takes_minutes) {
@@ -94,7 +94,7 @@ fn every_page_with_the_commands_that_take_minutes() {
 }
 
 #[test]
-fn no_two_pages_have_a_picture_of_one_name() {
+fn picture_names_are_unique_and_every_picture_is_used() {
     let mut all: Vec<(String, String)> = Vec::new();
     for name in names() {
         let page = Page::at(&format!("{FOLDER}/{name}.md"));
@@ -113,7 +113,7 @@ fn no_two_pages_have_a_picture_of_one_name() {
 }
 
 #[test]
-fn a_page_that_does_not_keep_its_word_fails() {
+fn a_page_with_a_wrong_command_or_output_fails() {
     let place = tempfile::tempdir().expect("a directory");
     let page = |text: &str| Page { name: "docs/src/page.md".into(), text: text.into() };
     let sound = "```toml d.toml\nname = 1\n```\n```console\n$ flashloom check d.toml | cat\n...\n$ echo $?\n2\n```\n";
@@ -142,7 +142,7 @@ fn a_page_that_does_not_keep_its_word_fails() {
 }
 
 #[test]
-fn the_parts_of_a_latency_are_explained_in_the_order_of_the_table() {
+fn the_guide_explains_the_parts_of_a_latency_in_the_order_of_the_table() {
     let page = Page::at(&format!("{FOLDER}/explain-it.md"));
     let (_, table) = page.text.split_once("| part | the request waits for |").expect("the table of parts");
     let rows = table.lines().skip(2).take_while(|line| line.starts_with('|'));

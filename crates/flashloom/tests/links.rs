@@ -111,7 +111,7 @@ fn named_files(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_link_and_every_path_in_a_page_leads_somewhere() {
+fn every_link_and_every_path_in_a_page_exists() {
     let (mut faults, mut links_seen) = (Vec::new(), 0);
     for name in pages_below("") {
         let text = prose(&Page::at(&name).text);
@@ -130,7 +130,7 @@ fn every_link_and_every_path_in_a_page_leads_somewhere() {
 }
 
 #[test]
-fn the_table_of_contents_has_every_page_once() {
+fn the_table_of_contents_lists_every_page_once() {
     let summary = Page::at("docs/src/SUMMARY.md");
     let mut listed: Vec<String> = links(&summary.text).iter().map(|target| format!("docs/src/{target}")).collect();
     listed.push("docs/src/SUMMARY.md".to_owned());
@@ -139,7 +139,7 @@ fn the_table_of_contents_has_every_page_once() {
 }
 
 #[test]
-fn a_broken_link_is_noticed() {
+fn a_broken_link_is_found() {
     assert_eq!(fault("README.md", "Makefile"), None);
     assert_eq!(fault("README.md", "https://example.org/nothing"), None);
     assert_eq!(fault("workloads/recorded/README.md", "../record/record.sh"), None);

@@ -119,7 +119,7 @@ impl Writer {
 }
 
 #[test]
-fn an_input_is_never_overwritten_whatever_it_is_called() {
+fn an_input_is_never_overwritten_under_any_name() {
     let place = place();
     for writer in FILES {
         for input in writer.inputs {
@@ -151,7 +151,7 @@ fn a_folder_of_results_does_not_replace_an_input() {
 }
 
 #[test]
-fn a_file_of_somebody_else_is_replaced_only_if_forced() {
+fn a_foreign_file_is_replaced_only_with_force() {
     let place = place();
     for writer in FILES {
         fs::write(place.path("q"), "dear diary").expect("written");
@@ -170,7 +170,7 @@ fn a_file_of_somebody_else_is_replaced_only_if_forced() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
+fn a_foreign_file_in_a_result_folder_is_replaced_only_with_force() {
     let place = place();
     for (writer, name) in FOLDERS {
         place.done(&writer.to("out", &[]));
@@ -190,7 +190,7 @@ fn a_folder_of_somebody_else_is_not_filled_unless_forced() {
 }
 
 #[test]
-fn reproduce_keeps_to_the_rule() {
+fn reproduce_replaces_no_foreign_file() {
     let place = place();
     fs::write(place.path("q"), "dear diary").expect("written");
     place.refuses(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
@@ -199,7 +199,7 @@ fn reproduce_keeps_to_the_rule() {
 }
 
 #[test]
-fn two_outputs_never_go_to_one_place() {
+fn two_outputs_to_one_path_are_refused() {
     let place = place();
     fs::create_dir(place.path("out")).expect("created");
     symlink("there.html", place.path("link")).expect("linked");
@@ -270,7 +270,7 @@ fn pipes_are_written_through() {
 }
 
 #[test]
-fn names_that_lead_nowhere_are_refused() {
+fn output_paths_that_do_not_exist_are_refused() {
     let place = place();
     symlink("nowhere", place.path("link")).expect("linked");
     for writer in FILES.into_iter().chain(FOLDERS.map(|(writer, _)| writer)) {
@@ -301,7 +301,7 @@ fn has_begun(child: &mut Child, folder: &Path) {
 /// Nothing is left after each signal, the last of which no program can handle.
 #[test]
 #[cfg(target_os = "linux")]
-fn whatever_ends_a_command_leaves_nothing() {
+fn a_command_ended_by_a_signal_leaves_no_output() {
     let place = place();
     fs::write(place.path("long.csv"), REQUEST.repeat(1_000_000)).expect("written");
     let out = place.path("new");
@@ -347,7 +347,7 @@ fn whatever_ends_a_command_leaves_nothing() {
 
 /// A folder of the file system that the project builds in, where files may have to have names, is cleared as well.
 #[test]
-fn what_a_killed_command_left_is_cleared_away() {
+fn the_next_command_removes_the_files_of_a_killed_one() {
     let place = place();
     fs::write(place.path(".flashloom-1-0.part"), "half a page").expect("written");
     place.done(&["run", "d.toml", "w.toml", "--report", "r.html"]);

@@ -158,7 +158,7 @@ fn compare(html: &str, json: &Value) -> usize {
 }
 
 #[test]
-fn every_chart_is_drawn_and_every_number_is_that_of_the_json() {
+fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let opened = open(browser, &place.page(), "", &[]);
@@ -189,7 +189,7 @@ const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() =
 }, 10000);\n</script>";
 
 #[test]
-fn dark_pages_and_phones_are_drawn_too() {
+fn the_browser_draws_dark_pages_and_narrow_screens() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let (light, dark) = ("#1c1c1c", "#ececea");
@@ -224,7 +224,7 @@ fn dark_pages_and_phones_are_drawn_too() {
 }
 
 #[test]
-fn a_comparison_is_drawn_too() {
+fn the_browser_draws_a_comparison() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
@@ -270,7 +270,7 @@ setTimeout(() => {
 }, 10000); }</script>";
 
 #[test]
-fn charts_zoom_together_show_values_and_are_light_on_paper() {
+fn charts_zoom_together_show_values_and_print_in_light_colours() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let acted = place.dir.0.path().join("acted.html");
@@ -298,7 +298,7 @@ fn charts_zoom_together_show_values_and_are_light_on_paper() {
 }
 
 #[test]
-fn the_browser_would_say_if_a_page_broke_or_fetched_something() {
+fn the_browser_reports_a_broken_page_and_a_fetch() {
     let Some(browser) = chromium() else { return };
     let place = Place::new();
     let html = fs::read_to_string(place.page()).expect("there");

@@ -155,7 +155,7 @@ fn every_claim_is_on_its_page_with_its_verdict() {
 
 /// So that what is pinned is not of other studies than those that are there.
 #[test]
-fn what_is_pinned_is_what_the_studies_expect() {
+fn the_pinned_findings_are_those_the_studies_expect() {
     for paper in PAPERS {
         let mut expected = Studies::of(paper).expected;
         expected.sort_by(|a, b| (&a.id, &a.study).cmp(&(&b.id, &b.study)));
@@ -199,7 +199,7 @@ fn every_number_of_a_page_is_pinned() {
 
 /// A block of `toml` stands below a line that names its file, and its lines stand in that file, in a row.
 #[test]
-fn every_quote_of_a_file_is_in_it() {
+fn every_quoted_block_stands_in_its_file() {
     for paper in PAPERS {
         let page = page(paper);
         let (mut file, mut quote) = ("", None::<String>);
@@ -233,7 +233,7 @@ fn every_quote_of_a_file_is_in_it() {
 }
 
 #[test]
-fn the_overview_counts_as_the_pages_do() {
+fn the_overview_counts_the_claims_of_the_pages() {
     let overview = read("docs/src/papers.md");
     for paper in PAPERS {
         let page = page(paper);
@@ -247,7 +247,7 @@ fn the_overview_counts_as_the_pages_do() {
 
 /// `console,norun` blocks are run by nobody: what they name is there.
 #[test]
-fn every_study_that_a_page_runs_is_there() {
+fn every_study_that_a_page_runs_exists() {
     for paper in PAPERS {
         let studies: BTreeSet<String> = Studies::of(paper).expected.into_iter().map(|one| one.study).collect();
         let page = page(paper);
@@ -309,21 +309,21 @@ fn assert_found(mut found: Vec<Finding>, mut pinned: Vec<Finding>) {
 }
 
 #[test]
-fn short_studies_find_what_is_pinned() {
+fn short_studies_give_the_pinned_findings() {
     let pinned = PAPERS.iter().flat_map(|paper| findings(paper)).filter(|one| SHORT.contains(&&*one.study)).collect();
     assert_found(found(&[&["study"], &SHORT[..]].concat()), pinned);
 }
 
 #[test]
 #[ignore = "make soak"]
-fn all_studies_find_what_is_pinned() {
+fn all_studies_give_the_pinned_findings() {
     for paper in PAPERS {
         assert_found(found(&["reproduce", paper]), findings(paper));
     }
 }
 
 #[test]
-fn numbers_are_read_and_compared() {
+fn numbers_in_prose_are_parsed_and_compared() {
     let values = |text| numbers(text).iter().map(|number| number.value.to_string()).collect::<Vec<_>>();
     assert_eq!(values("HY3: 1,165 K/s, x2.44, -21%, 0.16 us."), ["1165", "2.44", "21", "0.16"]);
     let one = |text| numbers(text)[0];

@@ -31,19 +31,19 @@ fn place() -> tempfile::TempDir {
 /// `watch.rs` runs a little of it in `make test`.
 #[test]
 #[ignore = "make soak"]
-fn the_demo_prints_what_is_shown() {
+fn make_demo_prints_the_output_shown() {
     assert_eq!(readme().compare(&shown("make demo"), place().path()), 0);
 }
 
 #[test]
-fn every_block_is_a_file_or_a_command_and_prints_what_is_shown() {
+fn every_block_is_a_file_or_a_command_that_prints_the_output_shown() {
     let elsewhere = |shown: &Shown| ELSEWHERE.iter().any(|(command, _)| *command == shown.command);
     let compared = readme().play(place().path(), Share::All, elsewhere);
     assert!(compared >= 3, "{compared} commands");
 }
 
 #[test]
-fn what_is_compared_elsewhere_is_shown_and_compared() {
+fn commands_compared_by_other_tests_are_shown_and_compared() {
     for (command, test) in ELSEWHERE {
         let is_shown = readme().commands().iter().any(|one| one.command == command && !one.output.is_empty());
         assert!(is_shown, "README.md does not show `{command}`");
@@ -55,12 +55,12 @@ fn what_is_compared_elsewhere_is_shown_and_compared() {
 
 /// The commands and options in the forms that `What it does` lists, and in the text.
 #[test]
-fn every_command_and_option_that_is_named_is_there() {
+fn every_named_command_and_option_exists() {
     readme().assert_names();
 }
 
 #[test]
-fn the_parts_of_explain_are_named_as_its_table_names_them() {
+fn the_readme_names_the_parts_of_explain_as_its_table_does() {
     let forms = readme().blocks().into_iter().find_map(|block| match block {
         Block::Forms(text) => Some(text),
         _ => None,
@@ -72,7 +72,7 @@ fn the_parts_of_explain_are_named_as_its_table_names_them() {
 }
 
 #[test]
-fn the_comparison_notices_what_differs() {
+fn the_comparison_finds_a_changed_line() {
     let shown = |output: &str| Shown {
         line: 1,
         command: "flashloom".into(),

@@ -113,7 +113,7 @@ fn pages() -> Vec<(&'static str, String)> {
 const BANNER: &str = "<!-- Generated: crates/flashloom/tests/reference.rs says how. Do not edit. -->\n\n";
 
 #[test]
-fn reference_pages_are_what_the_program_says() {
+fn reference_pages_match_the_program() {
     #[allow(clippy::disallowed_methods)] // Whoever runs the test asks for new pages.
     let bless = std::env::var_os("FLASHLOOM_BLESS").is_some();
     let mut stale = Vec::new();
@@ -138,7 +138,7 @@ fn reference_pages_are_what_the_program_says() {
 
 /// No key, metric or column stands there without a meaning.
 #[test]
-fn every_line_of_the_reference_says_something() {
+fn every_row_of_the_reference_has_a_meaning() {
     for (name, text) in pages() {
         let rows = text.lines().filter(|line| line.starts_with("| `"));
         let mut count = 0;
@@ -153,7 +153,7 @@ fn every_line_of_the_reference_says_something() {
 
 /// Every key of every schema has its line.
 #[test]
-fn every_key_has_its_line() {
+fn every_key_has_a_row_in_the_reference() {
     let fields = fields();
     for (kind, text) in [
         ("device", device_keys(&fields)),

@@ -52,7 +52,7 @@ fn hashes(result: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_was_written_runs_again() {
+fn the_command_in_a_result_folder_gives_the_same_result() {
     let place = tempfile::tempdir().expect("a directory");
     let dir = place.path();
     let trace = "128166372003061629,h,0,Write,1048576,8192,0\n128166372016853766,h,0,Read,1048576,4096,0\n\

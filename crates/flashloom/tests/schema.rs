@@ -85,7 +85,7 @@ fn sound(schema: &Value, result: &Value, what: &str) {
 }
 
 #[test]
-fn every_kind_of_result_is_as_its_schema_says_and_has_its_version() {
+fn every_kind_of_result_matches_its_schema_and_has_its_version() {
     let place = place();
     for (name, version, arguments) in KINDS {
         let schema = schema(&place, name);
@@ -104,7 +104,7 @@ fn every_kind_of_result_is_as_its_schema_says_and_has_its_version() {
 }
 
 #[test]
-fn runs_of_every_family_are_as_the_schema_says() {
+fn results_of_every_family_match_the_schema() {
     let place = place();
     let schema = schema(&place, "result");
     let mut runs: Vec<String> = Vec::new();
@@ -128,7 +128,7 @@ fn runs_of_every_family_are_as_the_schema_says() {
 }
 
 #[test]
-fn the_folder_of_a_study_and_of_a_comparison_has_a_result_of_studies() {
+fn the_folders_of_a_study_and_of_a_comparison_hold_a_study_result() {
     let place = place();
     let schema = schema(&place, "study-result");
     for arguments in [&["study", "s.toml"][..], &["compare", "w.toml", "d.toml", "fast.toml"]] {
@@ -139,7 +139,7 @@ fn the_folder_of_a_study_and_of_a_comparison_has_a_result_of_studies() {
 }
 
 #[test]
-fn what_a_trace_leaves_open_is_in_its_result() {
+fn the_doubts_about_a_trace_are_in_its_result() {
     let place = place();
     let schema = schema(&place, "trace-info-result");
     let result = place.json(&["trace", "info", "ones.trace", "--json"]);
@@ -168,7 +168,7 @@ fn objects(value: &Value, at: &str, found: &mut Vec<String>) {
 const OPEN: [&str; 2] = ["/by_name_j", "/parts"];
 
 #[test]
-fn a_key_that_nobody_knows_is_refused_wherever_it_is() {
+fn the_schema_refuses_an_unknown_key_in_any_object() {
     let place = place();
     for (name, _, arguments) in KINDS {
         let schema = schema(&place, name);
@@ -186,7 +186,7 @@ fn a_key_that_nobody_knows_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn a_key_that_is_missing_or_of_another_kind_is_refused() {
+fn the_schema_refuses_a_missing_key_and_a_wrong_type() {
     let place = place();
     let schema = schema(&place, "result");
     let result = place.json(&["run", "d.toml", "w.toml", "--json", "--quiet"]);
@@ -214,7 +214,7 @@ fn a_key_that_is_missing_or_of_another_kind_is_refused() {
 }
 
 #[test]
-fn the_validator_finds_what_each_word_of_a_schema_forbids() {
+fn the_validator_enforces_each_keyword_of_a_schema() {
     for (schema, sound, wrong) in [
         (json!({ "type": ["integer", "null"] }), json!(null), json!(1.5)),
         (json!({ "const": "a" }), json!("a"), json!("b")),

@@ -96,7 +96,7 @@ fn a_full_standard_output_is_an_error_for_every_command() {
 }
 
 #[test]
-fn a_reader_who_has_seen_enough_is_no_error() {
+fn a_closed_pipe_on_standard_output_is_no_error() {
     let place = Place::new();
     for line in PRINTING {
         let output = place.command(line).stdout(broken()).output().expect("it starts");
@@ -107,7 +107,7 @@ fn a_reader_who_has_seen_enough_is_no_error() {
 }
 
 #[test]
-fn a_standard_error_that_nobody_reads_changes_nothing() {
+fn a_closed_standard_error_changes_no_result() {
     let place = Place::new();
     for (line, code) in SAYING {
         for stderr in [full, broken] {

@@ -122,7 +122,7 @@ fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
 }
 
 #[test]
-fn the_short_claims_of_dirik_come_out_as_they_are_known_to() {
+fn the_short_claims_of_dirik_have_their_known_verdicts() {
     let known = DIRIK_SHORT.map(|(id, verdict)| (id.to_owned(), verdict));
     let names =
         ["bus", "channels", "fixed-bandwidth", "orthogonal", "pair", "single"].map(|name| format!("dirik/{name}"));
@@ -134,7 +134,7 @@ fn the_short_claims_of_dirik_come_out_as_they_are_known_to() {
 
 #[test]
 #[ignore = "make soak"]
-fn the_claims_of_dirik_come_out_as_they_are_known_to() {
+fn the_claims_of_dirik_have_their_known_verdicts() {
     let known = DIRIK.map(|(id, verdict)| (id.to_owned(), verdict));
     let place = tempfile::tempdir().expect("a directory");
     let out = place.path().join("out").display().to_string();
@@ -149,7 +149,7 @@ fn the_claims_of_dirik_come_out_as_they_are_known_to() {
 }
 
 #[test]
-fn the_claims_of_fmmu_come_out_as_they_are_known_to() {
+fn the_claims_of_fmmu_have_their_known_verdicts() {
     let known = FMMU.map(|(id, verdict)| (id.to_owned(), verdict));
     let studies = ["study", "fmmu/agreement", "fmmu/scalability", "--json", "--quiet"];
     assert_eq!(verdicts(&studies), known);
@@ -157,13 +157,13 @@ fn the_claims_of_fmmu_come_out_as_they_are_known_to() {
 
 #[test]
 #[ignore = "make soak"]
-fn the_claims_of_fmmu_about_flushes_come_out_as_they_are_known_to() {
+fn the_claims_of_fmmu_about_flushes_have_their_known_verdicts() {
     let known = FMMU_FLUSHES.map(|(id, verdict)| (id.to_owned(), verdict));
     assert_eq!(verdicts(&["study", "fmmu/flush", "--json", "--quiet"]), known);
 }
 
 #[test]
-fn the_claims_of_hydra_come_out_as_they_are_known_to() {
+fn the_claims_of_hydra_have_their_known_verdicts() {
     let known = HYDRA.map(|(id, verdict)| (id.to_owned(), verdict));
     let names = ["ceilings", "energy", "flush", "priority", "score", "units"].map(|name| format!("hydra/{name}"));
     let mut arguments = vec!["study"];
@@ -173,19 +173,19 @@ fn the_claims_of_hydra_come_out_as_they_are_known_to() {
 }
 
 #[test]
-fn the_claims_of_sung_come_out_as_they_are_known_to() {
+fn the_claims_of_sung_have_their_known_verdicts() {
     let known = SUNG.map(|(id, verdict)| (id.to_owned(), verdict));
     assert_eq!(verdicts(&["reproduce", "sung", "--json", "--quiet"]), known);
 }
 
 #[test]
-fn the_claims_of_the_mixtures_come_out_as_they_are_known_to() {
+fn the_claims_of_the_mixtures_have_their_known_verdicts() {
     let known = MIX.map(|(id, verdict)| (id.to_owned(), verdict));
     assert_eq!(verdicts(&["study", "mix/parents", "--json", "--quiet"]), known);
 }
 
 #[test]
-fn the_claims_of_chang_come_out_as_they_are_known_to() {
+fn the_claims_of_chang_have_their_known_verdicts() {
     let known = CHANG.map(|(id, verdict)| (id.to_owned(), verdict));
     assert_eq!(verdicts(&["study", "chang/model", "--json", "--quiet"]), known);
 }
@@ -208,7 +208,7 @@ fn a_trace_under_a_study_is_compared_with_its_baseline() {
 
 /// A trace does not say whether its sizes are sectors or pages: eight sectors, or eight pages.
 #[test]
-fn a_comparison_is_told_what_a_trace_does_not_say() {
+fn a_comparison_takes_the_unit_of_sizes_of_a_trace() {
     let place = tempfile::tempdir().expect("a directory");
     let trace = place.path().join("t.trace");
     let lines = (0..60_u64).map(|i| format!("{}.0 0 {} 8 1\n", i * 5, i * 64)).collect::<String>();
@@ -226,7 +226,7 @@ fn a_comparison_is_told_what_a_trace_does_not_say() {
 }
 
 #[test]
-fn every_study_that_comes_along_is_listed_and_in_its_folder() {
+fn every_builtin_study_is_listed_and_in_its_folder() {
     let listed = text(&flashloom(&["studies"]).stdout);
     let names: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../studies");
@@ -265,7 +265,7 @@ fn place(study: &str) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_study_of_ones_own_is_run_and_a_claim_that_fails_is_said() {
+fn a_study_from_a_file_runs_and_its_failing_claim_is_reported() {
     let place = place(STUDY);
     let path = place.path().join("s.toml").display().to_string();
     let out = place.path().join("out").display().to_string();
@@ -282,7 +282,7 @@ fn a_study_of_ones_own_is_run_and_a_claim_that_fails_is_said() {
 }
 
 #[test]
-fn faults_of_a_study_are_said_before_anything_is_run() {
+fn faults_of_a_study_are_reported_before_any_run() {
     let study = STUDY.replace("chips\"", "chipz\"").replace("read.mean", "read.median");
     let place = place(&study);
     let path = place.path().join("s.toml").display().to_string();

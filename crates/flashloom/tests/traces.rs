@@ -77,7 +77,7 @@ fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
 }
 
 #[test]
-fn faults_in_a_pipe_are_told_with_their_line() {
+fn faults_in_a_pipe_are_reported_with_their_line() {
     let place = Place::new();
     let bad = spc(5) + "0,1,x,w,1.0\n";
     let output = place.fed(&["run", "d.toml", "-"], bad.as_bytes());
@@ -102,7 +102,7 @@ fn bare() -> String {
 }
 
 #[test]
-fn a_guess_is_told_and_another_unit_can_be_named() {
+fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     let place = Place::new();
     place.write("t.trace", bare().as_bytes());
     let output = place.flashloom(&["run", "d.toml", "t.trace", "--json", "--quiet"]);
@@ -153,7 +153,7 @@ fn a_guess_is_told_and_another_unit_can_be_named() {
 }
 
 #[test]
-fn a_csv_of_any_columns_is_brought_in() {
+fn a_csv_with_any_columns_is_read() {
     let place = Place::new();
     let text = "stamp;what;where;bytes\n1,000;RD;0x10;4096\n1,002;WR;32;8192\n1,003;RD;16;4096\n";
     place.write("t.csv", text.as_bytes());
@@ -185,7 +185,7 @@ fn a_csv_of_any_columns_is_brought_in() {
 }
 
 #[test]
-fn what_comes_after_the_end_of_time_is_refused_at_its_line() {
+fn a_request_after_the_end_of_time_is_refused_at_its_line() {
     let place = Place::new();
     // A week in three requests, by Windows file times.
     place.write("week.csv", b"1000,a,0,Read,0,512,1\n3024000001000,a,0,Read,0,512,1\n6048000001000,a,0,Read,0,512,1\n");
@@ -218,7 +218,7 @@ fn what_comes_after_the_end_of_time_is_refused_at_its_line() {
 }
 
 #[test]
-fn described_workloads_end_before_time_does() {
+fn a_described_workload_beyond_the_end_of_time_is_refused() {
     let place = Place::new();
     let workload = |arrivals: &str, limits: &str| {
         format!(

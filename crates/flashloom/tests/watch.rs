@@ -49,7 +49,7 @@ fn requests_are_explained() {
 }
 
 #[test]
-fn disks_are_compared() {
+fn drives_are_compared() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("out").display().to_string();
     let run = ["compare", "oltp", "dirik-1x2", "demo", "--limit", "100", "--precondition", "none", "--quiet"];
@@ -86,7 +86,7 @@ fn disks_are_compared() {
 }
 
 #[test]
-fn make_demo_asks_for_what_there_is() {
+fn the_command_of_make_demo_runs() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
     let command = makefile.lines().find_map(|line| line.split_once("run -p flashloom -- ")).expect("the demo").1;
@@ -131,7 +131,7 @@ fn a_report_shows_the_window_of_the_timeline() {
 }
 
 #[test]
-fn slips_are_said_and_nothing_is_written() {
+fn wrong_options_are_refused_and_nothing_is_written() {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("t.json").display().to_string();
     for (args, wanted) in [

@@ -105,7 +105,7 @@ fn two_runs_print_the_same() {
 }
 
 #[test]
-fn files_are_written_whole() {
+fn every_output_file_is_written_whole() {
     let dir = tempfile::tempdir().expect("a directory");
     let [out, log, page] = ["out", "all.parquet", "page.html"].map(|name| dir.path().join(name));
     let [out, log, shown] = [&out, &log, &page].map(|path| path.to_string_lossy().into_owned());
@@ -116,7 +116,7 @@ fn files_are_written_whole() {
 }
 
 #[test]
-fn a_run_that_fails_leaves_nothing_and_says_whose_fault_it_is() {
+fn a_failed_run_leaves_no_file_and_its_exit_code_tells_bug_from_input() {
     let dir = tempfile::tempdir().expect("a directory");
     let [out, page] = ["out", "page.html"].map(|name| dir.path().join(name).to_string_lossy().into_owned());
     let arguments = ["--verify", "--seed", "9", "--out", &out, "--report", &page];
@@ -135,13 +135,13 @@ fn a_run_that_fails_leaves_nothing_and_says_whose_fault_it_is() {
 }
 
 #[test]
-fn a_verified_run_says_what_it_compared() {
+fn a_verified_run_reports_the_sectors_it_compared() {
     let text = verified(disk(), &["--verify"], 1).expect("sound");
     assert!(text.contains("verified: 3200 sectors of 400 reads"), "{text}");
 }
 
 #[test]
-fn stages_are_told_apart() {
+fn each_stage_has_its_own_results() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("out");
     let arguments = ["--out", &out.to_string_lossy(), "--json"];
@@ -165,7 +165,7 @@ fn stages_are_told_apart() {
 }
 
 #[test]
-fn a_place_that_cannot_be_written_is_known_before_the_run() {
+fn an_output_that_cannot_be_written_is_refused_before_the_run() {
     let failure = run(&["--out", "no/such/place/out"]).expect_err("no such place");
     assert!(failure.code() == 2 && failure.to_string().contains("cannot be written"), "{failure}");
     for option in ["--requests", "--report"] {

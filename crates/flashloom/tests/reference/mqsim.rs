@@ -102,7 +102,7 @@ fn the_table_for_mqsim_names_keys_that_exist() {
 }
 
 #[test]
-fn a_name_that_is_none_is_found() {
+fn an_unknown_name_in_the_table_for_mqsim_is_found() {
     let (keys, help) = (keys(), super::printed(&["run", "--help"]));
     for wrong in ["flash.chanels", "ftl.map.kind = \"dtfl\"", "--sed", "ftl"] {
         assert_eq!(fault(wrong, &keys, &help).is_some(), wrong != "ftl", "{wrong}");

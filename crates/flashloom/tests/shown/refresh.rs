@@ -39,7 +39,7 @@ pub(crate) fn refreshed(shown: &[String], printed: &str) -> (usize, Vec<String>)
 }
 
 #[test]
-fn the_lines_of_a_changed_output_are_found_again() {
+fn a_changed_output_refreshes_the_lines_shown() {
     let lines = |text: &str| text.lines().map(ToOwned::to_owned).collect::<Vec<String>>();
     let printed = "run 2 of it\n\nread 5 7us\nwrite 6 9us\n\nbusy: dies 4%\nhash b\n";
     for (shown, fresh) in [
