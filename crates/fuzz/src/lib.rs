@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_is_found_and_has_a_seed() {
+    fn a_panic_is_reported_with_its_seed() {
         let planted = Target {
             name: "planted".into(),
             corpus: vec![b"1,2,3".to_vec()],
