@@ -146,17 +146,17 @@ macro_rules! checks {
     ($to:ident) => {
         $to! {
             reads_return_the_newest_write: "integrity", integrity::integrity;
-            the_books_balance: "books", books::books;
-            two_runs_are_one: "determinism", determinism::determinism;
+            the_counters_reconcile: "books", books::books;
+            two_runs_of_a_seed_are_equal: "determinism", determinism::determinism;
             no_write_overtakes_another: "order", order::order;
             wear_is_bounded: "wear", wear::wear;
             failing_programs_lose_nothing: "program failures", faults::program_failures;
             failing_erases_lose_nothing: "erase failures", faults::erase_failures;
             preconditioning_with_faults_loses_nothing: "preconditioning", precondition::precondition;
-            cuts_of_a_new_drive: "power cuts, new", power::cuts_of_a_new_drive;
-            cuts_of_a_full_drive: "power cuts, full", power::cuts_of_a_full_drive;
-            one_cut_after_another: "power cuts, one after another", power::cuts_one_after_another;
-            a_cut_behind_each_flush: "power cuts, after flushes", power::cuts_after_flushes;
+            power_cuts_of_a_new_drive_lose_nothing: "power cuts, new", power::cuts_of_a_new_drive;
+            power_cuts_of_a_full_drive_lose_nothing: "power cuts, full", power::cuts_of_a_full_drive;
+            repeated_power_cuts_lose_nothing: "power cuts, one after another", power::cuts_one_after_another;
+            a_power_cut_after_each_flush_loses_nothing: "power cuts, after flushes", power::cuts_after_flushes;
         }
     };
 }

@@ -171,7 +171,7 @@ fn merges_and_flushes_allocate_nothing() {
 
 /// 64 blocks of sixteen pages of 2 KiB, with and without SLC flash in front. Requests cause folds or collections.
 #[test]
-fn a_hybrid_disk_allocates_nothing() {
+fn an_slc_mlc_drive_allocates_nothing() {
     for mapping in ["chains", "pages"] {
         for slc in ["", "slc = { part = 'K9WAG08U1A', blocks = 8, pages = 16 }"] {
             let text = format!(
@@ -201,7 +201,7 @@ fn a_hybrid_disk_allocates_nothing() {
 
 /// Without payload, at most two bytes for each page of 2 KiB: seven for a row of four, and what superblocks take.
 #[test]
-fn hydras_state_is_two_bytes_a_page() {
+fn hydra_keeps_two_bytes_per_page() {
     let mut drive = None;
     let counted = allocation_counter::measure(|| drive = Some(hydra(1024, |_| {})));
     let resolved = drive.as_ref().expect("it was made").resolved();
@@ -213,7 +213,7 @@ fn hydras_state_is_two_bytes_a_page() {
 }
 
 #[test]
-fn the_counter_counts() {
+fn the_allocation_counter_counts() {
     let counted = allocation_counter::measure(|| drop(std::hint::black_box(vec![1u8; 100])));
     assert_eq!((counted.count_total, counted.bytes_total), (1, 100));
 }

@@ -178,7 +178,7 @@ fn read(source: &Path, file: &Path, module: Module, into: &mut Files) {
 }
 
 #[test]
-fn no_files_of_a_crate_use_each_other() {
+fn no_modules_of_a_crate_use_each_other() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("crates/");
     for name in CRATES {
         let mut files = Files::new();
@@ -190,7 +190,7 @@ fn no_files_of_a_crate_use_each_other() {
 }
 
 #[test]
-fn a_planted_circle_is_found_and_what_is_none_is_not() {
+fn planted_circles_are_found_and_no_others() {
     let files = |texts: &[(&str, &str)]| -> Files {
         texts.iter().map(|(file, text)| (words(file), (*text).to_owned())).collect()
     };

@@ -165,7 +165,7 @@ fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, Outcome>>, key: &str) -> 
 }
 
 #[test]
-fn a_device_that_comes_along_runs_as_it_is_written_down() {
+fn a_builtin_device_resolves_the_same_after_being_written() {
     let all = ssd::builtin();
     each(all.len(), |i| {
         let (name, text) = all[i];

@@ -109,7 +109,7 @@ const SMALL: &str = "channels = 2, chips = 2, blocks = 128, pages = 64, planes =
 const ARRAY: &str = "channels = 2, chips = 2, blocks = 256, pages = 64, planes = 1 }\n";
 
 #[test]
-fn the_page_mapped_ftl_takes_what_it_says() {
+fn the_page_mapped_ftl_takes_the_memory_it_predicts() {
     let op = "over-provisioning = '30%'";
     compare("page", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n"), 1_000);
     let table = format!("{FLASH}{ARRAY}ftl = {{ {op}, map = {{ kind = 'table' }} }}\n");
@@ -119,7 +119,7 @@ fn the_page_mapped_ftl_takes_what_it_says() {
 }
 
 #[test]
-fn map_units_take_what_they_say() {
+fn map_units_take_the_memory_they_predict() {
     for (name, map) in [
         ("uncached", "{ kind = 'uncached' }"),
         ("dftl", "{ kind = 'dftl', cmt = '256KiB', write-buffers = 64 }"),
@@ -131,7 +131,7 @@ fn map_units_take_what_they_say() {
 }
 
 #[test]
-fn families_with_blocks_take_what_they_say() {
+fn block_and_log_block_ftls_take_the_memory_they_predict() {
     for (name, ftl, more, requests) in [
         ("bast", "kind = 'bast', log = { blocks = 16 }", "", 300),
         ("fast", "kind = 'fast', log = { blocks = 16 }", "", 300),
@@ -152,7 +152,7 @@ fn families_with_blocks_take_what_they_say() {
 }
 
 #[test]
-fn hydra_takes_what_it_says() {
+fn hydra_takes_the_memory_it_predicts() {
     let hydra = "name = 'h'\n[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nchips = 8\nblocks = 256\ngang = 4\nwidth = 32\n\
                  [ftl]\nkind = 'hydra'\nover-provisioning = '25%'\n";
     compare("hydra", hydra, 100);
@@ -160,7 +160,7 @@ fn hydra_takes_what_it_says() {
 }
 
 #[test]
-fn unusual_shapes_take_what_they_say() {
+fn unusual_shapes_take_the_memory_they_predict() {
     let op = "ftl = { over-provisioning = '60%' }\n";
     // Many dies with next to nothing in them, and many blocks of few pages.
     compare("dies", &format!("{FLASH}channels = 512, chips = 8, blocks = 8, pages = 2, planes = 1 }}\n{op}"), 1_000);
@@ -180,7 +180,7 @@ fn unusual_shapes_take_what_they_say() {
 }
 
 #[test]
-fn what_nobody_has_is_said_without_being_allocated() {
+fn a_prediction_beyond_any_memory_allocates_nothing() {
     for (array, least) in [
         (
             "channels = 65535, chips = 1, blocks = 16, pages = 16, planes = 1 }\nftl = { over-provisioning = '60%' }\n",

@@ -328,7 +328,7 @@ fn repository() -> Vec<File> {
 }
 
 #[test]
-fn a_newcomer_touches_the_promised_files_and_no_other() {
+fn a_newcomer_edits_only_the_promised_files() {
     let files = repository();
     let mut faults = String::new();
     for kind in &KINDS {
@@ -340,7 +340,7 @@ fn a_newcomer_touches_the_promised_files_and_no_other() {
 }
 
 #[test]
-fn contributing_promises_what_is_tested() {
+fn contributing_lists_the_promised_files() {
     let files = repository();
     let contributing = &files.iter().find(|file| file.path == "CONTRIBUTING.md").expect("there").text;
     for kind in &KINDS {
@@ -360,7 +360,7 @@ fn contributing_promises_what_is_tested() {
 
 /// There are several examples of each kind, each promised file names some of them, and each use is one.
 #[test]
-fn promises_and_uses_are_no_more_than_needed() {
+fn every_promised_file_and_every_allowed_use_is_needed() {
     let files = repository();
     for kind in &KINDS {
         let find = |path: &str| files.iter().find(|file| file.path == path).unwrap_or_else(|| panic!("no {path}"));
@@ -390,7 +390,7 @@ fn promises_and_uses_are_no_more_than_needed() {
 }
 
 #[test]
-fn a_name_that_is_planted_elsewhere_is_found() {
+fn a_name_planted_in_another_file_is_found() {
     let repository = repository();
     for kind in &KINDS {
         let promised = repository.iter().filter(|file| kind.promised.contains(&&*file.path));

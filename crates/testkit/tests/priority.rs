@@ -188,7 +188,7 @@ fn poisson(gap: Span) -> impl FnMut(&mut Rng) -> Span {
 }
 
 #[test]
-fn waits_weighted_with_service_are_conserved() {
+fn waits_weighted_by_service_are_conserved() {
     for (turn, mbps) in [25, 100, 400].into_iter().enumerate() {
         for (cache, gang) in [(true, 1), (false, 1), (true, 4), (false, 2)] {
             let bank = Bank { mbps, cache, gang, pages: 64 };
@@ -203,7 +203,7 @@ fn waits_weighted_with_service_are_conserved() {
 }
 
 #[test]
-fn what_a_read_gains_costs_a_write_the_ratio_of_their_services() {
+fn a_read_gains_what_a_write_loses_by_the_ratio_of_their_services() {
     // dirik.md, D6: 26 KB at 25 and at 100 MB/s, in cache mode.
     for (mbps, ratio) in [(25, 0.41), (100, 0.15)] {
         let bank = Bank { mbps, ..SLOW };
@@ -232,7 +232,7 @@ fn what_a_read_gains_costs_a_write_the_ratio_of_their_services() {
 }
 
 #[test]
-fn a_bank_that_rests_is_found_out() {
+fn an_idle_bank_with_work_breaks_the_conservation() {
     let us = Span::from_us;
     let served = |at: u64, service, wait| Served {
         kind: IoKind::Read,
@@ -254,7 +254,7 @@ fn a_bank_that_rests_is_found_out() {
 
 proptest! {
     #[test]
-    fn it_holds_for_any_arrivals_and_sizes(
+    fn conservation_holds_for_any_arrivals_and_sizes(
         asked in prop::collection::vec((0u64..3_000_000_000, any::<bool>(), 1u64..=13), 1..60),
         mbps in prop::sample::select(vec![25u64, 50, 400]),
         cache in any::<bool>(),

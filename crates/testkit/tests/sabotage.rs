@@ -66,7 +66,7 @@ fn verified(resolved: Resolved) -> Result<u64, String> {
 }
 
 #[test]
-fn a_verified_run_finds_what_preconditioning_lost() {
+fn a_verified_run_finds_data_lost_in_preconditioning() {
     for name in SETTINGS {
         let all = settings();
         let setting = all.iter().find(|setting| setting.name == name).expect("a setting");

@@ -41,7 +41,7 @@ fn several_queues_confined_to_dies_lose_nothing() {
 }
 
 #[test]
-fn two_runs_are_one() {
+fn two_runs_of_a_seed_are_equal() {
     let swarm = Swarm { requests: 800, cuts: 3, faults: true, queues: false };
     for seed in 0..20 {
         assert_eq!(swarm.run(seed), swarm.run(seed), "seed {seed}");
@@ -51,7 +51,7 @@ fn two_runs_are_one() {
 }
 
 #[test]
-fn everything_registered_is_drawn() {
+fn every_registered_variant_is_drawn() {
     let mut drawn = BTreeSet::new();
     // Placements and victims are drawn for every family, and left out where they would have no effect.
     for seed in 0..3_000 {
@@ -104,7 +104,7 @@ fn everything_registered_is_drawn() {
 
 /// Seeds that once found something.
 #[test]
-fn what_was_found_before_is_not_found_again() {
+fn seeds_that_once_failed_pass() {
     // Two worn pools above their limits: the write that waits for room is refused, and does not wait for ever.
     let swarm = Swarm { requests: 1200, cuts: 0, faults: true, queues: false };
     let _outcome = swarm.run(77_006_838);

@@ -544,7 +544,7 @@ fn the_repository_is_tidy() {
 }
 
 #[test]
-fn every_rule_finds_what_breaks_it_and_nothing_else() {
+fn every_rule_finds_its_violations_and_nothing_else() {
     for rule in &RULES {
         let file = |path: &str, text: &str| File { path: path.into(), text: text.into() };
         let planted: Vec<_> = rule.planted.iter().map(|(path, text, _)| file(path, text)).collect();

@@ -74,7 +74,7 @@ fn walk(folder: &Path, each: &mut dyn FnMut(&Path, &str)) {
 }
 
 #[test]
-fn no_name_is_a_word_of_the_list() {
+fn no_name_is_a_listed_old_word() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("all crates");
     let mut all = Vec::new();
     let mut lines = 0;
@@ -93,7 +93,7 @@ fn no_name_is_a_word_of_the_list() {
 }
 
 #[test]
-fn a_word_is_found_in_code_and_not_in_prose() {
+fn a_listed_word_is_found_in_code_and_not_in_prose() {
     for line in ["self.kick(flash);", "fn rest(&mut self)", "struct Unit {", "use study::lab;", "let homeless = 1;"] {
         assert_eq!(found(line).len(), 1, "{line}");
     }

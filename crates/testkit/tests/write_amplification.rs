@@ -39,7 +39,7 @@ fn root(a: f64) -> f64 {
 }
 
 #[test]
-fn cleaning_follows_the_published_curve() {
+fn write_amplification_follows_the_published_curve() {
     for over_provisioning in [0.07, 0.1, 0.15, 0.2, 0.28, 0.4, 0.5] {
         let logical = BLOCKS * (1.0 - over_provisioning);
         let a = (BLOCKS - 2.5 - 1.0) / logical;
