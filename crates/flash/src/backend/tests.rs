@@ -274,7 +274,11 @@ fn a_read_overtakes_waiting_programs_under_read_first() {
         assert_eq!(order(controllers, Order::ReadFirst), [1, 0, 2], "the list under way is not interrupted");
     }
     assert_eq!(order(Controllers::None, Order::Fifo), [1, 2, 0]);
-    assert_eq!(order(Controllers::None, Order::ReadFirst), [0, 1, 2], "without units the read goes between pages");
+    assert_eq!(
+        order(Controllers::None, Order::ReadFirst),
+        [0, 1, 2],
+        "without controllers the read goes between pages"
+    );
 }
 
 #[test]

@@ -103,6 +103,6 @@ mod tests {
             assert_eq!(stamp.as_preconditioned(), Some((Lba::new(sector), version)));
         }
         assert_eq!(Stamp(1 << 24).as_preconditioned(), None, "the stamp of a host");
-        assert_eq!(Bytes512::preconditioned(Lba::new(3), 4), Bytes512::default(), "a served disk begins with zeros");
+        assert_eq!(Bytes512::preconditioned(Lba::new(3), 4), Bytes512::default(), "a served drive begins with zeros");
     }
 }

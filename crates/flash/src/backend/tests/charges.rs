@@ -54,7 +54,7 @@ fn busy_times_of_a_held_channel_and_of_a_copy_equal_the_account_at_any_moment() 
             let sum = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&account.op(op))).sum::<Span>();
             assert_eq!(backend.die_busy(now).sum::<Span>(), sum(|tally| tally.array));
             assert_eq!(backend.channel_busy(now).sum::<Span>(), sum(|tally| tally.bus));
-            assert!(sum(|tally| tally.bus) >= before, "what was read once stays");
+            assert!(sum(|tally| tally.bus) >= before, "an earlier reading stays");
             before = sum(|tally| tally.bus);
         });
         let array = bench.backend.account(bench.now).op(Op::Erase).array;

@@ -1,7 +1,7 @@
 //! Hydra's array against the arithmetic of its paper: superchips, controllers, and the latency of a host read.
 //!
-//! B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB; its C chips on each bus are C
-//! such dies. A superpage is a row of each of them. Seong et al., IEEE Trans. Computers 59(7), 2010.
+//! B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB; its C chips on each bus are
+//! C such dies. A superpage is a row of each of them. Seong et al., IEEE Trans. Computers 59(7), 2010.
 
 use super::*;
 
@@ -207,8 +207,7 @@ fn more_chips_hide_a_longer_read() {
     close(fast(4), 20.0 + f64::from(4 * ROWS) * 13.2);
 }
 
-/// Microseconds until each of `units` background controllers has programmed a superblock, each on a superchip of its
-/// own.
+/// Microseconds until the background controllers have programmed a superblock on each of `superchips` superchips.
 fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
     let mut bench = hydra.build::<()>();
     for superchip in 0..superchips {
@@ -254,7 +253,7 @@ fn background_controllers_raise_the_program_rate_until_the_bus_saturates() {
         };
         close(us, exact);
         let sustained = rate(8192 * u64::from(2 * count * ROWS), us - edge);
-        assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} units: {sustained} MB/s");
+        assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} controllers: {sustained} MB/s");
     }
     // Four superchips and one controller: one after another.
     let one = programs(Hydra { controllers: Controllers::Background(1), ..Hydra::default() }, 4, false);

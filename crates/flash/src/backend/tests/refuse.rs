@@ -43,7 +43,7 @@ fn programs_submitted_before_a_failure_fail_without_array_time() {
             [crate::nand::Spare::Torn, crate::nand::Spare::Empty, crate::nand::Spare::Empty]
         );
         let programs = bench.backend.account(bench.now).op(Op::Program);
-        assert_eq!((programs.commands, programs.pages), (3, 3), "what was not begun is not counted");
+        assert_eq!((programs.commands, programs.pages), (3, 3), "an operation that has not begun is not counted");
         if timed && !cache {
             assert_eq!(programs.array, Span::from_us(600));
             assert_eq!(programs.bytes.get(), 7 * 2048, "their data had crossed the channel");
