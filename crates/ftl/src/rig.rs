@@ -1,4 +1,4 @@
-//! A test rig: an FTL on a flash array, without the rest of a device.
+//! A test rig: an FTL on a flash array, without host side and buffer.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -308,7 +308,7 @@ mod tests {
             let units = rig.units();
             assert!(units > 100, "{kind:?}: {units}");
             for round in 1..4 {
-                // Neighbours together, and those of the last round again.
+                // Writes neighbours together, and rewrites those of the last round.
                 for first in (0..units).step_by(7) {
                     let lpns: Vec<u32> = (first..(first + 4).min(units)).collect();
                     rig.write(&lpns, Some(Stamp(u64::from(round * units + first))));

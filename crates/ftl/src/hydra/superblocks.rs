@@ -367,7 +367,7 @@ mod tests {
         assert_eq!(superblocks.block(3, 1), SuperblockId::new(15), "the other die has no need");
         assert_eq!((superblocks.state(3), superblocks.state(4)), (State::Free, State::Lost));
         superblocks.set_erases(4, 9);
-        assert_eq!(superblocks.erase_spread(), 0, "what is lost does not count");
+        assert_eq!(superblocks.erase_spread(), 0, "a lost superblock does not count");
         superblocks.erased(5);
         assert_eq!(superblocks.erase_spread(), 1);
         assert_eq!(superblocks.stand_ins(), [None, None, Some(NonMaxU32::new(0)), None]);

@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(at(&logs, 5, 0), Choice::Merge(sequential), "another sequence");
         assert_eq!(at(&logs, 5, 1), Choice::Open(Role::Random));
         let first = logs.open(SuperblockId::new(1), Role::Random);
-        assert_eq!(at(&logs, 6, 2), Choice::Append(first), "whatever the block");
+        assert_eq!(at(&logs, 6, 2), Choice::Append(first), "for any data block");
         for offset in 0..4 {
             logs.take_page(first, 6, offset);
         }

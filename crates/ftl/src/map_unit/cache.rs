@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(fill(&mut cache, 4).0, Some(2));
         let (victim, _) = cache.victim(6, VictimFilter::Clean);
         cache.allocate(victim.expect("one is clean"), 6);
-        assert_eq!(cache.victim(8, VictimFilter::Clean).0, None, "one is dirty, one on its way");
+        assert_eq!(cache.victim(8, VictimFilter::Clean).0, None, "one block is dirty, one is loading");
         assert_eq!(cache.victim(8, VictimFilter::Loaded).0, Some(0));
         assert_eq!(cache.set(9), 2..4, "the other set is not concerned");
         cache.make_clean(0);

@@ -214,7 +214,7 @@ mod tests {
         });
         assert_eq!(answered.collect::<Vec<_>>(), [1, 2, 3]);
         let busy = [1, 3].map(|us| unit.counters(Time::ZERO + Span::from_us(us)).busy[0]);
-        assert_eq!(busy, [1, 3].map(Span::from_us), "what is still to come does not count");
+        assert_eq!(busy, [1, 3].map(Span::from_us), "future work does not count");
     }
 
     #[test]

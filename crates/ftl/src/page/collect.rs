@@ -496,7 +496,7 @@ mod tests {
                 ftl.take_victim(ftl.pool_of(victim), victim, Cause::Gc);
                 let Mapping::MapUnit(map_client) = &ftl.mapping else { panic!("it has a map unit") };
                 let after = format!("{:?}", map_client.unit);
-                assert!(after == format!("{told:?}") && after != before, "{map} was not told of {victim}");
+                assert!(after == format!("{told:?}") && after != before, "{map} was not notified of {victim}");
             }
         }
     }

@@ -158,7 +158,7 @@ mod tests {
         while !rig.ftl.blocks.is_failing(failing) {
             assert!(rig.step(), "its third program fails");
         }
-        assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds what was programmed before");
+        assert_eq!(rig.backend.media().bad_blocks(), 0, "it still holds the pages programmed before");
         rig.cut_power();
         rig.ftl.check(rig.backend.media());
         rig.write(&[3], None);

@@ -350,7 +350,11 @@ mod tests {
                 placer.program_filled(1, true);
                 placer.take_turns(1);
                 if !matches!(placer.spec, PlacementSpec::AddressStriping { .. }) {
-                    assert_eq!(placer.pool(0, stripe + 1, |_| 0), everywhere, "somebody else's turn has not changed");
+                    assert_eq!(
+                        placer.pool(0, stripe + 1, |_| 0),
+                        everywhere,
+                        "the turn of another owner has not changed"
+                    );
                 }
             }
             assert!(seen.into_iter().eq([2, 3, 6, 7]));

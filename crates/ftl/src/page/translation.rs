@@ -240,7 +240,7 @@ mod tests {
             let AnyFtl::Page(ftl) = &mut rig.ftl else { panic!("a page map") };
             assert_eq!((ftl.groups, ftl.pools.len()), (2, 4));
             let page = Lpn::new(ftl.units + page);
-            assert!(!ftl.make_room_for_pages(page), "both have what they need");
+            assert!(!ftl.make_room_for_pages(page), "both pools have their superblocks");
             let pool = 2 + lacking;
             ftl.pools[pool].usable -= 1;
             let free = ftl.pools[lacking].free.len();

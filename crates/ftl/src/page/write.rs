@@ -429,6 +429,6 @@ mod tests {
         ftl.unplaced[0].push_back(unit);
         assert!(ftl.forgotten());
         ftl.pools[1].in_flight = 1;
-        assert!(!ftl.forgotten(), "a program will tell it");
+        assert!(!ftl.forgotten(), "a program's end will place it");
     }
 }

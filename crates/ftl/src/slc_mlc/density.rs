@@ -300,7 +300,7 @@ mod tests {
             assert_eq!(density.mode_of(3, mode), mode);
         }
         let is_slc = |lba| lba == 3 || lba == 2;
-        assert_eq!(density.next_change(|_| true, is_slc), None, "nobody makes room for 1");
+        assert_eq!(density.next_change(|_| true, is_slc), None, "no block makes room for 1");
         assert_eq!(density.raise_density(is_slc), Some(to(2, Mode::Full)));
         assert_eq!(density.raise_density(is_slc), Some(to(3, Mode::Full)));
     }

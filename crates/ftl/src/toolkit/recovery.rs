@@ -146,8 +146,16 @@ mod tests {
         let expected = (vec![(0, 12), (1, 9)], 8);
         assert_eq!(found(&backend, &[2, 3], 2), expected);
         assert_eq!(found(&backend, &[3, 2], 2), expected);
-        assert_eq!(found(&backend, &[2], 2), (vec![(0, 8), (1, 9)], 6), "where nobody looks nothing is found");
-        assert_eq!(found(&backend, &[2, 3], 1), (vec![(0, 12)], 8), "a unit that there is not, but a version");
+        assert_eq!(
+            found(&backend, &[2], 2),
+            (vec![(0, 8), (1, 9)], 6),
+            "a superblock that is not scanned gives nothing"
+        );
+        assert_eq!(
+            found(&backend, &[2, 3], 1),
+            (vec![(0, 12)], 8),
+            "the mapping unit is beyond the map, its version counts"
+        );
     }
 
     #[test]

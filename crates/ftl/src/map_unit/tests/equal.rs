@@ -141,7 +141,7 @@ fn compare(unit: AnyMapUnit, small: &Small, raw: &[Raw], latency: Span, written:
     let mut rig = if written { rig.written(|lpn| lpn + 1_000) } else { rig };
     for (i, one) in raw.iter().enumerate() {
         let at = rig.now + Span::from_ns(one.0);
-        assert!((0..100_000).any(|_| !rig.step(at)), "it never comes to rest");
+        assert!((0..100_000).any(|_| !rig.step(at)), "the map unit never becomes idle");
         rig.now = at;
         if i == flush_at {
             rig.begin_flush();

@@ -1,4 +1,4 @@
-//! Checks the concurrency of map units, the begin and end of flushes, and the turns of host and collector.
+//! Checks the concurrency of map units, the begin and end of flushes, and the turns of host and garbage collection.
 
 use base::units::{Bytes, Lpn, Psn, Span};
 
@@ -127,7 +127,7 @@ fn the_collector_gets_turns_by_its_weight() {
         rig.run_until_idle();
         // One host request starts before the others arrive, in the round of the old weights.
         let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
-        assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid units");
+        assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid mapping units");
     }
 }
 
@@ -145,7 +145,7 @@ fn a_request_in_the_set_wait_queue_delays_no_other_set() {
             super::super::Job::Load(tvpn) => Some(*tvpn),
             super::super::Job::Store(_) => None,
         });
-        assert_eq!(loads.collect::<Vec<_>>(), order, "aside: {set_wait_queue}");
+        assert_eq!(loads.collect::<Vec<_>>(), order, "set wait queue: {set_wait_queue}");
         assert_eq!(rig.answered.len(), 3);
     }
 }
