@@ -394,7 +394,7 @@ mod tests {
         let out: Vec<_> =
             std::iter::from_fn(|| b.is_due(1, None, false).and_then(|set| b.next_to_write(set))).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(b.len(), 4, "a unit stays until flash has it");
+        assert_eq!(b.len(), 4, "a mapping unit stays until its program ends");
         out.iter().for_each(|h| assert_eq!(b.flushed(*h), None));
         assert_eq!(b.len(), 1);
     }
@@ -407,7 +407,7 @@ mod tests {
         assert!(b.is_due(9, Some(flush), false).is_some());
         let h = b.next_to_write(0).expect("urgent");
         assert_eq!(take(&mut b, 5, 0b1, 2), Taken::New);
-        assert_eq!(b.next_to_write(0), None, "never two programs of a unit at once");
+        assert_eq!(b.next_to_write(0), None, "never two programs of a mapping unit at once");
         b.flushed(h);
         assert!(b.is_durable(flush), "the flush came before the second write");
         let second = b.begin_flush();
@@ -429,9 +429,9 @@ mod tests {
         b.discard(Lpn::new(6));
         assert!(b.find(Lpn::new(5)).expect("still known").zeros);
         assert!(b.find(Lpn::new(6)).is_none());
-        assert_eq!(b.flushed(h), Some(Lpn::new(5)), "what flash has of it must go");
+        assert_eq!(b.flushed(h), Some(Lpn::new(5)), "the copy on flash must be discarded");
         assert!(b.is_durable(flush));
-        // Written after the discard, while still on its way: zeros around the new sector.
+        // A write after the discard, during the program: zeros surround the new sector.
         take(&mut b, 8, 0b1111, 3);
         let flush = b.begin_flush();
         assert!(b.is_due(9, Some(flush), false).is_some());
@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(b.is_due(2, None, true), Some(2), "the one with the most");
         let out: Vec<_> = std::iter::from_fn(|| b.next_to_write(2)).collect();
         assert_eq!(out.iter().map(|h| b.entry(*h).lpn.get()).collect::<Vec<_>>(), [1, 2, 0]);
-        // Written again on its way: the program under way stays in its set, the next goes to the other.
+        // A rewrite during the program: that program stays in its set, the next goes to the other.
         assert_eq!(take(&mut b, 1, 1), Taken::New);
         assert_eq!(b.entry(out[0]).set, 2);
         b.flushed(out[0]);
@@ -491,7 +491,7 @@ mod tests {
 
     #[test]
     fn a_stale_queue_entry_of_one_set_does_not_name_a_mapping_unit_of_another() {
-        // The place of the discarded unit is used again, by a unit of the other set and of the same epoch.
+        // A mapping unit of the other set and of the same epoch reuses the place of the discarded one.
         let mut b =
             Buffer::<Stamp>::new(ResolvedBuffer { units: 4, high: 4, low: 0, ..ResolvedBuffer::default() }, 4, 2);
         b.take(Lpn::new(7), 0, 1, |_| Stamp(1));

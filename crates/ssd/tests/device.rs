@@ -84,7 +84,7 @@ fn overlapping_requests_keep_their_order() {
     submit(&mut d, 5, io(IoKind::Read, 100, 4));
     let completions = finish(&mut d);
     let order: Vec<u64> = completions.iter().map(|c| c.tag).collect();
-    assert_eq!(order[0], 5, "what overlaps nothing does not wait: {order:?}");
+    assert_eq!(order[0], 5, "a request without overlap does not wait: {order:?}");
     let data = |tag| completions.iter().find(|c| c.tag == tag).map(|c| c.data.iter().map(|s| s.0).collect::<Vec<_>>());
     assert_eq!(data(2), Some(vec![1; 4]));
     assert_eq!(data(4), Some(vec![1, 1, 3, 3, 3, 3, 1, 1]));
@@ -117,7 +117,7 @@ fn unwritten_and_discarded_sectors_read_as_zeros_without_flash() {
     one(&mut d, 2, io(IoKind::Write, 0, 8));
     one(&mut d, 3, io(IoKind::Discard, 2, 6));
     let read = one(&mut d, 4, io(IoKind::Read, 0, 8));
-    // A mapping unit has four sectors: only the second unit lies inside the discard.
+    // A mapping unit has four sectors: only the second one lies inside the discard.
     assert_eq!(read.data.iter().map(|s| s.0).collect::<Vec<_>>(), [2, 2, 2, 2, 0, 0, 0, 0]);
     assert_eq!(read.commands, 1);
 }
@@ -171,7 +171,7 @@ fn every_tag_of_the_host_is_served_alike() {
     assert_eq!(ignored, [Span::ZERO; 2]);
     submit(&mut d, u64::MAX, io(IoKind::Write, 4, 4));
     let tags: Vec<_> = d.power_off().iter().map(|completion| completion.tag).collect();
-    assert_eq!(tags, [u64::MAX], "what completes on the way is the host's");
+    assert_eq!(tags, [u64::MAX], "power-off returns the completions of the host only");
     d.power_on(d.now());
     assert_eq!(one(&mut d, 7, io(IoKind::Read, 0, 8)).data, [Stamp(u64::MAX); 8], "it is written back all the same");
 }
@@ -340,7 +340,7 @@ fn overwritten(nth: Option<usize>) -> (Ssd<Stamp, Vec<Phase>>, Vec<Cause>) {
 #[test]
 fn a_failing_superblock_takes_no_program_of_host_or_collector() {
     // The media refuse every program behind a failed one, so the test only provokes it: the first program of either
-    // stream fails, and the FTL must not use the rest of its superblock.
+    // stream fails, and the FTL must not use the remaining pages of its superblock.
     let (sound, causes) = overwritten(None);
     assert_eq!(sound.media().bad_blocks(), 0);
     for cause in [Cause::Host, Cause::Gc] {

@@ -12,7 +12,7 @@ const ROW: u64 = 16;
 
 /// The prototype with fewer blocks, full, and without a link.
 fn drive(change: impl FnOnce(&mut Spec)) -> Ssd<Stamp> {
-    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+    let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let mut spec: Spec = toml::from_str(text).expect("a device");
     (spec.flash.blocks, spec.host.link) = (Some(96), ssd::LinkSpec::default());
     spec.ftl.over_provisioning = "50%".parse().expect("a share");

@@ -87,7 +87,7 @@ fn a_partial_merge_takes_the_time_of_the_thesis() {
         let (with, same) = partial(APART, n);
         near(with, (75.0 * us + 1500.0).max(75.0 + 250.0 * us));
         near(counted.saving.as_us_f64(), without - with);
-        assert_eq!(same, counted, "what is merged does not depend on where it is (SU1)");
+        assert_eq!(same, counted, "the place of blocks does not change the merges (SU1)");
     }
 }
 
@@ -143,7 +143,7 @@ fn an_ordered_log_block_stays_ordered_after_a_power_cut() {
         let mut drive = drive(kind, log);
         let pages = u64::from(drive.media().geometry().pages);
         write(&mut drive, 0..pages + 1);
-        // Of two blocks with pages in order, the one with more valid pages becomes the data block.
+        // If both blocks have their pages in order, the block with more valid pages becomes the data block.
         write(&mut drive, 0..pages / 2 - 1);
         drive.cut_power();
         drive.power_on(drive.now());

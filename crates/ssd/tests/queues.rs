@@ -179,7 +179,7 @@ fn confined_writes_stay_in_their_dies() {
             d.drain(&mut Vec::new());
             d.check();
             let moved = d.counters().flash.of(Op::Program, Cause::Gc).slots;
-            assert!(moved > 1_000, "{policy} {buffer}: garbage collection has moved {moved} units");
+            assert!(moved > 1_000, "{policy} {buffer}: garbage collection has moved {moved} mapping units");
             let (media, mut seen) = (d.media(), [0; 4]);
             for psn in (0..media.geometry().slot_count()).map(Psn::new) {
                 let Spare::Data { lpn, .. } = media.spare(psn) else { continue };
@@ -211,7 +211,7 @@ fn a_tenant_that_fills_its_dies_is_refused_and_the_other_is_not() {
     d.drain(&mut Vec::new());
     d.check();
     let reads = run(&mut d, &[Tenant { kind: IoKind::Read, ..first }], 1_000);
-    assert!(reads.iter().all(|read| read.status == Status::Done), "what was written can be read");
+    assert!(reads.iter().all(|read| read.status == Status::Done), "written data can be read");
 }
 
 #[test]

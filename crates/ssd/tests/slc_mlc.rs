@@ -1,4 +1,4 @@
-//! A hybrid SLC/MLC disk as a host sees it: times of requests on an idle disk, from Chang's Table 1.
+//! An SLC/MLC drive as a host sees it: times of requests on an idle drive, from Chang's Table 1.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -13,7 +13,7 @@ fn drive(slc: &str) -> Ssd<Stamp> {
 
 fn drive_with(slc: &str, chang: &str) -> Ssd<Stamp> {
     let text = format!(
-        "name = \"hybrid\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 12, pages = 8, \
+        "name = \"slc-mlc\"\nflash = {{ part = \"K9GAG08U0M\", channels = 1, chips = 1, blocks = 12, pages = 8, \
          lane-rate = \"1000GB/s\" }}\n{slc}\n[host]\nlink = \"none\"\n[ftl]\nkind = \"chang\"\ncapacity = \"224KiB\"\n{chang}\n"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -51,7 +51,7 @@ fn small_writes_go_to_the_slc_flash_and_reads_find_them_there() {
     close(one(&mut ssd, IoKind::Read, 4, 1), 60.0);
     let counters = ssd.counters();
     assert!((counters.slc_controllers() - 1.0).abs() < 1e-12, "eight sectors are a page of the MLC flash");
-    let slc_mlc = counters.slc_mlc.expect("a hybrid disk");
+    let slc_mlc = counters.slc_mlc.expect("an SLC/MLC drive");
     assert_eq!((slc_mlc.accepted, slc_mlc.throttled, slc_mlc.slc_sectors), (1, 1, 8));
     let slc_array = counters.slc_array.expect("two arrays");
     assert_eq!(slc_array.flash.of(Op::Program, Cause::Host).pages, 2);
@@ -110,7 +110,7 @@ fn sectors_lost_in_the_slc_flash_stay_uncorrectable() {
 fn large_writes_go_to_the_mlc_flash() {
     let mut ssd = drive(SLC);
     close(one(&mut ssd, IoKind::Write, 0, 4), 4.0 * 800.0);
-    assert_eq!(ssd.counters().slc_mlc.expect("a hybrid disk").slc_sectors, 0);
+    assert_eq!(ssd.counters().slc_mlc.expect("an SLC/MLC drive").slc_sectors, 0);
 }
 
 /// Sec. 4.1: a fold takes gm (trm + twm) + n4 tem, and comes before the write that needs its block.
@@ -206,13 +206,13 @@ fn a_throttled_log_copies_nothing_to_its_head() {
     for _ in 0..40 {
         one(&mut ssd, IoKind::Write, 8, 1);
     }
-    let before = ssd.counters().slc_mlc.expect("a hybrid disk");
+    let before = ssd.counters().slc_mlc.expect("an SLC/MLC drive");
     assert!(before.copied_back > 0 && before.written_back == 0, "{before:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 50.0);
     for _ in 0..40 {
         one(&mut ssd, IoKind::Write, 8, 1);
     }
-    let after = ssd.counters().slc_mlc.expect("a hybrid disk");
+    let after = ssd.counters().slc_mlc.expect("an SLC/MLC drive");
     assert_eq!((after.written_back, after.mlc_pages), (8, before.mlc_pages + 1), "{after:?}");
     close(one(&mut ssd, IoKind::Read, 0, 1), 60.0);
 }
@@ -237,7 +237,7 @@ fn the_dies_of_a_page_map_work_in_parallel() {
     close(one(&mut ssd, IoKind::Write, 4, 2), 800.0);
     close(one(&mut ssd, IoKind::Write, 8, 5), 3.0 * 800.0);
     close(one(&mut ssd, IoKind::Read, 4, 2), 60.0);
-    // The rest of a partly written page is read first.
+    // The FTL first reads the other sectors of a partly written page.
     let io = Io { kind: IoKind::Write, start: Lba::new(35), sectors: Sectors::new(1) };
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: vec![Stamp(77)] });
     let mut completions = Vec::new();

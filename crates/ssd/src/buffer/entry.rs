@@ -274,7 +274,7 @@ mod tests {
 
     fn discarded() -> Entry {
         let mut entry = sent();
-        assert_eq!(entry.discard(), None, "what is on its way cannot be called back");
+        assert_eq!(entry.discard(), None, "a program under way cannot be undone");
         entry
     }
 
@@ -343,7 +343,7 @@ mod tests {
         let mut entry = rewritten();
         assert_eq!(entry.log(4), [Some(3), Some(7)]);
         assert!(entry.is_logged() && entry.is_in(4) && !entry.is_in(3) && !entry.is_awaited(u64::MAX));
-        assert_eq!(entry.log(5), [None, None], "nobody waits for it a second time");
+        assert_eq!(entry.log(5), [None, None], "no flush waits for it a second time");
         assert_eq!(entry.rewrite(6, 9), Rewritten { counts: true, ..ABSORBED });
         assert!(!entry.is_logged() && entry.is_awaited(9) && !entry.is_awaited(8));
         assert_eq!(entry.arrive(), Arrived::Dirty);
@@ -362,7 +362,7 @@ mod tests {
         }
         let mut entry = rewritten();
         entry.log(1);
-        assert_eq!((entry.recount(4), entry.awaited()), (None, None), "what is on its way is still in the log");
+        assert_eq!((entry.recount(4), entry.awaited()), (None, None), "the data under program is still in the log");
         assert_eq!((entry.recount(5), entry.arrive(), entry.awaited()), (Some(4), Arrived::Dirty, Some(5)));
     }
 

@@ -135,7 +135,7 @@ mod tests {
         buffer.unlogged(epoch).map(|handle| buffer.entry(handle).lpn.get()).collect()
     }
 
-    /// Logs all units that a flush waits for.
+    /// Logs all mapping units that a flush waits for.
     fn log(buffer: &mut Buffer<Stamp>, epoch: u64) {
         let all: Vec<_> = buffer.unlogged(epoch).collect();
         buffer.begin_log();
@@ -241,6 +241,6 @@ mod tests {
         assert_eq!((b.dirty, b.held), (1, 2));
         assert_eq!(take(&mut b, 5, 0b1), Taken::Absorbed);
         let flush = b.begin_flush();
-        assert!(!b.is_durable(flush), "what is new is not");
+        assert!(!b.is_durable(flush), "the new data is not durable");
     }
 }

@@ -146,7 +146,8 @@ mod tests {
     use base::units::Lpn;
     use flash::nand::Stamp;
 
-    /// Superblocks of four units of four sectors; 24 sectors, above 16 of which it writes back, or above 3 superblocks.
+    /// Superblocks of four mapping units of four sectors. The buffer has 24 sectors and writes back above 16 sectors or
+    /// above 3 superblocks.
     fn buffer() -> Buffer<Stamp> {
         let superblocks = ResolvedSuperblocks { units: 4, most: 3, sectors: 24, high: 16 };
         Buffer::new(ResolvedBuffer { superblocks: Some(superblocks), ..ResolvedBuffer::default() }, 4, 1)
@@ -156,7 +157,7 @@ mod tests {
         buffer.take(Lpn::new(unit), 0, mask, |i| Stamp(u64::from(unit) * 10 + i as u64))
     }
 
-    /// Writes back what is due: the units of each superblock.
+    /// Writes back the due superblocks and returns the mapping units of each.
     fn write_back(buffer: &mut Buffer<Stamp>, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
         let mut all = Vec::new();
         while let Some(superblock) = buffer.is_due(1, flush, waits) {
@@ -225,7 +226,7 @@ mod tests {
         let flush = b.begin_flush();
         take(&mut b, 8, 1);
         let out = write_back(&mut b, Some(flush), false);
-        assert_eq!(units(&b, &out), [[0], [4]], "what came after the flush stays");
+        assert_eq!(units(&b, &out), [[0], [4]], "data written after the flush stays");
         assert!(!b.is_durable(flush));
         out.into_iter().flatten().for_each(|entry| _ = b.flushed(entry));
         assert!(b.is_durable(flush));
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(take(&mut b, 0, 0b10), Taken::New);
         assert_eq!(take(&mut b, 1, 0b10), Taken::New);
         let again = b.begin_flush();
-        assert_eq!(b.is_due(1, Some(again), false), None, "the superblock is on its way");
+        assert_eq!(b.is_due(1, Some(again), false), None, "the superblock is being written back");
         b.flushed(out[0][0]);
         assert!(b.is_durable(flush) && !b.is_durable(again));
         let out = write_back(&mut b, Some(again), false);

@@ -66,7 +66,7 @@ mod tests {
         for (name, text) in builtin() {
             let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_eq!(spec.name, *name);
-            assert!(!spec.description.is_empty(), "{name} does not say what it is");
+            assert!(!spec.description.is_empty(), "{name} has no description");
             assert!(text.lines().take_while(|line| line.starts_with('#')).count() >= 4, "{name}: where is it from?");
             let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
             let written = toml::to_string(&resolved.spec).expect(name);

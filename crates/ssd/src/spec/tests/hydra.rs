@@ -17,7 +17,7 @@ const FTL: &str = "over-provisioning = \"40%\"";
 
 #[test]
 fn the_prototype_is_that_of_section_4_1() {
-    let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+    let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let spec: Spec = toml::from_str(text).expect("a device");
     let resolved = spec.resolve().expect("sound");
     let hydra = resolved.family.hydra().expect("its FTL");

@@ -15,8 +15,8 @@ fn resolve(ftl: &str, host: &str) -> Result<Resolved, Vec<Fault>> {
 #[test]
 fn requests_are_chopped_into_whole_mapping_units() {
     let chopped = |size: &str| resolve("", &format!("chop = \"{size}\""));
-    assert_eq!(chopped("2KiB").expect("a unit").host.chop, Some(1));
-    assert_eq!(chopped("16KiB").expect("eight units").host.chop, Some(8));
+    assert_eq!(chopped("2KiB").expect("a mapping unit").host.chop, Some(1));
+    assert_eq!(chopped("16KiB").expect("eight mapping units").host.chop, Some(8));
     for size in ["0B", "1KiB", "3KiB"] {
         let faults = chopped(size).expect_err("no multiple");
         let paths: Vec<&str> = faults.iter().map(|fault| fault.path.as_str()).collect();
