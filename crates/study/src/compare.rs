@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn the_compared_drives_have_one_array_one_capacity_and_one_link() {
         let resolved = |name: &str| {
-            let (_, text) = ssd::builtin().iter().find(|(other, _)| *other == name).expect("it comes along");
+            let (_, text) = ssd::builtin().iter().find(|(other, _)| *other == name).expect("it is built in");
             toml::from_str::<ssd::Spec>(text)
                 .expect("TOML")
                 .resolve()
@@ -400,7 +400,7 @@ mod tests {
         assert_eq!(row.values["read_mean_us"], (means[0] + means[1]) / 2.0);
         let json: serde_json::Value = serde_json::from_str(&comparison.json()).expect("JSON");
         assert_eq!(json["rows"][1]["values"]["table_ram_bytes"], row_of(&comparison, 1, "table_ram_bytes"));
-        assert!(json["rows"][1].get("explained").is_none(), "nobody watched");
+        assert!(json["rows"][1].get("explained").is_none(), "nothing was explained");
     }
 
     #[test]

@@ -270,7 +270,7 @@ mod tests {
         let plain = outcome(1);
         for (checked, plain) in checked.runs.iter().flatten().zip(plain.runs.iter().flatten()) {
             assert!(checked.verified.as_ref().is_some_and(|verified| verified["reads"] > 0), "{checked:?}");
-            assert_eq!(checked.event_hash, plain.event_hash, "what is carried must not change when it is carried");
+            assert_eq!(checked.event_hash, plain.event_hash, "the payload must not change the events");
         }
     }
 

@@ -389,7 +389,9 @@ mod tests {
             let mut content = write(&mut oracle, 0, 0, 12);
             oracle.completed(&done(1, IoKind::Discard, start, &vec![0; sectors])).expect("a discard");
             content[gone].fill(0);
-            oracle.completed(&done(2, IoKind::Read, 0, &content)).expect("whole units read as zeros, others stay");
+            oracle
+                .completed(&done(2, IoKind::Read, 0, &content))
+                .expect("whole mapping units read as zeros, others stay");
         }
     }
 

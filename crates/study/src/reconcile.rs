@@ -252,8 +252,8 @@ mod tests {
     fn a_drive_that_miscounts_is_refused() {
         let mut source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, Pacing::Closed { depth: 1 });
         let runner = Runner::new().settle(Span::from_secs(1));
-        let mut disk = small::four_servers().with(Bug::Miscounts);
-        let result = runner.run(&mut disk, &mut source, &mut Blank).expect("it runs");
+        let mut drive = small::four_servers().with(Bug::Miscounts);
+        let result = runner.run(&mut drive, &mut source, &mut Blank).expect("it runs");
         let text = reconcile(&result).expect_err("it miscounts").to_string();
         assert!(text.contains("time of all dies and array time of all commands, in ps: 5000000000 is not"), "{text}");
     }

@@ -519,7 +519,7 @@ mod tests {
     fn all_faults_of_a_study_are_found_at_their_lines() {
         let text = format!(
             "{HEAD}seeds = []\nonly = [{{ speed = 1 }}]\n\
-             [[axis]]\nname = \"a\"\nkey = \"disk.chips\"\nvalues = [1]\n\
+             [[axis]]\nname = \"a\"\nkey = \"drive.chips\"\nvalues = [1]\n\
              [[axis]]\nname = \"a\"\nkey = \"device.flash.chips\"\nvalues = [1, 1]\n\
              [[axis]]\nname = \"b\"\n\
              [[claim]]\nid = \"X\"\nsays = \"x\"\nexpect = []\n\
@@ -529,7 +529,7 @@ mod tests {
         for wanted in [
             "s.toml:4: seeds: the list is empty",
             "only[0].speed: is no axis of this study; the axes are a, a, b",
-            "s.toml:8: axis[0].key: `disk.chips` begins with neither device, workload nor run",
+            "s.toml:8: axis[0].key: `drive.chips` begins with neither device, workload nor run",
             "s.toml:11: axis[1].name: `a` occurs twice",
             "axis[1]: has two points `1`",
             "axis[2]: has neither key and values nor points",

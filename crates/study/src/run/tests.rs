@@ -81,9 +81,9 @@ fn a_closed_loop_ends_after_the_duration_of_its_source() {
     let spec = "name = 'w'\nduration = '1ms'\narrivals = { kind = 'closed', depth = 4 }\n[[stream]]\n\
                 reads = '100%'\nsizes = [{ size = '4KiB' }]\naddress = { pattern = 'uniform' }\n";
     let spec = GeneratorSpec::from_toml(spec).expect("a description");
-    let mut disk = small::four_servers();
-    let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&disk), 1).expect("a workload");
-    let result = Runner::new().first_tag(7).run(&mut disk, &mut source, &mut Blank).expect("it runs");
+    let mut drive = small::four_servers();
+    let mut source = Generator::new(&spec, ssd::Drive::<()>::capacity(&drive), 1).expect("a workload");
+    let result = Runner::new().first_tag(7).run(&mut drive, &mut source, &mut Blank).expect("it runs");
     // Ten rounds of 100 us begin within the millisecond.
     assert_eq!((result.completed, result.span()), (40, Span::from_ms(1)));
 }
@@ -137,8 +137,8 @@ fn a_correct_drive_passes_verification_and_one_that_forgets_a_write_fails() {
     let mut oracle = Oracle::blank(Sectors::new(1));
     Runner::new().run(&mut small::four_servers::<u64>(), &mut closed(MIXED, 6_000, 8), &mut oracle).expect("sound");
     assert_eq!(oracle.verified().sectors, 2_000 * 8);
-    let mut disk = small::four_servers::<u64>().with(Bug::Forgets(1_200));
-    let error = Runner::new().run(&mut disk, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
+    let mut drive = small::four_servers::<u64>().with(Bug::Forgets(1_200));
+    let error = Runner::new().run(&mut drive, &mut closed(MIXED, 6_000, 1), &mut Oracle::blank(Sectors::new(1)));
     let Err(RunError::Mismatch(mismatch)) = error else { panic!("{error:?}") };
     assert!(mismatch.to_string().contains("of write 1200"), "{mismatch}");
 }

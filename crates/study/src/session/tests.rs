@@ -87,7 +87,7 @@ fn a_session_has_the_events_of_a_hand_written_loop_in_every_family() {
         assert_eq!(plain.first().event_hash(), by_hand(&device, 300), "{}", of.0);
         let watch = Watch::default().explaining().timeline(Timeline::new(Window::default()));
         let checked = session(&device, 300, EIGHT).verify(true).watch(watch).run().expect("sound");
-        assert_eq!(checked.first().event_hash(), plain.first().event_hash(), "{}: who looks changes nothing", of.0);
+        assert_eq!(checked.first().event_hash(), plain.first().event_hash(), "{}: an observer changes nothing", of.0);
         assert!(checked.first().verified.is_some_and(|verified| verified.reads == 100), "{}", of.0);
         assert!(!checked.first().explained.is_empty() && plain.first().explained.is_empty() && plain.watch.is_none());
     }
@@ -122,7 +122,7 @@ fn a_warm_up_is_not_measured_and_changes_no_event() {
         let last = all[result.warmed_up as usize - 1].end;
         assert_eq!((result.started, result.before.at), (last, last), "{}", of.0);
         assert_eq!(result.series.intervals().map(|interval| interval.span()).sum::<Span>(), result.after.at - last);
-        let watch = warmed.watch.as_ref().expect("somebody watched");
+        let watch = warmed.watch.as_ref().expect("the watch is returned");
         assert_eq!(watch.finished().len(), 200, "{}", of.0);
         for (journey, record) in watch.finished().iter().zip(&records) {
             assert_eq!((journey.tag, journey.latency()), (record.tag, record.end - record.arrival), "{}", of.0);
@@ -186,9 +186,9 @@ fn drive() -> FixedDrive<u64> {
 }
 
 /// The simplest drive, for sessions.
-struct Disk(FixedDrive<u64>);
+struct Tested(FixedDrive<u64>);
 
-impl Drive<u64> for Disk {
+impl Drive<u64> for Tested {
     fn capacity(&self) -> Sectors {
         self.0.capacity()
     }
@@ -209,7 +209,7 @@ impl Drive<u64> for Disk {
     }
 }
 
-impl Inspect for Disk {
+impl Inspect for Tested {
     fn erase_counts(&self) -> Vec<u32> {
         Vec::new()
     }
@@ -227,8 +227,8 @@ fn a_lost_write_is_found_in_the_warm_up_and_after_it() {
         let kinds = [IoKind::Write, IoKind::Read];
         let source = List::cycle(&kinds, 2_000, 8, 248, 0, EIGHT);
         let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(400));
-        let mut disk = Disk(bug.map_or_else(drive, |bug| drive().with(bug)));
-        let outcome = session.run_on(&mut disk, &mut Oracle::blank(Sectors::new(1)));
+        let mut tested = Tested(bug.map_or_else(drive, |bug| drive().with(bug)));
+        let outcome = session.run_on(&mut tested, &mut Oracle::blank(Sectors::new(1)));
         match (outcome, wanted) {
             (Ok(outcome), None) => assert_eq!(outcome.first().verified.expect("it was checked").reads, 1_000),
             (Err(error), Some(wanted)) => {
@@ -245,7 +245,7 @@ fn counters_that_do_not_reconcile_are_a_bug() {
     let device = device(DEVICES[0]);
     let source = List::cycle(&[IoKind::Write], 100, 8, 256, 0, EIGHT);
     let session = Session::new(&device).flow(Flow::of("w", source)).warm_up(WarmUp::Requests(40));
-    let error = session.run_on(&mut Disk(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
+    let error = session.run_on(&mut Tested(drive().with(Bug::Miscounts)), &mut Oracle::blank(Sectors::new(1)));
     let error = error.expect_err("it miscounts");
     assert!(error.is_bug() && error.to_string().contains("do not reconcile"), "{error}");
 }

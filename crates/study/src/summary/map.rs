@@ -173,7 +173,7 @@ mod tests {
             ("map.mshrs.ctp", map.mshrs_at_most.ctp),
         ] {
             assert_eq!(of(&summary, name), Some(value as f64), "{name}");
-            assert!(value > 0, "{name} tells nothing here");
+            assert!(value > 0, "{name} has no value here");
         }
         let share = map.page_hits as f64 / (map.page_hits + map.page_misses) as f64;
         assert_eq!(of(&summary, "map.page-hit-ratio"), Some(share));

@@ -114,7 +114,7 @@ mod tests {
         let about = About { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..About::default() };
         let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
-        let slc_mlc = summary.slc_mlc.clone().expect("a hybrid disk");
+        let slc_mlc = summary.slc_mlc.clone().expect("an SLC/MLC drive");
         assert!(slc_mlc.accepted.is_some_and(|share| share > 0.5), "{slc_mlc:?}");
         for (name, value) in [
             ("slc.accepted", slc_mlc.accepted),
@@ -142,7 +142,7 @@ mod tests {
     /// The factors stand at the level of the other numbers, where results have always had them.
     #[test]
     fn the_cost_factors_stand_beside_the_other_numbers() {
-        let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("a hybrid disk");
+        let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("an SLC/MLC drive");
         let ssd::WriteCost { alpha, n1, n2, n3, n4, p1, p2 } = slc_mlc.factors;
         let number = |value: f64| serde_json::to_string(&value).expect("a number");
         let mut expected = format!("\"k\":{},", slc_mlc.k);

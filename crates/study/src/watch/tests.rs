@@ -85,7 +85,7 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
     }
 }
 
-/// Checks that no resource does two things at once.
+/// Checks that no resource works for two commands at once.
 fn alone(timeline: &Timeline, name: &str) {
     let mut until: BTreeMap<(bool, u32), Time> = BTreeMap::new();
     for slice in timeline.slices() {
