@@ -176,7 +176,7 @@ mod tests {
         let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
         let works: Vec<_> = of("X").into_iter().filter(|event| event["args"].is_object()).collect();
         assert_eq!(works.len(), timeline.slices().len());
-        assert!(of("X").len() > works.len(), "units hold lists");
+        assert!(of("X").len() > works.len(), "controllers hold lists");
         assert_eq!(of("b").len(), of("e").len());
         assert!(!of("b").is_empty() && !of("C").is_empty());
         let threads: Vec<_> =

@@ -148,7 +148,7 @@ mod tests {
         assert!(best > 4, "{best} marks");
         // One star more is in the line that explains them.
         assert_eq!(text.matches('*').count(), best + 1, "{text}");
-        assert!(!text.contains("-0") && !text.contains("die-wait"), "nobody watched: {text}");
+        assert!(!text.contains("-0") && !text.contains("die-wait"), "nothing was explained: {text}");
         assert_eq!(page(&Program::default(), &comparison).html().matches("class=\"best\"").count(), best);
     }
 

@@ -204,7 +204,7 @@ mod tests {
             let html = page.html();
             // Everything before the scripts: the text and the data.
             let (read, _) = html.split_once("<script>\n").expect("the scripts");
-            assert!(read.contains("<h1>a &lt;disk&gt; under a mix</h1>") && !read.contains("NaN"), "{}", &read[..900]);
+            assert!(read.contains("<h1>a &lt;drive&gt; under a mix</h1>") && !read.contains("NaN"), "{}", &read[..900]);
         });
     }
 
