@@ -191,7 +191,7 @@ mod tests {
         for (unit, count) in counts.iter().enumerate() {
             let p = probability(unit as u64);
             let sd = (n * p * (1.0 - p)).sqrt();
-            assert!((f64::from(*count) - n * p).abs() <= 5.0 * sd, "unit {unit}: {count}, expected {}", n * p);
+            assert!((f64::from(*count) - n * p).abs() <= 5.0 * sd, "address unit {unit}: {count}, expected {}", n * p);
         }
     }
 

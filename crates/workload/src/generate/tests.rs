@@ -41,7 +41,7 @@ fn stream(lines: &str) -> String {
 
 #[test]
 fn every_workload_runs_and_repeats() {
-    // Chang's disk has 20 GiB.
+    // Chang's drive has 20 GiB.
     let capacity = Sectors::new(CAPACITY.get() * 2);
     let mut names = Vec::new();
     for (name, text) in generators() {
