@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-/// A small disk.
+/// A small drive.
 pub(crate) const DEVICE: &str = r#"name = "small"
 
 [flash]
@@ -37,7 +37,7 @@ address = { pattern = "uniform" }
 /// An MSR trace: stamps of 100 ns, host, disk, kind, byte, bytes, response time.
 pub(crate) const TRACE: &str = "128166372003061629,hm,0,Read,0,4096,100\n128166372003062629,hm,0,Write,8192,4096,100\n";
 
-/// A disk small enough to be filled many times in a second, with a buffer, and with more keys of its flash.
+/// A drive small enough to be filled many times in a second, with a buffer and more keys of its flash.
 pub(crate) fn buffered(flash: &str) -> String {
     format!(
         r#"name = "small"
@@ -81,7 +81,7 @@ flush = { every = 100 }
 pub(crate) struct Place(pub(crate) tempfile::TempDir);
 
 impl Place {
-    /// With `d.toml`, the small disk, `w.toml`, its requests, and `t.csv`, its trace.
+    /// With `d.toml`, the small drive, `w.toml`, its requests, and `t.csv`, its trace.
     pub(crate) fn new() -> Self {
         Self::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("t.csv", TRACE)])
     }

@@ -1,4 +1,4 @@
-//! The examples run and print what they should show.
+//! The examples run and pass their own checks.
 
 #[path = "../examples/embed.rs"]
 #[allow(unreachable_pub)] // A program of its own elsewhere.

@@ -1,5 +1,5 @@
-//! The guide in `docs/src`: every command of every page runs and prints what is shown, and every picture has a command that
-//! makes it. What the pages write stays in `target/tmp/guide`; `make docs` draws the pictures from there.
+//! The guide in `docs/src`: every command of every page runs and prints the output shown, and every picture has a
+//! command that makes it. What the pages write stays in `target/tmp/guide`; `make docs` draws the pictures from there.
 
 use std::fs;
 use std::path::Path;

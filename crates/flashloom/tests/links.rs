@@ -1,4 +1,5 @@
-//! Every link between the pages of the repository leads to a file, and to a heading if it names one. No network is asked.
+//! Every link between the pages of the repository leads to a file, and to a heading if it names one. The test uses no
+//! network.
 
 use std::collections::BTreeSet;
 use std::fs;

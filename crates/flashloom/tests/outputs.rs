@@ -85,13 +85,13 @@ impl Place {
         found
     }
 
-    /// The exit code, and what is said.
+    /// The exit code and the standard error.
     fn ended(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let Output { status, stderr, .. } = self.flashloom(arguments);
         (status.code(), String::from_utf8_lossy(&stderr).into_owned())
     }
 
-    /// Expects that it goes well, and returns what is said about it.
+    /// Expects success and returns the standard error.
     #[track_caller]
     fn done(&self, arguments: &[&str]) -> String {
         let (code, said) = self.ended(arguments);
@@ -223,7 +223,7 @@ fn two_outputs_to_one_path_are_refused() {
     assert!(place.content() == before);
 }
 
-/// A device of this kind in the folder, if we may make one; or the one of the machine.
+/// A character device in the folder if the test may make one, else that of the machine.
 fn device(place: &Place, name: &str, minor: &str) -> String {
     let path = place.path(name);
     let made = Command::new("mknod").arg(&path).args(["c", "1", minor]).stderr(Stdio::null()).status();
@@ -256,8 +256,9 @@ fn pipes_are_written_through() {
         let (read, output) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| fs::read(&pipe).expect("read"));
             let output = place.command(&writer.to("pipe", &[])).output().expect("it starts");
-            // Lets the reader end if nobody has written. Never otherwise: a process that another test starts just then has
-            // this end too, for a moment, and the reader of the next round would take that for its writer.
+            // Ends the reader if the command wrote nothing. Only then: a process that another test starts at that
+            // moment inherits this end for a while, and the reader of the next round would take that process for its
+            // writer.
             if !output.status.success() {
                 drop(fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("opened"));
             }
@@ -321,8 +322,8 @@ fn a_command_ended_by_a_signal_leaves_no_output() {
         for (signal, code) in
             [("INT", Some(130)), ("TERM", Some(130)), ("HUP", Some(130)), ("QUIT", None), ("KILL", None)]
         {
-            // Whoever runs the tests in the background ignores signals, and programs inherit that. SIGQUIT asks for a
-            // memory image, which nobody wants.
+            // A shell that runs the tests in the background ignores signals, and its programs inherit that. SIGQUIT
+            // would write a memory image, so the limit of its size is zero.
             let mut shell = Command::new("env");
             let shell = shell.args([
                 "--default-signal",

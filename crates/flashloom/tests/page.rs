@@ -30,7 +30,7 @@ fn chromium() -> Option<&'static str> {
     })
 }
 
-/// What a page came to: its elements at the end, and what it wrote on the console.
+/// An opened page: its final HTML and its console lines.
 struct Opened {
     html: String,
     console: Vec<String>,
@@ -67,7 +67,7 @@ struct Place {
 }
 
 impl Place {
-    /// All tests look at the same run.
+    /// All tests share one run.
     fn new() -> Self {
         static RUN: OnceLock<(String, Value)> = OnceLock::new();
         let device = buffered("controllers = \"per-die\"");
@@ -103,7 +103,7 @@ fn charts(html: &str) -> Vec<(String, usize, usize)> {
     html.split("data-figure=\"").skip(1).map(chart).collect()
 }
 
-/// The number that a text stands for: times in microseconds, all else in its base unit.
+/// The value of a text: times in microseconds, other quantities in their base unit.
 fn number(text: &str) -> f64 {
     const SUFFIXES: [(&str, f64); 25] = [
         ("", 1.0),
@@ -138,7 +138,7 @@ fn number(text: &str) -> f64 {
     digits.parse::<f64>().expect(text) * factor.unwrap_or_else(|| panic!("the unit of {text}")).1
 }
 
-/// Compares every number that a page shows with the one it stands for, and says how many there were.
+/// Compares every number that a page shows with that of the JSON, and returns their count.
 #[track_caller]
 fn compare(html: &str, json: &Value) -> usize {
     let mut compared = 0;

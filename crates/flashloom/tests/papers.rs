@@ -1,7 +1,7 @@
 //! The guide's pages on the five papers: claims, verdicts, numbers and quotes are those of the repository.
 //!
-//! `papers/NAME.txt` pins what the studies measure. `make test` holds the pages against it and runs the shortest studies,
-//! `make soak` runs all of them (`flashloom reproduce NAME`) and compares every finding.
+//! `papers/NAME.txt` pins what the studies measure. `make test` holds the pages against it and runs the shortest
+//! studies, `make soak` runs all of them (`flashloom reproduce NAME`) and compares every finding.
 
 mod pinned;
 
@@ -153,7 +153,7 @@ fn every_claim_is_on_its_page_with_its_verdict() {
     }
 }
 
-/// So that what is pinned is not of other studies than those that are there.
+/// The pinned findings must not be those of older studies.
 #[test]
 fn the_pinned_findings_are_those_the_studies_expect() {
     for paper in PAPERS {
@@ -197,7 +197,7 @@ fn every_number_of_a_page_is_pinned() {
     }
 }
 
-/// A block of `toml` stands below a line that names its file, and its lines stand in that file, in a row.
+/// A block of `toml` follows a line that names its file, and the file has its lines in a row.
 #[test]
 fn every_quoted_block_stands_in_its_file() {
     for paper in PAPERS {
@@ -245,7 +245,7 @@ fn the_overview_counts_the_claims_of_the_pages() {
     }
 }
 
-/// `console,norun` blocks are run by nobody: what they name is there.
+/// No test runs `console,norun` blocks, so this one checks that their studies exist.
 #[test]
 fn every_study_that_a_page_runs_exists() {
     for paper in PAPERS {

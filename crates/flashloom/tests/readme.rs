@@ -1,4 +1,4 @@
-//! README.md: every file that it shows is one, every command runs, and prints what is shown.
+//! README.md: every file that it shows parses, and every command runs and prints the output shown.
 
 use std::fs;
 use std::path::Path;
@@ -8,20 +8,20 @@ use study::watch::journey::Part;
 use crate::shown::blocks::{Block, Shown, blocks};
 use crate::shown::{Page, Share, furnish};
 
-/// Commands that take half a minute of a processor or more. A test of its own runs each and compares what is shown here.
+/// Commands that take half a minute of a processor or more. Another test runs each and compares the output shown here.
 const ELSEWHERE: [(&str, &str); 2] = [("make demo", "readme.rs"), ("flashloom reproduce dirik", "studies.rs")];
 
 fn readme() -> Page {
     Page::at("README.md")
 }
 
-/// A command in README.md, with what is shown of its output.
+/// A command in README.md, with the lines shown of its output.
 pub(crate) fn shown(command: &str) -> Shown {
     let all = readme().commands();
     all.into_iter().find(|shown| shown.command == command && !shown.output.is_empty()).expect("README.md shows it")
 }
 
-/// A place with what the commands of README.md read.
+/// A folder with the files that the commands of README.md read.
 fn place() -> tempfile::TempDir {
     let place = tempfile::tempdir().expect("a directory");
     furnish(place.path());

@@ -1,5 +1,5 @@
-//! The guide's reference pages: each is what the program says of itself. A test compares; with `FLASHLOOM_BLESS` set it
-//! writes them anew: `FLASHLOOM_BLESS=1 cargo test -p flashloom --test it reference`.
+//! The guide's reference pages: the program's own types generate each. A test compares them; with `FLASHLOOM_BLESS` set
+//! it rewrites them: `FLASHLOOM_BLESS=1 cargo test -p flashloom --test it reference`.
 
 mod effects;
 mod fields;

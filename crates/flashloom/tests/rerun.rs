@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A small disk whose over-provisioning has more digits than anybody needs.
+/// A small drive whose over-provisioning has many digits.
 const DEVICE: &str = r#"name = "small"
 flash = { part = "FMMU-V2", channels = 2, chips = 2, blocks = 24, pages = 16, controllers = "none" }
 host = { link = { preset = "sata-600", overhead = "1.234567us" }, queue-depth = 16, queues = 2, chop = "8KiB" }

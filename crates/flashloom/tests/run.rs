@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::common::{ALL_KINDS, Place, buffered};
 
-/// A folder with a disk whose flash fails, and requests of all kinds.
+/// A folder with a drive whose flash fails, and a workload with requests of all kinds.
 fn place() -> Place {
     let fails = r#"controllers = "none"
 faults = { program-failures = "0.01%", erase-failures = "0.01%", initial-bad-blocks = "1%" }"#;

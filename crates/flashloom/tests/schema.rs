@@ -5,7 +5,7 @@ use crate::common::schema::faults;
 use crate::common::{ALL_KINDS, Place, buffered};
 use serde_json::{Value, json};
 
-/// What prints JSON, with the name of its schema and the version that it says.
+/// Commands that print JSON, each with the name of its schema and the version in its result.
 const KINDS: [(&str, &str, &[&str]); 6] = [
     ("result", "flashloom-result-2", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
     ("study-result", "flashloom-study-2", &["study", "s.toml"]),
@@ -20,7 +20,7 @@ const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\ns
     [[claim]]\nid = \"A\"\nsays = \"a\"\n\
     [[claim.expect]]\nmetric = \"read.mean\"\nknown = \"why\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
 
-/// Small disks of every family, by the files that describe them.
+/// Small drives of every family, by the files that describe them.
 const FAMILIES: [(&str, &str); 5] = [
     (
         "page.toml",
@@ -51,7 +51,7 @@ const FAMILIES: [(&str, &str); 5] = [
     ),
 ];
 
-/// A folder with disks of all families, and what they are to do.
+/// A folder with drives of all families, and their workloads.
 fn place() -> Place {
     let fails = "faults = { program-failures = \"0.01%\", erase-failures = \"0.01%\", initial-bad-blocks = \"1%\" }";
     let reads = ALL_KINDS.replace("50%", "100%").replace("5%\"\nsizes", "0%\"\nsizes").replace("flush =", "# flush =");
@@ -110,7 +110,7 @@ fn results_of_every_family_match_the_schema() {
     let mut runs: Vec<String> = Vec::new();
     for (name, _) in FAMILIES {
         runs.push(format!("run {name} w.toml --precondition fill,random:x0.5 --out out --force"));
-        // Of a disk that has written nothing there is nothing to divide by.
+        // A drive that has written nothing has no write amplification.
         runs.push(format!("run {name} r.toml --verify"));
     }
     runs.push("run hydra-prototype oltp --limit 200".into());

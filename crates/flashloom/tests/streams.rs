@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 const DEVICE: &str = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\nblocks = 64\n[ftl]\nover-provisioning = \"20%\"\n";
 
-/// Claims what does not hold.
+/// A study whose claim fails.
 const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nmetrics = [\"read.mean\"]\n\
                      [[claim]]\nid = \"X\"\nsays = \"x\"\n[[claim.expect]]\nmetric = \"read.mean\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
 
@@ -75,7 +75,7 @@ fn full() -> Stdio {
     File::options().write(true).open("/dev/full").expect("there").into()
 }
 
-/// A pipe that nobody reads.
+/// A pipe without a reader.
 fn broken() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
@@ -91,7 +91,7 @@ fn a_full_standard_output_is_an_error_for_every_command() {
         assert_eq!(output.status.code(), Some(2), "{line}: {said}");
         assert!(said.contains("error: the result cannot be printed: ") && said.contains("; send "), "{line}: {said}");
         let status = place.command(line).stdout(full()).stderr(full()).status().expect("it starts");
-        assert_eq!(status.code(), Some(2), "{line}, with nobody to hear why");
+        assert_eq!(status.code(), Some(2), "{line}, with a full standard error");
     }
 }
 

@@ -56,8 +56,8 @@ const FMMU: [(&str, &str); 2] = [("FM8", "holds"), ("FM11", "holds")];
 /// The same of the flushes, by which alone FM9 is judged here.
 const FMMU_FLUSHES: [(&str, &str); 1] = [("FM9", "partly")];
 
-/// The same of those claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of their
-/// studies.
+/// The same of those claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of
+/// their studies.
 const HYDRA: [(&str, &str); 9] = [
     ("HY1", "holds"),
     ("HY2", "holds"),
@@ -84,11 +84,11 @@ const SUNG: [(&str, &str); 10] = [
     ("SU10", "partly"),
 ];
 
-/// The same of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: their disks take a while to
-/// fill.
+/// The claims of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: filling their drives
+/// takes a while.
 const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
 
-/// The same of those claims of Chang for which two disks under two workloads are enough. The others are in `flashloom
+/// The claims of Chang for which two drives under two workloads suffice. The others are in `flashloom
 /// reproduce chang`, which takes minutes; CH5 and CH10 are judged here by some of their studies.
 const CHANG: [(&str, &str); 6] =
     [("CH1", "holds"), ("CH5", "holds"), ("CH10", "holds"), ("CH11", "holds"), ("CH12", "holds"), ("CH13", "holds")];
@@ -139,7 +139,7 @@ fn the_claims_of_dirik_have_their_known_verdicts() {
     let place = tempfile::tempdir().expect("a directory");
     let out = place.path().join("out").display().to_string();
     assert_eq!(verdicts(&["reproduce", "dirik", "--json", "--quiet", "--out", &out]), known);
-    // The same claims as a table, and what README.md shows of them.
+    // The same claims as a table, and the lines that README.md shows of it.
     let claims = fs::read_to_string(place.path().join("out/claims.txt")).expect("there");
     let claims = claims.strip_prefix("# Written by Flashloom\n").expect("it says who wrote it");
     let shown = shown("flashloom reproduce dirik");
@@ -203,7 +203,7 @@ fn a_trace_under_a_study_is_compared_with_its_baseline() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(printed.contains("less by") && !printed.contains("PCMark") && printed.contains("idle"), "{printed}");
     let own = printed.lines().filter(|line| line.contains(" same ") && line.ends_with(" 0.00%"));
-    assert_eq!(own.count(), 2, "what the others are compared with: {printed}");
+    assert_eq!(own.count(), 2, "the baseline of the comparison: {printed}");
 }
 
 /// A trace does not say whether its sizes are sectors or pages: eight sectors, or eight pages.

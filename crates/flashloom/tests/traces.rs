@@ -112,13 +112,13 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     let result = json(&output);
     let notes = result["notes"].as_array().expect("a list");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("--time-unit ns confirms"))));
-    // In microseconds it takes a thousand times as long, and nothing is in doubt.
+    // In microseconds it takes a thousand times as long, and no doubt remains.
     let named = place.flashloom(&["run", "d.toml", "t.trace", "--time-unit", "us", "--json", "--quiet"]);
     assert_eq!(error(&named), "");
     let named = json(&named);
     assert!(named["notes"].as_array().is_none_or(Vec::is_empty), "{named}");
     assert!(named["simulated_s"].as_f64() > Some(9e-3), "{named}");
-    // The alternatives, each with what it would mean.
+    // The alternatives, each with its meaning.
     let info = place.flashloom(&["trace", "info", "t.trace"]);
     let text = String::from_utf8_lossy(&info.stdout).into_owned();
     for wanted in
@@ -131,7 +131,7 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     assert_eq!(info["doubts"][0]["about"], "time-unit");
     let output = place.flashloom(&["trace", "convert", "t.trace", "t.parquet"]);
     assert!(output.status.success() && error(&output).contains("note: read as mqsim"), "{}", error(&output));
-    // Studies and comparisons tell it before they run, and take the units as well.
+    // Studies and comparisons report it before they run, and take the units of measure too.
     let compare = |more: &[&str]| place.flashloom(&[&["compare", "t.trace", "d.toml", "--quiet"], more].concat());
     let (plain, named) = (compare(&[]), compare(&["--time-unit", "us", "--size-unit", "512B"]));
     assert!(plain.status.success() && error(&plain).contains("note: t.trace: read as mqsim"), "{}", error(&plain));

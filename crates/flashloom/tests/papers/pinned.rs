@@ -1,11 +1,11 @@
-//! What the repository pins of a paper's claims: the text of its studies, and what they measured.
+//! The pinned facts about a paper's claims: the text of its studies, and their measured values.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use super::root;
 
-/// A number as a page shows it: its value, and half a unit of its last digit.
+/// A number as a page shows it: its value, and half of its last digit's place.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
@@ -36,7 +36,7 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
-/// A measured value may be shown rounded, in another unit, as a share, or as a ratio where it is a difference.
+/// A page may show a measured value rounded, in another unit of measure, as a share, or a difference as a ratio.
 pub(super) fn shows(shown: Number, measured: f64) -> bool {
     let forms = [
         measured,

@@ -1,5 +1,5 @@
-//! Which keys of a device count under which family of FTLs, and in which range: found by setting each key of small
-//! drives of every family to other values, and reading what is refused.
+//! The FTL families under which each key of a device counts, and the key's range. The test sets each key of small
+//! drives of every family to other values and reads the refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use ssd::{FtlKind, Resolved, Spec};
 use testkit::keys::drives::fixtures;
 use testkit::keys::{Key, keys};
 
-/// How a fault begins that refuses a key because it would do nothing.
+/// The beginning of a fault that refuses a key without effect.
 const NO_EFFECT: &str = "has no effect here: ";
 
 /// The range of a number that cannot be zero.
 const POSITIVE: &str = "1 or more";
 
-/// What is known of one key.
+/// The facts found about one key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Effect {
-    /// Families under which another value is taken.
+    /// Families that accept another value.
     taken: BTreeSet<&'static str>,
     /// Families under which the key was tried.
     tried: BTreeSet<&'static str>,
@@ -27,9 +27,9 @@ pub(crate) struct Effect {
     refused: BTreeSet<&'static str>,
     /// Why it is refused where it would have no effect, and under which families.
     reasons: BTreeMap<String, BTreeSet<&'static str>>,
-    /// What is said of numbers beyond its range.
+    /// The faults of numbers beyond its range.
     ranges: BTreeSet<String>,
-    /// Values that say the same as no value.
+    /// Values that equal the default.
     same: BTreeSet<String>,
 }
 
@@ -40,7 +40,7 @@ impl Effect {
         ranges.next().filter(|_| ranges.next().is_none()).map(String::as_str)
     }
 
-    /// The value that it has where it is left out, if it has always the same.
+    /// The default, if it is the same for all drives.
     pub(crate) fn left_out(&self) -> Option<&str> {
         self.same.first().filter(|_| self.same.len() == 1).map(String::as_str)
     }

@@ -27,7 +27,7 @@ pub(crate) struct Source<'a> {
 struct Place {
     /// As its header names it in a file: `ftl.map`.
     path: String,
-    /// The same with the forms of tables: `flash.units(shared)`.
+    /// The same with the forms of tables: `flash.controllers(shared)`.
     name: String,
     /// Whether it is one of a list.
     listed: bool,
@@ -116,7 +116,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The rows of a table of one form, and what is to be said below it.
+    /// The rows of a table of one form, and the notes below it.
     fn table(&mut self, place: &Place, form: &'a Value, name: Option<&'a str>) {
         let keys = self.sorted(form, name);
         let rows: Vec<Row> = keys.iter().map(|key| self.row(place, form, key, "", name)).collect();
@@ -167,7 +167,7 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// The keys of a table: in the order of their type, or else those that must be there first.
+    /// The keys of a table: in the order of their type, or else the required ones first.
     fn sorted(&self, form: &'a Value, name: Option<&str>) -> Vec<&'a str> {
         let mut keys: Vec<&str> = properties(form).into_iter().flatten().map(|(key, _)| key.as_str()).collect();
         keys.sort_by_key(|key| {
@@ -190,7 +190,7 @@ impl<'a> Page<'a> {
             let _ = write!(kind, ", {range}");
         }
         let counts = code(effect.counts());
-        // Types that are read by hand may take what is left out from another key.
+        // Types with a parser of their own may take a missing value from another key.
         let found = effect.left_out().filter(|_| of.is_some_and(|of| self.source.fields.knows(of)));
         let default = self.default(form, key, found);
         Row { key: key.to_owned(), meaning, kind, default, counts }
@@ -399,7 +399,8 @@ fn label(node: &Value) -> String {
     text.split(", with its unit").next().unwrap_or(text).trim_end_matches(" with its unit").to_owned()
 }
 
-/// The units of a quantity, as its type says them of a text that is none; nothing if the name is not that of a quantity.
+/// The units of measure of a quantity, from its type's error for a wrong text; none if the name is not that of a
+/// quantity.
 fn quantity(name: &str) -> Option<String> {
     fn refusal<T: std::str::FromStr<Err: std::fmt::Display>>() -> Option<String> {
         "x".parse::<T>().err().map(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! The page for users of MQSim is written by hand; what it names of ours has to exist.
+//! The page for users of MQSim is hand-written; every key and option that it names must exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 

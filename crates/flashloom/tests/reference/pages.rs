@@ -1,4 +1,4 @@
-//! The pages that are no keys: metrics, columns, exit codes, trace formats.
+//! The reference pages other than keys: metrics, columns, exit codes, trace formats.
 
 use std::fmt::Write as _;
 
@@ -78,7 +78,7 @@ pub(crate) fn columns() -> String {
     text
 }
 
-/// Every exit code, from what the command says of itself.
+/// Every exit code, from the help text of the command.
 pub(crate) fn exit_codes(help: &str) -> String {
     let mut text = String::from(
         "# Exit codes\n\nA result goes to the standard output, messages go to the standard error. The exit code says whose \

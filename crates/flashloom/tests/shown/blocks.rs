@@ -1,15 +1,15 @@
-//! What a page shows: files, commands, and what they print.
+//! The blocks of a page: files, commands, and the commands' outputs.
 
-/// A command and what is shown of its output.
+/// A command and the lines shown of its output.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
     /// Its line in the page, counted from one.
     pub(crate) line: usize,
     /// The command, without its comment.
     pub(crate) command: String,
-    /// The comment says that it takes minutes.
+    /// Whether its comment gives minutes.
     pub(crate) takes_minutes: bool,
-    /// The lines; `...` stands for any that are left out.
+    /// The lines; `...` replaces omitted ones.
     pub(crate) output: Vec<String>,
     /// How many lines of the page stand before them.
     pub(crate) output_at: usize,
