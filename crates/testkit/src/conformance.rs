@@ -3,7 +3,7 @@
 //! The [`settings()`] are generated from the registries of the policies (`VictimSpec::EVERY`, `PlacementSpec::every`
 //! and so on), so the registry line of a new policy adds it to the suite. A [`Check`] tests one property under one kind
 //! of stress. A failure names the check, the setting, and the seed that replays it. Planted bugs show that the checks
-//! find what they look for: `tests/sabotage.rs`.
+//! find such bugs: `tests/sabotage.rs`.
 
 mod books;
 mod determinism;
@@ -105,7 +105,7 @@ impl Trial<'_> {
     }
 }
 
-/// Counts of what a check did.
+/// Counts of a check's requests, cuts and failures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
     /// Requests completed.

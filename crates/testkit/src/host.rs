@@ -166,7 +166,7 @@ impl Host {
         let mut steps = 0;
         while self.step() {
             steps += 1;
-            assert!(steps < REST, "the device never comes to rest");
+            assert!(steps < REST, "the device never becomes idle");
         }
         assert!(self.under_way.is_empty(), "requests that never complete: {:?}", self.under_way.keys());
     }

@@ -1,23 +1,23 @@
 //! No cycles: the files of a crate use each other in one direction only.
 //!
 //! A file uses another if it names an item that the other defines; re-exports are followed to the definition. Two cases
-//! are no cycle: a file in a folder may use what the file above declares, because it adds a mechanism to that type, and
-//! tests may use everything.
+//! are no cycle: a file in a folder may use the declarations of the file above, because it adds a mechanism to that
+//! type, and tests may use any file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The crates whose files are looked at.
+/// The crates whose files the test reads.
 const CRATES: [&str; 5] = ["base", "ftl", "ssd", "study", "report"];
 
-/// A module's way from the root of its crate.
+/// A module's path from the root of its crate.
 type Module = Vec<String>;
 
 /// The files of a crate, each with its code.
 type Files = BTreeMap<Module, String>;
 
-/// What a file imports, and what it exports again under which name.
+/// The imports of a file, and its re-exports by name.
 #[derive(Default)]
 struct Imports {
     used: Vec<Module>,
@@ -90,7 +90,7 @@ fn imports(code: &str) -> Imports {
     imports
 }
 
-/// The file that defines what a path names.
+/// The file that defines the item of a path.
 fn definition(files: &Files, all: &BTreeMap<Module, Imports>, path: &[String], depth: usize) -> Option<Module> {
     let end = (0..=path.len()).rev().find(|end| files.contains_key(&path[..*end]))?;
     let (file, rest) = path.split_at(end);

@@ -35,7 +35,7 @@ macro_rules! tests {
 
 testkit::checks!(tests);
 
-/// Every cut and every failure: minutes.
+/// Every cut and every failure, which takes minutes.
 mod whole {
     use super::{Effort, apply};
 
@@ -76,7 +76,7 @@ mod whole {
     }
 }
 
-/// What the soak once found, with its longer scripts: a drive with garbage enough refused writes after a failure.
+/// The soak's longer scripts once found drives with enough garbage that refused writes after a failure.
 #[test]
 fn seeds_that_once_failed_pass() {
     for (name, setting, seed) in [
@@ -84,7 +84,7 @@ fn seeds_that_once_failed_pass() {
         ("program failures", "CostBenefit, AddressStriping channel-chip-die-plane", 495_015),
         ("erase failures", "Random, PageRoundRobin channel-chip-die-plane", 495_018),
         ("erase failures", "two chips on a channel", 2_775_000),
-        ("program failures", "units Shared(2), Fifo", 2_775_007),
+        ("program failures", "controllers Shared(2), Fifo", 2_775_007),
     ] {
         let all = settings();
         let setting = all.iter().find(|known| known.name == setting).expect("a setting of the suite");

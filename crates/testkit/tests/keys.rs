@@ -38,12 +38,12 @@ fn read(description: &Value) -> Option<Resolved> {
     spec.resolve().ok()
 }
 
-/// What the resolved description comes to when it is read again is what was resolved.
+/// The resolved description, written and parsed again, resolves to the same device.
 fn reads_back(resolved: &Resolved, of: &str) {
     let text = toml::to_string(&resolved.spec).unwrap_or_else(|error| panic!("{of}: {error}"));
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{of}: {text}: {error}"));
     let again = spec.resolve().unwrap_or_else(|faults| panic!("{of}: {text}: {faults:?}"));
-    // A run is a function of this and the seed.
+    // A run depends on the resolved device and the seed alone.
     assert_eq!(format!("{again:?}"), format!("{resolved:?}"), "{of}");
 }
 
@@ -65,7 +65,7 @@ impl<'a> Plain<'a> {
         Self { fixture, described, resolved, before }
     }
 
-    /// Sets a key to other values, and says what came of it.
+    /// Sets a key to other values, and returns the outcome.
     fn outcome(&self, key: &Key) -> Outcome {
         let mut best = Outcome::Refused;
         for value in &key.alternatives {
@@ -118,12 +118,12 @@ fn every_key_has_an_effect_or_is_refused() {
                 continue;
             }
             let outcome = plain.outcome(&key);
-            let mut outcomes = outcomes.lock().expect("nobody has panicked");
+            let mut outcomes = outcomes.lock().expect("no thread has panicked");
             let known = outcomes.entry(key.name).or_default().entry(&*plain.fixture.name).or_insert(outcome);
             *known = outcome.max(*known);
         }
     });
-    let outcomes = outcomes.into_inner().expect("nobody has panicked");
+    let outcomes = outcomes.into_inner().expect("no thread has panicked");
     let mut wrong = Vec::new();
     let mut used = BTreeSet::new();
     for (key, by_device) in &outcomes {

@@ -1,4 +1,4 @@
-//! The memory that a description predicts for the simulator is the memory that it really allocates.
+//! The memory that a description predicts for the simulator is the memory that it allocates.
 //!
 //! [`allocation_counter`] records the peak of a thread while a drive is made, filled, overwritten at random, and
 //! switched off and on again, with stamps and without. The peak comes when the power returns to a full drive.
@@ -9,12 +9,12 @@ use base::units::{Lba, Ratio, Sectors, Time};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, FtlKind, FtlSpec, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
 
-/// How far the estimate may be from what is allocated.
+/// The most that an estimate may differ from the allocated memory.
 const TOLERANCE: f64 = 0.25;
-/// The same of drives that are little more than tables: nothing of them is a guess.
+/// The tolerance for drives that are mostly tables, whose sizes are exact.
 const OF_TABLES: f64 = 0.1;
 
-/// A sector that holds something.
+/// A sector with content.
 trait Content: Sector {
     const SOMETHING: Self;
 }
@@ -32,14 +32,14 @@ fn resolved(text: &str) -> Resolved {
     spec.resolve().unwrap_or_else(|faults| panic!("{text}: {faults:?}"))
 }
 
-/// Writes over the whole drive through the front door, so that the buffer and all caches are full.
+/// Overwrites the whole drive by host requests, so that the buffer and all caches are full.
 fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
     let (mut rng, mut completions) = (Rng::stream(1, "memory"), Vec::new());
     let unit = drive.discard_granularity().get();
     let units = drive.capacity().get() / unit;
     let mut outstanding = 0;
     for tag in 0..requests {
-        // Every unit once, and then anywhere.
+        // Each mapping unit once, and then random ones.
         let place = if requests > units && tag < units { tag } else { rng.below(units) };
         let io = Io { kind: IoKind::Write, start: Lba::new(place * unit), sectors: Sectors::new(unit) };
         let data = vec![content; unit as usize];
@@ -69,7 +69,7 @@ fn allocated<S: Content>(resolved: &Resolved, precondition: bool, requests: u64)
     counted.bytes_max
 }
 
-/// Compares what is said with what is allocated: of a used drive in both directions, and a new one takes no more.
+/// Compares the prediction with the allocated memory: both bounds for a used drive, the upper bound for a new one.
 fn compare(name: &str, text: &str, requests: u64) {
     compare_within(TOLERANCE, name, text, requests);
 }
@@ -77,8 +77,8 @@ fn compare(name: &str, text: &str, requests: u64) {
 fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
     let resolved = resolved(text);
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
-    // Garbage is everywhere before a map of pages has all of its places. Families of blocks merge for nearly every write,
-    // which is slow and takes no more memory the hundredth time.
+    // Garbage is everywhere before a map of pages has all of its places. Families of blocks merge for nearly every
+    // write, which is slow and takes no more memory the hundredth time.
     let overwritten = if matches!(resolved.family, ftl::AnyConfig::Page(_)) { units } else { 100 };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
@@ -137,7 +137,7 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
         ("fast", "kind = 'fast', log = { blocks = 16 }", "", 300),
         ("chang", "kind = 'chang'", "", 300),
         ("chang-pages", "kind = 'chang', chang = { mapping = 'pages' }", "", 300),
-        // As many as fill the small flash.
+        // As many requests as fill the SLC array.
         ("chang-slc", "kind = 'chang'", "slc = { part = 'K9WAG08U1A', size = '8MiB' }\n", 6_000),
     ] {
         compare(name, &format!("{FLASH}{SMALL}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);

@@ -16,17 +16,18 @@ struct File {
 
 /// A kind of mechanism.
 struct Kind {
-    /// As CONTRIBUTING calls it.
+    /// Its name in CONTRIBUTING.
     name: &'static str,
-    /// Its own file or folder, as CONTRIBUTING counts it.
+    /// Its own file or folder in CONTRIBUTING's table.
     own: &'static str,
-    /// Files beside its own that it is written into.
+    /// The other files that a newcomer edits.
     promised: &'static [&'static str],
-    /// Where code could know one of them.
+    /// The folders whose code could name a mechanism of this kind.
     within: &'static [&'static str],
-    /// All that are there, from the file that registers them.
+    /// All registered mechanisms, from the file that registers them.
     members: fn(&str) -> Vec<Member>,
-    /// Files that name one, or [`ALL`], and need not name another: the file, which, why.
+    /// Files that may name one mechanism, or [`ALL`], and need not name a newcomer: the file, the mechanism, the
+    /// reason.
     uses: &'static [(&'static str, &'static str, &'static str)],
 }
 
@@ -205,8 +206,8 @@ fn formats(registry: &str) -> Vec<Member> {
     entries.filter_map(member).collect()
 }
 
-/// Families of their own folders, from what `lib.rs` exports of each; the page-mapped one is what the others are told
-/// apart from.
+/// The FTL families with their own folders, from the exports of `lib.rs`, without the page-mapped one: code
+/// distinguishes the others from it.
 fn families(registry: &str) -> Vec<Member> {
     let exported = registry.split("pub use ").skip(1).filter_map(|line| line.split_once("::{"));
     let member = |(folder, rest): (&str, &str)| {
@@ -235,7 +236,7 @@ fn checks(registry: &str) -> Vec<Member> {
     between(registry, "$to! {\n", "\n        }").lines().filter_map(member).collect()
 }
 
-/// What of a file is compiled into what ships: no comments, no tests.
+/// The code of a file that ships: no comments, no tests.
 fn shipped(file: &File) -> String {
     let text = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
@@ -288,7 +289,7 @@ fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
     found
 }
 
-/// Members that this file registers, if it is the one that does.
+/// The members that this file registers, if it is the registry.
 fn registered(kind: &Kind, file: &File) -> Vec<Member> {
     let is_registry = match kind.name {
         "a trace format" => file.path.ends_with("/format.rs"),
@@ -312,7 +313,7 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<File>) {
             collect(&path, root, files);
         } else if ["rs", "toml", "md", "txt"].contains(&name.rsplit('.').next().expect("a piece")) {
             let path_in = path.strip_prefix(root).expect("below").to_str().expect("UTF-8").replace('\\', "/");
-            // This file names what is promised of all.
+            // This file names every promised file.
             if path_in != "crates/testkit/tests/newcomers.rs" && path_in != "CHANGELOG.md" {
                 files.push(File { path: path_in, text: fs::read_to_string(&path).expect("UTF-8") });
             }
@@ -378,7 +379,11 @@ fn every_promised_file_and_every_allowed_use_is_needed() {
             member.words.iter().any(|word| has_word(&find(path).text, word)) || member.own.iter().any(is_module)
         };
         for path in kind.promised {
-            assert!(members.iter().any(|member| named(path, member)), "{path} need not be promised for {}", kind.name);
+            assert!(
+                members.iter().any(|member| named(path, member)),
+                "{path} names no member, so CONTRIBUTING need not promise it for {}",
+                kind.name
+            );
         }
         for (path, name, why) in kind.uses {
             let code = shipped(find(path));
@@ -404,7 +409,7 @@ fn a_name_planted_in_another_file_is_found() {
             let text = format!("//! x\nfn f() {{ {}; }}\n", word(member));
             files.push(File { path: path.clone(), text });
             assert_eq!(unpromised(kind, &files), [(path.clone(), format!("names {}", member.name))], "{}", kind.name);
-            // In a comment or a test it says nothing.
+            // A name in a comment or a test does not count.
             for text in [format!("// {}\n", word(member)), format!("#[cfg(test)]\nmod tests {{ {} }}\n", word(member))]
             {
                 files.last_mut().expect("planted").text = text;

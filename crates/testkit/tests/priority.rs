@@ -66,9 +66,9 @@ impl Bank {
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 
-    /// Serves the requests in an order. Reads walk through what was written before in requests of 13 pages, writes go
-    /// where nothing has been, so that none waits for another at the host's side. Where the pages of a write go is
-    /// decided when it comes, so the order of service does not change it.
+    /// Serves the requests in an order. Reads walk through the preloaded data in requests of 13 pages, and writes go to
+    /// unwritten addresses, so that no request waits for another at the host side. The drive places a write when it
+    /// arrives, so the order of service does not change the place.
     fn serve(self, order: &str, asked: &[Asked]) -> Vec<Served> {
         let written = asked.iter().filter(|(_, kind, _)| *kind == IoKind::Write).map(|(.., pages)| pages).sum();
         let mut drive = self.drive(order, written);
@@ -90,7 +90,7 @@ impl Bank {
         drive.drain(&mut completions);
         assert_eq!(completions.len(), asked.len());
         assert_eq!(drive.counters().flash.op(flash::backend::Op::Erase).commands, 0, "nothing is collected");
-        // One server: a service begins when the one before ends, or when its request comes.
+        // One server: a service begins when the previous one ends, or when its request arrives.
         let mut served: Vec<_> = completions.iter().map(|completion| (completion.tag, None, completion)).collect();
         let mut free = Time::ZERO;
         for (_, served, completion) in &mut served {
@@ -247,7 +247,7 @@ fn an_idle_bank_with_work_breaks_the_conservation() {
     // Three come within 20 us; the second and the third may change places.
     assert!(holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 60)]));
     assert!(holds(&[served(0, 50, 0), served(10, 30, 140), served(20, 100, 30)]));
-    // The bank rests for a microsecond before the last, or begins it a microsecond early.
+    // The bank idles for a microsecond before the last request, or begins it a microsecond early.
     assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 61)]));
     assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 59)]));
 }
@@ -263,7 +263,7 @@ proptest! {
         let asked: Vec<Asked> = asked
             .into_iter()
             .map(|(gap, read, pages)| {
-                // A third come together with the one before.
+                // A third arrive together with the previous request.
                 let gap = Span::from_ps(gap.saturating_sub(1_000_000_000));
                 (gap, if read { IoKind::Read } else { IoKind::Write }, pages)
             })

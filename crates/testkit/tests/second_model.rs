@@ -67,8 +67,8 @@ impl Link {
 }
 
 impl Organisation {
-    /// All that are compared: every number of channels, banks and chips in a gang, at every rate, with and without
-    /// cache mode. The rest is drawn.
+    /// All compared organisations: every number of channels, banks and chips in a gang, at every rate, with and without
+    /// cache mode. The other values are drawn.
     fn all() -> Vec<Self> {
         let mut rng = Rng::stream(1, "second.organisations");
         let mut pick = |of: u64| rng.below(of) as usize;
@@ -127,7 +127,7 @@ impl Organisation {
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 
-    /// The numbers come from the paper, not from what the engine made of the part.
+    /// The numbers come from the paper, not from the engine's resolved part.
     fn shape(&self) -> Shape {
         Shape {
             channels: self.channels as usize,
@@ -167,7 +167,7 @@ fn size(rng: &mut Rng) -> u64 {
     }
 }
 
-/// What is written before: everything once, in order, and half as much again anywhere.
+/// The preload: every page once, in order, and half as many random overwrites.
 fn preload() -> Vec<Io> {
     let mut rng = Rng::stream(1, "second.preload");
     let mut requests = Vec::new();
@@ -184,7 +184,7 @@ fn preload() -> Vec<Io> {
     requests
 }
 
-/// A stream in which so many percent read. Reads begin and end in the middle of pages.
+/// A stream with `reads` percent of reads, which begin and end inside pages.
 fn stream(rng: &mut Rng, reads: u64) -> Vec<Io> {
     let mut fresh = OLD;
     let mut draw = |_| {

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-/// A text file of the repository: where it is, with `/` between the parts, and what it says.
+/// A text file of the repository: its path, with `/` between the parts, and its text.
 struct File {
     path: String,
     text: String,
 }
 
-/// What is wrong: the file, the line (0 for the file as a whole) and why.
+/// A violation: the file, the line (0 for the whole file) and the reason.
 type Violation = (String, usize, String);
 
 struct Rule {
@@ -20,7 +20,7 @@ struct Rule {
     check: fn(&[File]) -> Vec<Violation>,
     /// Files that break the rule, and in which lines.
     planted: &'static [(&'static str, &'static str, &'static [usize])],
-    /// Files that look like it but keep the rule.
+    /// Files that look like violations but keep the rule.
     innocent: &'static [(&'static str, &'static str)],
 }
 
@@ -77,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
 ];
 
-/// What a manifest depends on, tests aside, with the lines.
+/// The dependencies of a manifest, without those of tests, with their lines.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -113,7 +113,7 @@ fn arrows(files: &[File]) -> Vec<Violation> {
     found
 }
 
-// --- the core reads nothing but what it is handed ---
+// --- the core reads only its arguments ---
 
 const CORE: [&str; 6] = [
     "crates/base/src/",
@@ -146,7 +146,7 @@ fn sans_io(files: &[File]) -> Vec<Violation> {
     found
 }
 
-// --- nobody need listen ---
+// --- closed streams cause no panic ---
 
 /// Macros that panic if the standard output or error is full or closed.
 const PANICKING: [&str; 4] = ["println!", "eprintln!", "print!", "eprint!"];
@@ -188,7 +188,7 @@ fn reachable(files: &[File]) -> Vec<Violation> {
         }
     }
     let dead = |file: &&File| {
-        // A test that no `mod` names is not run: `tests/main.rs` is the one program of a crate's tests.
+        // A test that no `mod` names does not run: `tests/main.rs` is the one test program of a crate.
         let inside = ["/src/", "/tests/"].iter().any(|folder| file.path.contains(folder));
         let in_source = file.path.starts_with("crates/") && inside;
         let root = ["/src/lib.rs", "/src/main.rs", "/tests/main.rs"].iter().any(|root| file.path.ends_with(root));
@@ -197,7 +197,7 @@ fn reachable(files: &[File]) -> Vec<Violation> {
     rust(files).filter(dead).map(|file| at(file, 0, "no `mod` in the file above it names it")).collect()
 }
 
-/// A package holds its crate's folder and nothing beside it: what else is compiled in would be missing there.
+/// A package holds its crate's folder only, so a file from another folder would be missing in the package.
 fn packaged(files: &[File]) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in rust(files).filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/")) {
@@ -246,7 +246,7 @@ fn ascii(files: &[File]) -> Vec<Violation> {
     found
 }
 
-// --- what is written ---
+// --- prose and markers ---
 
 /// Put together here, so that this file does not break its own rule.
 const MARKERS: [&str; 6] = [

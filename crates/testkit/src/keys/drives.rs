@@ -51,7 +51,7 @@ pub struct Fixture {
 /// Devices of every family and mode, so that each key of the schema is set in one of them or can be set there.
 ///
 /// # Panics
-/// If one is not sound.
+/// If a description is not valid.
 #[must_use]
 pub fn fixtures() -> Vec<Fixture> {
     let costs = |text: &str| text.replace("COSTS", COSTS);
