@@ -270,7 +270,7 @@ fn an_interrupted_session_ends_with_an_error_and_at_once() {
             && matches!(&error, SessionError::Run { error, .. } if matches!(**error, RunError::Interrupted))
     );
     assert!(seen.get() > 0 && log.len() as u64 == seen.get(), "{} of {}", log.len(), seen.get());
-    // Between two steps of preconditioning, too.
+    // An interruption between two steps of preconditioning, too.
     let both = Session::new(&device).precondition(vec![FILL, FILL]).interrupt(&interrupt);
     assert!(both.prepare::<()>().is_err_and(|error| error.to_string().contains("interrupted")));
 }
