@@ -10,7 +10,7 @@ impl Place {
         testkit::names(self.0.path())
     }
 
-    /// Expects a refusal whose message has all of `wanted`, and nothing new in the folder.
+    /// Expects a refusal whose message has all of `wanted`, and no new file in the folder.
     #[track_caller]
     fn refused(&self, arguments: &[&str], wanted: &[&str]) {
         let before = self.names();
@@ -24,7 +24,7 @@ impl Place {
         assert_eq!(self.names(), before, "{arguments:?} left something behind");
     }
 
-    /// Expects that the device with `from` replaced by `to` is refused, by `run` as well as by `check`.
+    /// Expects that `run` and `check` refuse the device with `from` replaced by `to`.
     #[track_caller]
     fn device_refused(&self, from: &str, to: &str, wanted: &[&str]) {
         assert!(DEVICE.contains(from));
@@ -160,7 +160,7 @@ fn damaged_and_too_large_traces_are_refused() {
     place.trace_refused("neither\nthis\nnor that\n", &["t.csv: ", "--format"]);
     place.trace_refused("", &["t.csv: "]);
 
-    // A gzip file with a changed byte, and one of which the end is missing.
+    // A gzip file with a changed byte, and a truncated one.
     let whole: Vec<u8> = TRACE.bytes().cycle().take(TRACE.len() * 2_000).collect();
     for damage in [true, false] {
         let mut zipped = gzip(&whole);
@@ -175,7 +175,7 @@ fn damaged_and_too_large_traces_are_refused() {
     }
 }
 
-/// Stored blocks: the format without its compression.
+/// A gzip file of stored, uncompressed blocks.
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut zipped = vec![0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255];
     for (i, block) in plain.chunks(4000).enumerate() {

@@ -116,7 +116,7 @@ const ALLOWED: [&str; 12] = [
     "their shares sum to ",
 ];
 
-/// Words that only a programmer of Flashloom knows.
+/// Words that users do not know.
 const JARGON: [&str; 32] = [
     "u8",
     "u16",
@@ -164,7 +164,7 @@ struct Row {
     lines: usize,
 }
 
-/// Words as a shell reads them, as far as rows need it.
+/// The words of a command line, by the shell's rules that rows need.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut quote, mut open) = (Vec::new(), None, false);
     for c in line.chars() {
@@ -245,7 +245,7 @@ fn run(dir: &Path, arguments: &[String], stdin: &[u8]) -> End {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
     command.current_dir(dir).args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("it starts");
-    // Whoever refuses does not read to the end.
+    // A refusing command does not read its input to the end.
     let _ = child.stdin.take().expect("a pipe").write_all(stdin);
     let streams: [Box<dyn Read + Send>; 2] =
         [Box::new(child.stdout.take().expect("a pipe")), Box::new(child.stderr.take().expect("a pipe"))];
@@ -395,7 +395,7 @@ impl Row {
             || ["<stdin>", " --", "<WORKLOAD>", "<DEVICE>", "``"].iter().any(|named| message.contains(named))
     }
 
-    /// What is wrong with how this is refused, if anything.
+    /// The faults of the refusal; empty if it is right.
     fn faults(&self, sound: &Path) -> Vec<String> {
         let dir = tempfile::tempdir().expect("a directory");
         for file in fs::read_dir(sound).expect("a directory") {

@@ -1,5 +1,5 @@
 //! A folder with small valid files, and the command in it.
-#![allow(dead_code)] // Each file of tests uses its part.
+#![allow(dead_code)] // Each test file uses a part of it.
 
 pub(crate) mod schema;
 
@@ -64,7 +64,7 @@ over-provisioning = "40%"
     )
 }
 
-/// All kinds of requests of all sizes for it.
+/// Requests of all kinds and sizes for it.
 pub(crate) const ALL_KINDS: &str = r#"name = "w"
 requests = 20_000
 arrivals = { kind = "closed", depth = 8 }
@@ -116,7 +116,7 @@ impl Place {
         self.command(arguments).output().expect("it starts")
     }
 
-    /// What a command that goes well prints.
+    /// The standard output of a command that must succeed.
     #[track_caller]
     pub(crate) fn printed(&self, arguments: &[&str]) -> String {
         let output = self.flashloom(arguments);

@@ -17,14 +17,14 @@ fn pictures(page: &Page) -> Vec<&str> {
     targets.filter_map(|target| target.split_once("img/")?.1.strip_suffix(".png")).collect()
 }
 
-/// The pictures of a page that none of its commands has made in its folder.
+/// The pictures of a page that its commands have not made in its folder.
 fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
     let is_made =
         |picture: &&str| ["html", "json"].iter().any(|kind| folder.join(format!("{picture}.{kind}")).is_file());
     pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()
 }
 
-/// Runs a page of the guide in a folder of its own; how many commands ran.
+/// Runs a page of the guide in its own folder; returns the number of commands.
 fn play(name: &str, share: Share) -> usize {
     let page = Page::at(&format!("{FOLDER}/{name}.md"));
     let kept = if share == Share::Quick { "guide" } else { "guide-whole" };
@@ -67,7 +67,7 @@ chapters! {
     how_far_to_trust_it
 }
 
-/// All pages of the guide, as their names behind `docs/src`, without `.md`.
+/// The names of all pages of the guide below `docs/src`, without `.md`.
 fn names() -> Vec<String> {
     let pages = pages_below(FOLDER).into_iter();
     pages.map(|path| path[FOLDER.len() + 1..].trim_end_matches(".md").to_owned()).collect()

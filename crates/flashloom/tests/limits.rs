@@ -22,7 +22,7 @@ fn files() -> tempfile::TempDir {
     dir
 }
 
-/// Runs the small workload on the small drive with these arguments besides.
+/// Runs the small workload on the small drive with additional arguments.
 fn run(dir: &Path, more: &[&str]) -> (Option<i32>, String) {
     let output = flashloom(dir, &[&["run", "d.toml", "w.toml", "--quiet"], more].concat());
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
@@ -70,7 +70,7 @@ fn a_drive_beyond_memory_is_refused_before_it_is_built() {
         (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and there are 100MiB (--memory)"),
         (&["--memory", "64MiB"], "d: the simulation takes "),
     ] {
-        // Whatever the machine has that this runs on.
+        // The memory of the machine does not matter.
         let given = if more.contains(&"--memory") { &[][..] } else { &["--memory", "2GiB"] };
         let (code, said) = run(dir.path(), &[more, given].concat());
         assert_eq!(code, Some(2), "{more:?}: {said}");

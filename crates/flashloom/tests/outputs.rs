@@ -14,7 +14,7 @@ const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nm
 
 const REQUEST: &str = "128166372003061629,hm,0,Read,0,4096,100\n";
 
-/// A command that writes, how its output is asked for, and the files that it reads.
+/// A writing command, the option of its output, and its input files.
 #[derive(Clone, Copy)]
 struct Writer {
     command: &'static [&'static str],
@@ -33,7 +33,7 @@ const COMPARE: &[&str] = &["compare", "w.toml", "d.toml", "--quiet"];
 const STUDIES: &[&str] = &["study", "s.toml", "--quiet"];
 const RUN_READS: &[&str] = &["d.toml", "w.toml", "t.csv"];
 
-/// Each output that is a file.
+/// Every output file.
 const FILES: [Writer; 13] = [
     writer(RUN, "--report", RUN_READS),
     writer(RUN, "--requests", RUN_READS),
@@ -50,7 +50,7 @@ const FILES: [Writer; 13] = [
     writer(&["trace", "convert", "t.csv"], "", &["t.csv"]),
 ];
 
-/// Each output that is a folder, and a file of its results.
+/// Every output folder, and a file of its results.
 const FOLDERS: [(Writer, &str); 4] = [
     (writer(RUN, "--out", RUN_READS), "config.toml"),
     (writer(EXPLAIN, "--out", &["d.toml", "w.toml"]), "config.toml"),
@@ -67,7 +67,7 @@ fn place() -> Place {
 }
 
 impl Place {
-    /// All files, those in folders too, with their content.
+    /// All files, including those in subfolders, with their content.
     fn content(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let (mut found, mut folders) = (Vec::new(), vec![self.0.path().to_owned()]);
         while let Some(folder) = folders.pop() {
@@ -234,7 +234,7 @@ fn device(place: &Place, name: &str, minor: &str) -> String {
 #[test]
 fn devices_are_written_through() {
     let place = place();
-    // Not those of the machine, where we could destroy them.
+    // Not the machine's devices, which the test could destroy.
     let (null, full) = (device(&place, "null", "3"), device(&place, "full", "7"));
     for writer in FILES {
         place.done(&writer.to(&null, &[]));
@@ -286,7 +286,7 @@ fn output_paths_that_do_not_exist_are_refused() {
     }
 }
 
-/// Waits until the command has a file in the folder open for itself, whether that has a name or not.
+/// Waits until the command has opened its own file in the folder, with a name or without.
 fn has_begun(child: &mut Child, folder: &Path) {
     let folder = folder.canonicalize().expect("there");
     loop {
@@ -299,7 +299,7 @@ fn has_begun(child: &mut Child, folder: &Path) {
     }
 }
 
-/// Nothing is left after each signal, the last of which no program can handle.
+/// No file is left after any of the signals; no program can handle the last one.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_command_ended_by_a_signal_leaves_no_output() {
@@ -346,7 +346,7 @@ fn a_command_ended_by_a_signal_leaves_no_output() {
     }
 }
 
-/// A folder of the file system that the project builds in, where files may have to have names, is cleared as well.
+/// The file system of the build folder may have no nameless files; the next command removes named ones too.
 #[test]
 fn the_next_command_removes_the_files_of_a_killed_one() {
     let place = place();

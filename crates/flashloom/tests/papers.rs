@@ -18,7 +18,7 @@ const PAPERS: [&str; 5] = ["chang", "dirik", "fmmu", "hydra", "sung"];
 const SHORT: [&str; 6] =
     ["dirik/orthogonal", "dirik/pair", "hydra/energy", "hydra/units", "sung/merges", "sung/spread"];
 
-/// The section whose numbers come from traces that the repository does not have.
+/// The section whose numbers come from traces outside the repository.
 const REAL_TRACES: &str = "## Under real traces";
 
 fn root() -> PathBuf {
@@ -66,7 +66,7 @@ fn rows(page: &str) -> Vec<Row<'_>> {
     rows
 }
 
-/// Why claims hold in part: the items of the list that begin with an identifier in bold.
+/// The reasons why claims hold in part: the list items that begin with an identifier in bold.
 fn reasons(page: &str) -> BTreeMap<&str, String> {
     let mut reasons = BTreeMap::new();
     let mut at = None;
@@ -106,7 +106,7 @@ fn prose(page: &str) -> String {
     prose
 }
 
-/// A line without spans of code, targets of links, and the numbers of sections, figures and tables.
+/// A line without code spans, link targets, and the numbers of sections, figures and tables.
 fn without_code(line: &str) -> String {
     let outside: String = line.split('`').step_by(2).collect();
     let mut text = String::new();
@@ -277,7 +277,7 @@ fn every_page_shows_its_picture() {
     assert_eq!(there.collect::<BTreeSet<_>>(), shown, "each picture is on a page");
 }
 
-/// What a command of Flashloom finds, in the order in which the files have it.
+/// The findings of a Flashloom command, in the order of the files.
 fn found(arguments: &[&str]) -> Vec<Finding> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashloom"));
     let output = command.args(arguments).args(["--json", "--quiet"]).output().expect("it starts");

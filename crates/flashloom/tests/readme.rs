@@ -28,7 +28,7 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-/// `watch.rs` runs a little of it in `make test`.
+/// `watch.rs` runs a part of it in `make test`.
 #[test]
 #[ignore = "make soak"]
 fn make_demo_prints_the_output_shown() {

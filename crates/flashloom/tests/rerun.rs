@@ -30,7 +30,7 @@ request = [{ at = "1us", kind = "write", size = "64KiB" }, { at = "2ms", kind = 
 
 const JOB: &str = "[global]\niodepth=4\nbs=4k\nsize=8m\n[first]\nrw=randwrite\n[second]\nstonewall\nrw=randread\n";
 
-/// The stages of a run, with its arguments as a shell has them.
+/// The stages of a run, with its arguments in shell notation.
 #[track_caller]
 fn run(place: &Path, command: &str) -> Value {
     let command = format!("{} --json --quiet", command.trim());
@@ -79,7 +79,7 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
         }
         let first = run(dir, &format!("flashloom run d.toml {options} --out out-{number}"));
         let out = dir.join(format!("out-{number}"));
-        // Whatever has become of the files.
+        // Even if the files have changed.
         fs::write(dir.join("d.toml"), "name = \"gone\"").expect("written");
         let command = fs::read_to_string(out.join("command.txt")).expect("a command");
         let again = run(&out, &command);

@@ -42,7 +42,7 @@ fn a_run_from_a_snapshot_equals_one_after_preconditioning() {
         for key in ["event_hash", "write_amplification", "erases", "flash", "kinds"] {
             assert_eq!(made[key], loaded[key], "{key}, saved with `{save}`, loaded with `{load}`");
         }
-        // More steps go on from there.
+        // Further steps continue from the snapshot.
         let on = place.run(&format!("--load-snapshot state --precondition steady {load}"));
         assert_eq!(on["event_hash"], place.run(&format!("{steps},steady"))["event_hash"]);
     }

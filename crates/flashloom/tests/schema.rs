@@ -62,7 +62,7 @@ fn place() -> Place {
         ("s.toml", STUDY.to_owned()),
         ("j.fio", "[global]\niodepth=4\nbs=4k\nsize=1m\n[a]\nrw=write\n[b]\nstonewall\nrw=randread\n".to_owned()),
         ("t.csv", crate::common::TRACE.to_owned()),
-        // A layout that does not name its units, and sizes that may be pages.
+        // A layout without units of measure, and sizes that may be pages.
         ("ones.trace", (0..200).map(|i| format!("{}.5 0 {} 1 {}\n", i, i * 97 % 1000, i % 2)).collect()),
     ];
     let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();

@@ -17,7 +17,7 @@ use refresh::refreshed;
 /// Pages that quote files and show commands without their output; tests of their own compare them.
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
-/// Programs that a page may run beside `flashloom`. Readers have all of them.
+/// Programs that a page may run beside `flashloom`, which readers have.
 const PROGRAMS: [&str; 6] = ["flashloom", "cargo", "cat", "grep", "gzip", "head"];
 
 /// The repository.
@@ -93,7 +93,7 @@ impl Page {
         assert!(is_there, "{} names `make {target}`, which the Makefile has not", self.name);
     }
 
-    /// Runs a command as a reader would who has the repository and has built it.
+    /// Runs a command like a reader who has built the repository.
     fn run(&self, shown: &Shown, folder: &Path) -> Output {
         if let Some(target) = shown.command.strip_prefix("make ") {
             let recipe = recipe(target);
@@ -216,7 +216,7 @@ impl Page {
                 }
             }
         }
-        // A file may be named by another one: a study names its device.
+        // Another file may name a file: a study names its device.
         let named = |file: &str| {
             used.contains(file) || blocks.iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
         };
@@ -229,7 +229,7 @@ impl Page {
         compared
     }
 
-    /// An included example exists and has the part that is asked for.
+    /// An included example exists and has the named part.
     fn assert_included(&self, path: &str) {
         let (file, anchor) = path.split_once(':').unwrap_or((path, ""));
         let file = root().join(&self.name).parent().expect("a folder").join(file);
@@ -242,7 +242,7 @@ impl Page {
         }
     }
 
-    /// Every command, option and target of `make` in the text is there.
+    /// Every command, option and `make` target in the text exists.
     pub(crate) fn assert_names(&self) {
         let place = tempfile::tempdir().expect("a directory");
         let help = |command: &[&str]| {
@@ -262,7 +262,7 @@ impl Page {
         ];
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
-        // Spans of code about other programs name options of theirs.
+        // Code spans about other programs name their options.
         let spans = self.text.split('`').filter(|span| !span.starts_with("cargo ") && !span.starts_with("mdbook "));
         let ours = spans.collect::<Vec<_>>().join("`");
         let words: Vec<&str> = ours.split(|c: char| c.is_whitespace() || "`,;|()[]{}".contains(c)).collect();

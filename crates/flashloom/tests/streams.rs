@@ -1,4 +1,4 @@
-//! A full, closed or unread standard output or standard error does not change the exit code of the outcome.
+//! A full, closed or unread standard output or standard error: the exit code stays right.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -37,7 +37,7 @@ const PRINTING: [&str; 18] = [
     "study mine.toml --json",
 ];
 
-/// Command lines that say something on the standard error, and the codes that they end with.
+/// Command lines that write to the standard error, with their exit codes.
 const SAYING: [(&str, i32); 9] = [
     ("run d.toml w.toml --report r.html --timeline t.json --window 0s..1ns", 0),
     ("trace convert t.csv t.parquet", 0),
@@ -119,7 +119,7 @@ fn a_closed_standard_error_changes_no_result() {
     }
 }
 
-/// The file that is opened next must not become the standard error, and receive its messages.
+/// The next opened file must not become the standard error and receive its messages.
 #[test]
 fn closed_streams_are_not_mistaken_for_files() {
     let place = Place::new();

@@ -14,8 +14,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-/// The claims of Dirik and Jacob, each with its verdict. A claim that changes its verdict changes this list: a
-/// model that became better or worse at something is news either way.
+/// The claims of Dirik and Jacob, each with its verdict. A claim that changes its verdict changes this list,
+/// because a better or a worse model is news.
 const DIRIK: [(&str, &str); 17] = [
     ("DJ1", "partly"),
     ("DJ2", "partly"),
@@ -36,7 +36,7 @@ const DIRIK: [(&str, &str); 17] = [
     ("DJ17", "partly"),
 ];
 
-/// Those of them whose studies take seconds, for `make test`. DJ4 and DJ8 are judged here by one of their two studies.
+/// Those whose studies take seconds, for `make test`. DJ4 and DJ8 are judged here by one of their two studies.
 const DIRIK_SHORT: [(&str, &str); 9] = [
     ("DJ3", "holds"),
     ("DJ4", "holds"),
@@ -49,14 +49,14 @@ const DIRIK_SHORT: [(&str, &str); 9] = [
     ("DJ16", "partly"),
 ];
 
-/// The same of those claims of Woo and Min whose studies take seconds. The others are in `flashloom reproduce fmmu`,
+/// The claims of Woo and Min whose studies take seconds. The others are in `flashloom reproduce fmmu`,
 /// which takes minutes.
 const FMMU: [(&str, &str); 2] = [("FM8", "holds"), ("FM11", "holds")];
 
-/// The same of the flushes, by which alone FM9 is judged here.
+/// Their claims about flushes; here these alone decide FM9.
 const FMMU_FLUSHES: [(&str, &str); 1] = [("FM9", "partly")];
 
-/// The same of those claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of
+/// The claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of
 /// their studies.
 const HYDRA: [(&str, &str); 9] = [
     ("HY1", "holds"),
@@ -70,7 +70,7 @@ const HYDRA: [(&str, &str); 9] = [
     ("HY20", "holds"),
 ];
 
-/// The same of Sung's thesis.
+/// The claims of Sung's thesis.
 const SUNG: [(&str, &str); 10] = [
     ("SU1", "partly"),
     ("SU2", "holds"),
@@ -105,7 +105,7 @@ fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
             let findings = claim["findings"].as_array().expect("findings");
             let any = |verdict| findings.iter().any(|finding| finding["verdict"] == verdict);
             for finding in findings {
-                // A reason beside something that holds is out of date.
+                // A reason beside a claim that holds is out of date.
                 let explained = finding["verdict"] == "differs";
                 assert_eq!(finding["reason"].is_string(), explained, "{}: {finding}", claim["id"]);
                 assert!(finding["paper"].as_str().is_some_and(|paper| !paper.is_empty()), "{}", claim["id"]);
@@ -277,7 +277,7 @@ fn a_study_from_a_file_runs_and_its_failing_claim_is_reported() {
         assert!(printed.contains(wanted), "{wanted}: {printed}");
     }
     assert!(place.path().join("out/study.json").is_file() && place.path().join("out/mine.parquet").is_file());
-    // The same again replaces the result.
+    // A second run replaces the result.
     assert_eq!(flashloom(&["study", &path, "--out", &out, "--quiet"]).status.code(), Some(1));
 }
 

@@ -1,4 +1,4 @@
-//! The public names of the library, one by one in `surface.txt`, so that a name comes or goes only on purpose.
+//! The public names of the library, one by one in `surface.txt`, so that no change adds or removes a name by accident.
 
 use std::fs;
 use std::path::Path;

@@ -15,7 +15,7 @@ impl Place {
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut stdin = child.stdin.take().expect("a pipe");
-        // A reader that has seen enough, or refuses, closes it.
+        // A reader with enough requests, or a refusing one, closes the pipe.
         let _ = stdin.write_all(bytes);
         drop(stdin);
         child.wait_with_output().expect("it ends")
@@ -93,7 +93,7 @@ fn faults_in_a_pipe_are_reported_with_their_line() {
     );
 }
 
-/// DiskSim's layout in whole numbers: microseconds, nanoseconds, who knows. 50 apart.
+/// DiskSim's layout in whole numbers, 50 apart: the unit of time is unknown.
 fn bare() -> String {
     (0..200).fold(String::new(), |mut text, n| {
         let _ = writeln!(text, "{} 0 {} 8 1", n * 50, n % 64 * 24);
@@ -242,7 +242,7 @@ fn a_described_workload_beyond_the_end_of_time_is_refused() {
             "{arrivals}: {told}"
         );
     }
-    // With a duration the workload ends, and so does time not.
+    // A duration ends the workload before the end of time.
     place.write("w.toml", workload(slow, "duration = \"15000000s\"").as_bytes());
     assert_eq!(json(&place.flashloom(&["run", "d.toml", "w.toml", "--json", "--quiet"]))["requests"], 2);
     place.write("w.fio", b"[a]\nrw=randread\nbs=4k\nsize=1m\nrate_iops=1\nnumber_ios=9\nruntime=300d\ntime_based\n");

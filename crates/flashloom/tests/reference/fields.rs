@@ -35,7 +35,7 @@ type Type = (&'static str, &'static [&'static str]);
 
 struct Found<'a>(std::cell::RefCell<&'a mut Vec<Type>>);
 
-/// A value that notes as which types it is read.
+/// A value that records the types it is read as.
 #[derive(Clone, Copy)]
 struct Noting<'de, 'a> {
     value: &'de Value,

@@ -18,7 +18,7 @@ fn head(text: &mut String, cells: &[&str]) {
     let _ = write!(text, "\n| {} |\n|{}\n", cells.join(" | "), " --- |".repeat(cells.len()));
 }
 
-/// What a metric counts, and how a study writes it.
+/// The dimension of a metric, with the unit of measure in a study.
 fn dimension(metric: &Metric) -> String {
     let name = serde_json::to_value(metric.dimension()).expect("a name");
     match name.as_str().expect("a name") {

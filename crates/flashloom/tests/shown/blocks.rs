@@ -11,7 +11,7 @@ pub(crate) struct Shown {
     pub(crate) takes_minutes: bool,
     /// The lines; `...` replaces omitted ones.
     pub(crate) output: Vec<String>,
-    /// How many lines of the page stand before them.
+    /// The number of the page's lines before them.
     pub(crate) output_at: usize,
 }
 
@@ -90,7 +90,7 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
 }
 
 impl Shown {
-    /// What is shown and is not in `printed`, or stands there in another order.
+    /// The shown line that `printed` lacks or has in another order.
     pub(crate) fn differs(&self, printed: &str) -> Option<String> {
         let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
         let (mut at, mut anywhere) = (0, false);
