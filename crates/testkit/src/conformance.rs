@@ -40,7 +40,7 @@ pub struct Effort {
     pub paged_stride: u64,
     /// Successive power cuts of one drive.
     pub lives: u32,
-    /// Operations that fail, each in a run of its own.
+    /// Failing operations, each in its own run.
     pub failures: u64,
     /// Average erases of each block in a wear test.
     pub erases: u32,
@@ -49,7 +49,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// For `make test`. Each setting has a seed of its own, so together the settings are cut at every moment.
+    /// For `make test`. Each setting has its own seed, so together the settings are cut at every moment.
     pub const TEST: Self = Self { stride: 5, paged_stride: 25, lives: 75, failures: 12, ..Self::WHOLE };
     /// The whole suite: `make soak` begins with it.
     pub const WHOLE: Self = Self {

@@ -7,7 +7,7 @@ use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 /// Removes every key that is refused because it has no effect on this device.
 ///
 /// # Panics
-/// If such a key is not known here.
+/// If such a key is unknown here.
 pub fn leave_out_idle(spec: &mut Spec) {
     let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new());
     for fault in faults.iter().filter(|fault| fault.message.starts_with("has no effect here")) {

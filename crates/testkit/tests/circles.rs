@@ -125,7 +125,7 @@ fn absolute(files: &Files, file: &[String], path: &[String]) -> Option<Module> {
     Some(at)
 }
 
-/// Files of a crate that use each other, as names.
+/// The names of a crate's files that use each other.
 fn circles(files: &Files) -> Vec<Vec<String>> {
     let all: BTreeMap<Module, Imports> =
         files.iter().map(|(file, text)| (file.clone(), imports(&shipped(text)))).collect();
@@ -133,7 +133,7 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
     for (file, imports) in &all {
         for path in &imports.used {
             let Some(path) = absolute(files, file, path) else { continue };
-            // A module that is only named is not used yet.
+            // A name of a module alone is no use.
             let Some(other) = definition(files, &all, &path, 0).filter(|other| *other != path) else { continue };
             if other != *file && !file.starts_with(&other) {
                 edges.entry(file).or_default().insert(other);
@@ -160,7 +160,7 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
     found.into_iter().collect()
 }
 
-/// The files that the `mod`s of a crate lead to.
+/// The files that the `mod` lines of a crate name.
 fn read(source: &Path, file: &Path, module: Module, into: &mut Files) {
     let text = fs::read_to_string(source.join(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let folder = if module.is_empty() { Path::new("").to_owned() } else { file.with_extension("") };

@@ -77,7 +77,7 @@ fn compare(name: &str, text: &str, requests: u64) {
 fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
     let resolved = resolved(text);
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
-    // Garbage is everywhere before a map of pages has all of its places. Families of blocks merge for nearly every
+    // A page map takes its full memory only with garbage in all blocks. Families of blocks merge for nearly every
     // write, which is slow and takes no more memory the hundredth time.
     let overwritten = if matches!(resolved.family, ftl::AnyConfig::Page(_)) { units } else { 100 };
     let mut wrong = Vec::new();
@@ -88,7 +88,7 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
         let found = match (precondition, verify) {
             (false, _) => allocated::<()>(&resolved, false, 0),
             (true, false) => allocated::<()>(&resolved, true, requests),
-            // Nothing has content before it is written.
+            // A sector has no content before its first write.
             (true, true) => allocated::<Stamp>(&resolved, true, units + overwritten),
         };
         let off = said / found as f64 - 1.0;
@@ -102,7 +102,7 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
 
 const FLASH: &str = "name = 'm'\nflash = { part = 'dirik-2009', ";
 
-/// 32,768 pages of 2 KiB: families with blocks are slow to fill.
+/// 32,768 pages of 2 KiB, because block-mapped families fill slowly.
 const SMALL: &str = "channels = 2, chips = 2, blocks = 128, pages = 64, planes = 1 }\n";
 
 /// 65,536 pages of 2 KiB.
@@ -144,7 +144,7 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
     }
     for ftl in FtlKind::EVERY.into_iter().flat_map(FtlKind::samples) {
         let plain: Spec = toml::from_str(&format!("{FLASH}{SMALL}")).expect("an array");
-        // Of blocks that are kept free nothing is in memory.
+        // Reserved free blocks take no memory.
         let ftl = FtlSpec { over_provisioning: Ratio::new(0.15), ..ftl };
         let text = toml::to_string(&Spec { ftl, ..plain }).expect("a table");
         compare("sample", &text, 300);
@@ -162,7 +162,7 @@ fn hydra_takes_the_memory_it_predicts() {
 #[test]
 fn unusual_shapes_take_the_memory_they_predict() {
     let op = "ftl = { over-provisioning = '60%' }\n";
-    // Many dies with next to nothing in them, and many blocks of few pages.
+    // Many tiny dies, and many blocks of few pages.
     compare("dies", &format!("{FLASH}channels = 512, chips = 8, blocks = 8, pages = 2, planes = 1 }}\n{op}"), 1_000);
     compare_within(
         OF_TABLES,

@@ -31,13 +31,13 @@ struct Kind {
     uses: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// One of a kind.
+/// A mechanism of a kind.
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// Words of code that mean it.
+    /// The identifiers that name it.
     words: Vec<String>,
-    /// How the paths of its own files begin.
+    /// The prefixes of its own files' paths.
     own: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ const SHIPPED: &[&str] = &[
     "crates/fuzz/src/",
 ];
 
-/// What a list of a whole kind names.
+/// Marks a use that lists a whole kind.
 const ALL: &str = "all";
 
 const KINDS: [Kind; 5] = [
@@ -193,7 +193,7 @@ fn formats(registry: &str) -> Vec<Member> {
     let member = |entry: &str| {
         let entry = entry.trim();
         let (name, rest) = entry.split_once(", ")?;
-        // The module that reads it, and whose own file that is.
+        // The module that reads the format, which is its own file.
         let open = rest.rsplit_once("open")?.1.trim_start_matches("::<");
         let module = open.split("::").next()?;
         let module = if module.starts_with(',') { name.to_lowercase() } else { module.to_owned() };
@@ -242,7 +242,7 @@ fn shipped(file: &File) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Modules that only tests have, as the beginnings of their paths.
+/// Test modules, as prefixes of their paths.
 fn test_modules(files: &[File]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in files {
@@ -264,7 +264,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !inner(at) && !longer(at))
 }
 
-/// Files that a newcomer of this kind would have to touch without a promise, each with the reason.
+/// Files that a newcomer of this kind would have to edit without a promise, each with the reason.
 fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
     let registry = kind.promised.iter().map(|path| files.iter().find(|file| file.path == *path).expect(path));
     let members: Vec<_> = registry.flat_map(|file| registered(kind, file)).collect();

@@ -23,7 +23,7 @@ use base::units::{Lba, Sectors, Span, Time};
 use proptest::prelude::*;
 use ssd::{Drive, QueueId, Request, Spec, Ssd};
 
-/// Pages that are written before, and read.
+/// Preloaded pages, which the test reads.
 const OLD: u64 = 650;
 
 /// One bank.
@@ -39,10 +39,10 @@ struct Bank {
 /// Pages of 2 KB, so that 65 of them are five requests of 26 KB.
 const SLOW: Bank = Bank { mbps: 25, cache: true, gang: 1, pages: 65 };
 
-/// A request, and how long before it the last one came.
+/// A request, and the gap since the previous arrival.
 type Asked = (Span, IoKind, u64);
 
-/// What became of a request: its service time and its wait.
+/// A served request: its service time and its wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Served {
     kind: IoKind,

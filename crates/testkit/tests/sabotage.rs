@@ -98,7 +98,7 @@ const fn suite(check: &'static str) -> Wanted {
     Wanted { check, settings: &SETTINGS }
 }
 
-/// A setting where the bug makes itself felt.
+/// A setting in which the bug has an effect.
 const fn at(settings: &'static [&'static str; 1], check: &'static str) -> Wanted {
     Wanted { check, settings }
 }
@@ -177,7 +177,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::HelperUnreserved => {
             vec![at(&["CostBenefit, PageRoundRobin channel-chip-die-plane"], "preconditioning")]
         }
-        // Found beside the code: the suite has no tenants that are confined to some of the dies.
+        // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),
     }
 }

@@ -16,7 +16,7 @@ use flash::nand::Part;
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
 use testkit::model::{Model, Pace, Served, Shape};
 
-/// Pages that are written before, and read.
+/// Preloaded pages, which the streams read.
 const OLD: u64 = 1024;
 const REQUESTS: usize = 300;
 const LONGEST: u64 = 32;
@@ -40,7 +40,7 @@ struct Organisation {
 enum Link {
     None,
     Ata133,
-    /// Slow enough to decide, with an overhead.
+    /// A link slow enough to limit the rate, with an overhead.
     Slow,
 }
 
@@ -107,7 +107,7 @@ impl Organisation {
 
     fn engine(&self) -> Ssd<()> {
         let (channels, banks, gang, mbps) = (self.channels, self.banks, self.gang, self.mbps);
-        // Four times the pages that are written: rows are not always full, nor banks equally.
+        // Four times the written pages, because rows and banks do not fill evenly.
         let written = 2 * OLD + REQUESTS as u64 * LONGEST;
         let blocks = 12 + 4 * written / u64::from(64 * channels * banks * gang);
         let text = format!(
@@ -275,7 +275,7 @@ fn deviation(requests: &[Io], engine: &[Served], second: &[Served]) -> f64 {
     pairs.filter_map(|(a, b)| Some((a? / b? - 1.0).abs())).fold(0.0, f64::max)
 }
 
-/// What a class of points came to.
+/// The results of a class of points.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     points: u32,
@@ -356,7 +356,7 @@ fn a_second_model_of_another_device_does_not_agree() {
     let same = right.shape();
     assert!(off(same.clone()) < TOLERANCE);
     let slower = |span: Span| Span::from_ps(span.as_ps() * 103 / 100);
-    // One request at a time: much of this hides behind a slow bus that several banks keep busy.
+    // One request at a time, because a slow bus that several banks keep busy hides much of the difference.
     let others = [
         Shape { transfer: slower(same.transfer), ..same.clone() },
         Shape { program: slower(same.program), ..same.clone() },

@@ -58,7 +58,7 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 
 // --- imports run only downward ---
 
-/// Which of our crates a crate may build on.
+/// The crates of the workspace that a crate may depend on.
 const ARROWS: [(&str, &[&str]); 15] = [
     ("align", &[]),
     ("base", &[]),
@@ -124,7 +124,7 @@ const CORE: [&str; 6] = [
     "crates/workload/src/generate.rs",
 ];
 const FORBIDDEN: [&str; 5] = ["fs", "env", "thread", "net", "process"];
-/// Words of `std::io` that reach out; its traits are how bytes are handed in and out.
+/// Words of `std::io` that do I/O; its traits alone pass bytes in and out.
 const STREAMS: [&str; 6] = ["stdin", "stdout", "stderr", "println!", "eprintln!", "print!"];
 
 fn sans_io(files: &[File]) -> Vec<Violation> {
@@ -248,7 +248,7 @@ fn ascii(files: &[File]) -> Vec<Violation> {
 
 // --- prose and markers ---
 
-/// Put together here, so that this file does not break its own rule.
+/// Concatenated, so that this file keeps its own rule.
 const MARKERS: [&str; 6] = [
     concat!("to", "do!"),
     concat!("unimpl", "emented!"),
@@ -497,10 +497,10 @@ const RULES: [Rule; 14] = [
     },
 ];
 
-/// The one file that is built and not written (see the README beside it).
+/// The only built file (see the README beside it).
 const BUNDLE: &str = "crates/report/assets/echarts.min.js";
 
-/// Folders that are not ours to keep tidy: those of the root, and those anywhere.
+/// Folders that the rules ignore: those at the root, and those anywhere.
 const BESIDE: [&str; 5] = [".git", ".venv", "target", "out", "shared"];
 const ELSEWHERE: [&str; 2] = ["node_modules", "__pycache__"];
 const TEXT: [&str; 13] = ["rs", "toml", "md", "sh", "py", "pyi", "ts", "js", "mjs", "html", "css", "txt", "run"];

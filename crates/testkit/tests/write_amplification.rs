@@ -53,7 +53,7 @@ fn write_amplification_follows_the_published_curve() {
             greedy * 100.0
         );
         assert!(oldest.abs() < 0.03, "{percent} %: the oldest block first is off by {oldest}");
-        // With 64 pages a block greedy finds emptier ones than the oldest; the less spare space the more.
+        // With 64 pages per block greedy finds blocks emptier than the oldest; less spare space widens the gap.
         assert!(greedy < 0.01 && greedy > -0.12, "{percent} %: greedy is off by {greedy}");
     }
 }
