@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_is_named_sourced_and_valid() {
+    fn every_preset_has_a_name_a_source_and_no_fault() {
         assert_eq!(Part::presets().count(), FILES.len());
         for (part, (name, text)) in Part::presets().zip(FILES) {
             assert_eq!(part.name, name);
