@@ -140,7 +140,7 @@ fn a_merge_whose_program_fails_is_repeated() {
 }
 
 #[test]
-fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_what_it_has() {
+fn a_drive_with_too_many_bad_blocks_refuses_writes_and_keeps_its_data() {
     let mut rig = rig(1, "");
     write(&mut rig, 0..16, 1);
     let mut round = 2;

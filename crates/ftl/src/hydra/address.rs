@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn every_sector_of_a_superblock_has_a_place_of_its_own() {
+    fn every_sector_of_a_superblock_has_its_own_place() {
         for (buses, chips) in [(1, 1), (2, 1), (1, 2), (4, 2), (8, 4)] {
             let layout = Layout { buses, chips, sectors: 4 * buses, ..PROTOTYPE };
             let sectors = layout.rows() * layout.sectors;
