@@ -91,7 +91,7 @@ fn overlapping_requests_keep_their_order() {
 }
 
 #[test]
-fn the_queue_depth_bounds_what_the_device_works_on() {
+fn the_queue_depth_bounds_the_requests_under_way() {
     let mut d = drive("[host]\nqueue-depth = 1\n");
     submit(&mut d, 1, io(IoKind::Write, 0, 4));
     submit(&mut d, 2, io(IoKind::Write, 64, 4));

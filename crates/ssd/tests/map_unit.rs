@@ -289,7 +289,7 @@ fn answer(unit: &mut impl MapUnit, now: Time, ask: Ask) -> (Time, Answer) {
 }
 
 #[test]
-fn a_map_unit_can_be_written_outside_this_crate() {
+fn another_crate_can_define_a_map_unit() {
     let mut own = Own { places: vec![None; 100], waiting: VecDeque::new(), counters: Counters::default() };
     let spec = MapSpec::Table { service: Span::from_us(1) };
     let mut table = AnyMapUnit::new(&spec, 100, Bytes::new(4096)).expect("it is a map unit");

@@ -152,7 +152,7 @@ fn a_thousand_commands_may_be_outstanding() {
 
 #[test]
 #[should_panic(expected = "a request to queue 2, of 2 queues")]
-fn a_queue_that_is_not_there_is_refused() {
+fn an_unknown_queue_is_refused() {
     let mut d = drive("[host]\nqueues = 2\n");
     d.submit(Time::ZERO, Tenant::reader(2, 1).next(0, &mut Rng::stream(1, "x")));
 }
