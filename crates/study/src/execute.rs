@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_read_is_checked_if_asked() {
+    fn verify_checks_every_read() {
         let text = [STUDY, CLAIMS].concat().replace("limit = 150", "limit = 150, verify = true");
         let plan = Plan::new(&Document::parse(Path::new("s.toml"), text).expect("TOML")).expect("sound");
         let checked = run(plan, &Program::default(), None, &|_, _| {}).expect("it runs");

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_beyond_64_bits_is_a_fraction_and_one_beyond_all_is_refused() {
+    fn a_number_beyond_64_bits_is_a_fraction_and_a_larger_one_is_refused() {
         let table = table("a = 99999999999999999999\nb = -99999999999999999999\nc = 0xFFFFFFFFFFFFFFFFF\n");
         let table = table.expect("TOML");
         assert_eq!((table["a"].as_float(), table["b"].as_float()), (Some(1e20), Some(-1e20)));

@@ -251,7 +251,7 @@ fn counters_that_do_not_reconcile_are_a_bug() {
 }
 
 #[test]
-fn an_interrupted_session_ends_with_an_error_and_at_once() {
+fn an_interrupted_session_ends_at_once_with_an_error() {
     let device = device(DEVICES[0]);
     let interrupt = AtomicBool::new(false);
     let count = 1 << 20;
@@ -276,7 +276,7 @@ fn an_interrupted_session_ends_with_an_error_and_at_once() {
 }
 
 #[test]
-fn a_snapshot_is_kept_and_a_session_goes_on_from_it() {
+fn a_session_saves_a_snapshot_and_another_continues_from_it() {
     let dir = tempfile::tempdir().expect("a directory");
     for of in DEVICES {
         let (device, path) = (device(of), dir.path().join(of.0));

@@ -148,7 +148,7 @@ fn broken_toml_is_one_fault_with_its_line() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_named() {
+fn a_missing_file_is_named() {
     let error = load::<Device>(Path::new("no/such.toml")).expect_err("not there").to_string();
     assert!(error.starts_with("no/such.toml: cannot be read: "), "{error}");
 }
