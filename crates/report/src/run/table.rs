@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_family_has_its_lines() {
+    fn the_table_of_every_family_has_its_lines() {
         let table = "{ kind = \"table\", service = \"2us\" }";
         let fmmu = "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 }";
         for (drive, wanted) in [
