@@ -63,7 +63,7 @@ fn an_empty_job_has_fios_defaults() {
 }
 
 #[test]
-fn random_offsets_visit_every_block_once_unless_told_otherwise() {
+fn random_offsets_visit_every_block_once_with_a_random_map() {
     let visited = |options: &str| {
         let mut starts: Vec<u64> = run(&one(options)).iter().map(|a| a.io.start.get() / 8).collect();
         starts.sort_unstable();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shuffled_pass_hits_every_unit_once_and_passes_differ() {
+    fn a_shuffled_pass_hits_every_address_once_and_passes_differ() {
         let drawn = draw(Pattern::shuffled(UNITS, &mut Rng::stream(2, "shuffle")), 200);
         for pass in drawn.chunks(100) {
             let mut sorted = pass.to_vec();

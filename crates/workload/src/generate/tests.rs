@@ -423,7 +423,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_request_ever_leaves_its_region(
+    fn every_request_stays_in_its_region(
         address in address(),
         align in 1u64..40,
         min in 1u64..40,

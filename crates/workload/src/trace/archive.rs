@@ -284,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+        fn damaged_archives_are_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
             let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
             for (at, byte) in edits {
                 // Mostly headers: each begins a block.

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn compaction_places_chunks_by_first_touch_and_splits_what_lies_apart() {
+    fn compaction_places_chunks_by_first_touch_and_splits_distant_ones() {
         let mut placer = Placer::new(ExtentRule::Compact, Some(Sectors::new(4 * CHUNK)));
         assert_eq!(pieces(&mut placer, 0, io(10 * CHUNK + 5, 8)), Ok(vec![io(5, 8)]));
         assert_eq!(pieces(&mut placer, 1, io(10 * CHUNK + 5, 8)), Ok(vec![io(CHUNK + 5, 8)]));

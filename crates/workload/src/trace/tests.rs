@@ -150,7 +150,7 @@ fn volumes_are_selected_overlaid_or_kept_apart() {
 }
 
 #[test]
-fn a_compacted_request_over_distant_chunks_comes_in_pieces_at_one_time() {
+fn a_compacted_request_over_distant_chunks_splits_into_pieces_at_one_time() {
     let text = "0,4096,512,w,1.0\n0,0,512,w,2.0\n0,2044,4096,r,3.0\n";
     let options = TraceOptions { extent: ExtentRule::Compact, ..defaults() };
     let (arrivals, stats) = read(text.as_bytes(), &options).unwrap();
@@ -319,7 +319,7 @@ fn a_pipe_is_read_once_or_kept() {
 proptest! {
     /// Any file is read or refused: no input causes a panic, and no request is beyond the device.
     #[test]
-    fn damage_is_read_or_refused(
+    fn damaged_traces_are_read_or_refused(
         (format, text) in prop::sample::select(texts()),
         edits in prop::collection::vec((0_usize..200, any::<u8>()), 0..4),
         cut in prop::option::of(0_usize..200),
