@@ -74,7 +74,7 @@ fn names() -> Vec<String> {
 }
 
 #[test]
-fn every_page_outside_the_chapters_keeps_its_word() {
+fn every_page_outside_the_chapters_runs_as_shown() {
     for name in names() {
         if !CHAPTERS.contains(&name.replace('-', "_").as_str()) {
             play(&name, Share::Quick);
@@ -84,7 +84,7 @@ fn every_page_outside_the_chapters_keeps_its_word() {
 
 #[test]
 #[ignore = "make soak"]
-fn every_slow_page_keeps_its_word() {
+fn every_slow_page_runs_as_shown() {
     for name in names() {
         let page = Page::at(&format!("{FOLDER}/{name}.md"));
         if page.commands().iter().any(|shown| shown.takes_minutes) {

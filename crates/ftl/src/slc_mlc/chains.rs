@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_block_leaves_the_reserved_blocks() {
+    fn a_log_block_takes_no_reserved_block() {
         let mut chains = chains();
         for _ in 0..6 {
             chains.blocks.take();
