@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn every_device_that_comes_along_is_sound() {
+    fn every_builtin_device_passes_the_check() {
         let names: Vec<&str> = ssd::builtin().iter().map(|(name, _)| *name).collect();
         let (outcome, text) = checked(&names);
         outcome.expect("they are sound");
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_in_the_folder_comes_along() {
+    fn every_file_of_the_devices_folder_is_a_builtin_device() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../devices");
         let entries = |path: &Path| -> Vec<PathBuf> {
             std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("an entry").path()).collect()
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn the_small_flash_of_a_hybrid_disk_is_on_its_sheet() {
+    fn check_prints_the_slc_array_of_an_slc_mlc_drive() {
         let (_, text) = checked(&["chang-c3", "chang-c3-noslc"]);
         let front: Vec<&str> = text.lines().filter(|line| line.contains("in front  ")).collect();
         let wanted = "256MiB of K9WAG08U1A: 2048 blocks x 64 pages of 2KiB, 100000 cycles; read 25us, program 200us";
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_those_of_the_papers() {
+    fn the_printed_limits_are_those_of_the_papers() {
         // fmmu.md D1, D2, D4: 9.757 GB/s and 2,382 KIOPS on the channels, 5.377 GB/s in the chips.
         let limits = |name: &str| Limits::new(&device(name.as_ref(), &[]).expect("sound").resolved);
         let fmmu = limits("fmmu-16x8-ram");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_of_all_files_are_reported_and_the_others_checked() {
+    fn check_reports_all_faults_of_all_files_and_checks_the_valid_ones() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("d.toml");
         let text = "name = \"d\"\n[flash]\npart = \"dirik-2009\"\nchannels = 0\nchips = 4\nwidth = 12\n";

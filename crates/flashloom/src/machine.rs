@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_found_wherever_they_are() {
+    fn memory_limits_of_machine_and_cgroups_are_found() {
         let meminfo = ("proc/meminfo", "MemTotal:       16384 kB\nMemFree:  100 kB\n");
         assert_eq!(bytes(&machine(&[meminfo])), [16 << 20]);
         // Version 2: each group above counts, and `max` is no limit.

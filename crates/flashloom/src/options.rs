@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flows_are_read() {
+    fn flows_are_parsed() {
         let read = flow("a/b.fio,queue=3,depth=16,name=tenant").expect("sound");
         assert_eq!((read.workload, read.name.as_deref()), (PathBuf::from("a/b.fio"), Some("tenant")));
         assert_eq!((read.queue, read.depth, read.open), (3, Some(16), false));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_read_in_their_range() {
+    fn whole_numbers_are_parsed_in_their_range() {
         assert_eq!(whole(1, u32::MAX)("32"), Ok(32));
         assert_eq!(jobs("2").map(NonZeroUsize::get), Ok(2));
         for wrong in ["", "0", "-1", "x", "1.5", "4294967296", "99999999999999999999999"] {
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_above_zero_are_read() {
+    fn numbers_above_zero_are_parsed() {
         assert_eq!(positive("0.5"), Ok(0.5));
         for wrong in ["", "0", "-1", "inf", "NaN", "x"] {
             assert!(positive(wrong).is_err(), "{wrong}");

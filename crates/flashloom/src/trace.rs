@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recorded_trace_is_summed_up_and_converted() {
+    fn a_recorded_trace_is_summarised_and_converted() {
         let mut results = Vec::new();
         let asked = TraceCommand::Info { trace: recorded(), part: part(), json: false };
         trace(&asked, &mut results).expect("a trace");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_is_none_is_refused() {
+    fn a_missing_trace_is_refused() {
         let asked = TraceCommand::Info { trace: "no/such".into(), part: part(), json: true };
         let failure = trace(&asked, &mut Vec::new()).expect_err("not there");
         assert!(failure.code() == 2 && failure.to_string().contains("no/such"), "{failure}");

@@ -10,7 +10,7 @@ impl Place {
         testkit::names(self.0.path())
     }
 
-    /// Expects a refusal whose message has all of `wanted`, and nothing new in the folder.
+    /// Expects a refusal whose message has all of `wanted`, and no new file in the folder.
     #[track_caller]
     fn refused(&self, arguments: &[&str], wanted: &[&str]) {
         let before = self.names();
@@ -24,7 +24,7 @@ impl Place {
         assert_eq!(self.names(), before, "{arguments:?} left something behind");
     }
 
-    /// Expects that the device with `from` replaced by `to` is refused, by `run` as well as by `check`.
+    /// Expects that `run` and `check` refuse the device with `from` replaced by `to`.
     #[track_caller]
     fn device_refused(&self, from: &str, to: &str, wanted: &[&str]) {
         assert!(DEVICE.contains(from));
@@ -41,7 +41,7 @@ impl Place {
 }
 
 #[test]
-fn the_sound_ones_run() {
+fn valid_inputs_run() {
     let place = Place::new();
     for workload in ["w.toml", "t.csv"] {
         let output = place.flashloom(&["run", "d.toml", workload, "--verify"]);
@@ -50,7 +50,7 @@ fn the_sound_ones_run() {
 }
 
 #[test]
-fn files_that_are_not_there() {
+fn missing_files_are_refused() {
     let place = Place::new();
     place.refused(&["run", "none.toml", "w.toml"], &["none.toml: cannot be read", "check its name"]);
     place.refused(&["run", "none", "w.toml"], &["none: is neither a file nor a device", "flashloom devices"]);
@@ -61,7 +61,7 @@ fn files_that_are_not_there() {
 }
 
 #[test]
-fn directories_instead_of_files() {
+fn directories_in_place_of_files_are_refused() {
     let place = Place::new();
     fs::create_dir(place.path("dir")).expect("created");
     fs::create_dir(place.path("dir.toml")).expect("created");
@@ -74,7 +74,7 @@ fn directories_instead_of_files() {
 }
 
 #[test]
-fn devices_that_cannot_be() {
+fn impossible_devices_are_refused() {
     let place = Place::new();
     place.device_refused("channels", "chanels", &["d.toml:5: flash.chanels", "not a known key", "`channels`?"]);
     place.device_refused("\"20%\"", "\"20us\"", &["d.toml:13: ftl.over-provisioning", "`20us`", "e.g."]);
@@ -92,7 +92,7 @@ fn devices_that_cannot_be() {
 }
 
 #[test]
-fn queues_and_flows_that_cannot_be() {
+fn impossible_queues_and_flows_are_refused() {
     let place = Place::new();
     for (host, wanted) in [
         ("queues = 0", &["d.toml:10: host.queues: is zero", "at least one"][..]),
@@ -131,7 +131,7 @@ fn all_faults_are_reported_at_once() {
 }
 
 #[test]
-fn workloads_that_cannot_be() {
+fn impossible_workloads_are_refused() {
     let place = Place::new();
     let refused = |from: &str, to: &str, wanted: &[&str]| {
         place.write("w.toml", WORKLOAD.replace(from, to));
@@ -150,7 +150,7 @@ fn workloads_that_cannot_be() {
 }
 
 #[test]
-fn traces_that_are_damaged_or_do_not_fit() {
+fn damaged_and_too_large_traces_are_refused() {
     let place = Place::new();
     place.trace_refused(&TRACE[..TRACE.len() - 12], &["t.csv:2: "]);
     place.trace_refused(&TRACE.replace("8192,4096", "8192,-4096"), &["t.csv:2: ", "-4096"]);
@@ -160,7 +160,7 @@ fn traces_that_are_damaged_or_do_not_fit() {
     place.trace_refused("neither\nthis\nnor that\n", &["t.csv: ", "--format"]);
     place.trace_refused("", &["t.csv: "]);
 
-    // A gzip file with a changed byte, and one of which the end is missing.
+    // A gzip file with a changed byte, and a truncated one.
     let whole: Vec<u8> = TRACE.bytes().cycle().take(TRACE.len() * 2_000).collect();
     for damage in [true, false] {
         let mut zipped = gzip(&whole);
@@ -175,7 +175,7 @@ fn traces_that_are_damaged_or_do_not_fit() {
     }
 }
 
-/// Stored blocks: the format without its compression.
+/// A gzip file of stored, uncompressed blocks.
 fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut zipped = vec![0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255];
     for (i, block) in plain.chunks(4000).enumerate() {
@@ -191,7 +191,7 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn places_that_cannot_be_written() {
+fn unwritable_outputs_are_refused() {
     let place = Place::new();
     place.refused(&["run", "d.toml", "w.toml", "--out", "no/such/out"], &["no/such/out: cannot be written", "exists"]);
     place.refused(&["run", "d.toml", "w.toml", "--out", "d.toml/out"], &["d.toml/out: cannot be written"]);
@@ -205,7 +205,7 @@ fn places_that_cannot_be_written() {
 }
 
 #[test]
-fn a_disk_that_wears_out_before_the_run() {
+fn a_drive_that_wears_out_in_preconditioning_is_refused() {
     let place = Place::new();
     let run = ["run", "d.toml", "w.toml", "--precondition", "fill", "--set", "flash.faults.program-failures=\"30%\""];
     let run = [&run[..], &["--save-snapshot", "s"]].concat();
@@ -214,7 +214,7 @@ fn a_disk_that_wears_out_before_the_run() {
 }
 
 #[test]
-fn snapshots_that_are_none_or_of_another_device() {
+fn damaged_snapshots_and_those_of_other_drives_are_refused() {
     let place = Place::new();
     let make = ["run", "d.toml", "w.toml", "--precondition", "fill", "--save-snapshot", "s", "--quiet"];
     assert!(place.flashloom(&make).status.success());

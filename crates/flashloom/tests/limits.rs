@@ -22,14 +22,14 @@ fn files() -> tempfile::TempDir {
     dir
 }
 
-/// Runs the small workload on the small drive with these arguments besides.
+/// Runs the small workload on the small drive with additional arguments.
 fn run(dir: &Path, more: &[&str]) -> (Option<i32>, String) {
     let output = flashloom(dir, &[&["run", "d.toml", "w.toml", "--quiet"], more].concat());
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
 #[test]
-fn what_is_beyond_its_range_is_refused_with_the_range() {
+fn a_number_beyond_its_range_is_refused_with_the_range() {
     let dir = files();
     for (more, wanted) in [
         (&["--precondition", "random:x1e30"][..], "N above 0, at most 1000"),
@@ -62,7 +62,7 @@ fn what_is_beyond_its_range_is_refused_with_the_range() {
 }
 
 #[test]
-fn a_drive_that_does_not_fit_is_refused_before_it_is_built() {
+fn a_drive_beyond_memory_is_refused_before_it_is_built() {
     let dir = files();
     for (more, wanted) in [
         (&["--set", "buffer.size=1TiB"][..], "for write buffer"),
@@ -70,7 +70,7 @@ fn a_drive_that_does_not_fit_is_refused_before_it_is_built() {
         (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and there are 100MiB (--memory)"),
         (&["--memory", "64MiB"], "d: the simulation takes "),
     ] {
-        // Whatever the machine has that this runs on.
+        // The memory of the machine does not matter.
         let given = if more.contains(&"--memory") { &[][..] } else { &["--memory", "2GiB"] };
         let (code, said) = run(dir.path(), &[more, given].concat());
         assert_eq!(code, Some(2), "{more:?}: {said}");
@@ -89,7 +89,7 @@ fn a_drive_that_does_not_fit_is_refused_before_it_is_built() {
 }
 
 #[test]
-fn check_says_how_much_memory_a_drive_takes() {
+fn check_prints_the_memory_of_a_drive() {
     let dir = files();
     let output = flashloom(dir.path(), &["check", "d.toml"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -106,7 +106,7 @@ fn check_says_how_much_memory_a_drive_takes() {
 }
 
 #[test]
-fn a_description_without_an_end_is_refused() {
+fn an_endless_description_is_refused() {
     let dir = files();
     std::fs::write(dir.path().join("long.toml"), format!("{DEVICE}{}", "# much\n".repeat(700_000))).expect("written");
     std::fs::write(dir.path().join("long.fio"), "# much\n".repeat(700_000)).expect("written");
@@ -128,7 +128,7 @@ fn a_description_without_an_end_is_refused() {
 }
 
 #[test]
-fn a_slow_drive_runs_and_one_that_is_slower_than_time_says_so() {
+fn a_slow_drive_runs_and_one_beyond_simulated_time_is_refused() {
     let dir = files();
     for more in [
         &["--set", "flash.lane-rate=1B/s"][..],

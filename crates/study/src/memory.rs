@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_refused_with_numbers_and_a_remedy() {
+    fn a_drive_beyond_memory_is_refused_with_numbers_and_a_remedy() {
         let given = |mib: u64| Limit { bytes: Bytes::new(mib << 20), name: "--memory".into() };
         assert!(check(vec![need("a", 100)], 1, &given(196)).is_ok());
         let message = check(vec![need("a", 100)], 1, &given(195)).expect_err("too much").to_string();

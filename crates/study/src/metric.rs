@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found_by_name() {
+    fn metrics_are_found_by_name() {
         let summary = summary();
         assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
         assert_eq!(of("erases.mean"), Some(2.0));
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_metric_is_refused() {
+    fn an_unknown_metric_is_refused() {
         for wrong in
             ["", "read", "read.median", "trim.mean", "commands.fly", "commands.erase.whim", "read.mean /", "a / b"]
         {

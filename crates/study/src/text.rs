@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_three_digits_that_count() {
+    fn numbers_keep_three_significant_digits() {
         assert_eq!(
             [duration(0.25), duration(12.345), duration(999.6), duration(1500.0)],
             ["250ns", "12.3us", "1000us", "1.50ms"]

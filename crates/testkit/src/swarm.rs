@@ -211,7 +211,7 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases, the device with block chains, mostly with SLC flash in front of them.
+/// In some cases, a drive under Chang's FTL, mostly with an SLC array.
 fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     if spec.ftl.kind != FtlKind::Page || !rng.chance(0.2) {
         return spec;

@@ -218,7 +218,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_end_of_time_and_more_spans_than_lanes_keep_the_order() {
+    fn events_keep_their_order_at_the_end_of_time_and_with_more_spans_than_lanes() {
         let mut queue = EventQueue::default();
         // Descending times fit behind no event that waits, so each takes a lane, and the last ones the heap.
         for i in (0..LANES as u64 + 3).rev() {
@@ -240,7 +240,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_stable_sort(times in prop::collection::vec(0u64..50, 0..300)) {
+        fn the_queue_sorts_events_stably_by_time(times in prop::collection::vec(0u64..50, 0..300)) {
             let mut queue = EventQueue::default();
             for (i, t) in times.iter().enumerate() {
                 queue.push(Time::from_ps(*t), i);

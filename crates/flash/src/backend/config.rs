@@ -237,7 +237,7 @@ mod tests {
 
     /// A new variant does not compile here until it has a number, and the test fails until it is in `EVERY`.
     #[test]
-    fn everything_is_registered() {
+    fn every_variant_is_in_its_list() {
         let controllers = |controllers: &Controllers| match controllers {
             Controllers::None => 0,
             Controllers::PerDie => 1,

@@ -277,7 +277,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_slot_is_found_where_it_was_put(g in shape(), pick in any::<u32>()) {
+        fn every_slot_number_splits_into_its_address_and_joins_again(g in shape(), pick in any::<u32>()) {
             let psn = Psn::new(pick % g.slot_count());
             let (superblock, offset) = g.locate(psn);
             prop_assert_eq!(g.slot(superblock, offset), psn);
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_shapes_say_what_is_wrong() {
+    fn an_impossible_geometry_is_refused_with_its_reason() {
         let error = |channels, planes, stripe, blocks| {
             Geometry::new(channels, 1, 1, planes, stripe, blocks, 64, 1, 8).expect_err("impossible").to_string()
         };

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_processor_takes_its_cycles() {
+    fn reads_and_merges_take_the_cycles_of_the_processor() {
         let cpu_time = |more: &str| {
             let text = format!(
                 "[flash]\npart = 'K9K8G08U0M'\nchannels = 1\nblocks = 64\nchips = 8\ngang = 4\nwidth = 32\n\

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_its_units() {
+    fn the_table_of_a_run_prints_units_of_measure() {
         let text = shown(&settled(small::mixed()));
         assert!(fits(&text), "{text}");
         for wanted in ["100us", "200us", "req/s", "write amplification 1.000", "erases per block: 1 to 3", "dies 37.5%"]
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn flows_have_rows_of_their_own() {
+    fn flows_have_their_own_rows() {
         let text = shown(&two_flows());
         assert!(fits(&text), "{text}");
         for wanted in ["(2 flows)", "flow     queue ", "\nreader   0       read ", "\nwriter   0       write "] {
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn every_family_has_its_lines() {
+    fn the_table_of_every_family_has_its_lines() {
         let table = "{ kind = \"table\", service = \"2us\" }";
         let fmmu = "{ kind = \"fmmu\", cmt = \"1KiB\", ctp = \"4KiB\", ways = 2 }";
         for (drive, wanted) in [

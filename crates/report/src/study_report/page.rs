@@ -186,7 +186,7 @@ mod tests {
         monotonic = { along = \"banks\", direction = \"rises\" }\n";
 
     #[test]
-    fn a_study_is_drawn_along_its_axes_and_its_claims_stand_beside_the_measure() {
+    fn the_page_of_a_study_draws_its_axes_and_shows_its_claims() {
         let (program, outcomes) = (Program::default(), [studied(&[STUDY, MORE].concat())]);
         let claims = claims(&outcomes);
         let page = page(&program, &outcomes, &claims);

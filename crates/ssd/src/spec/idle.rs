@@ -85,7 +85,7 @@ mod tests {
     use crate::Spec;
 
     #[test]
-    fn what_has_no_effect_is_refused_and_says_why() {
+    fn a_key_without_effect_is_refused_with_the_reason() {
         let slc = "[slc]\npart = \"K9WAG08U1A\"\nsize = \"2MiB\"";
         for (flash, rest, wanted) in [
             (

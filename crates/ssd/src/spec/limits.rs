@@ -67,7 +67,7 @@ mod tests {
     const SMALL: &str = "channels = 1, chips = 2, blocks = 32";
 
     #[test]
-    fn numbers_beyond_their_range_say_the_range_at_their_key() {
+    fn a_number_beyond_its_range_is_refused_at_its_key_with_the_range() {
         for (rest, wanted) in [
             ("ftl = { gc = { victim = { policy = 'd-choices', d = 0 } } }", "ftl.gc.victim.d: is 0; use 1 to 4096"),
             (
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_that_is_too_large_is_the_fault_of_what_made_it_so() {
+    fn a_too_large_array_is_refused_at_the_key_that_made_it_too_large() {
         for (flash, wanted) in [
             (
                 "channels = 1, chips = 2, blocks = 4294967295",
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_without_room_says_what_it_needs() {
+    fn an_array_without_room_is_refused_with_the_size_it_needs() {
         let found = with("channels = 1, chips = 2, blocks = 3", "ftl = { over-provisioning = '50%' }");
         let wanted = "flash.blocks: 3 blocks in each plane leave the host no room: each plane group keeps 3 to write to and \
                       to copy to; give it at least 5";
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_needed_for_files() {
+    fn a_name_that_is_no_file_name_is_refused() {
         for (name, wanted) in [
             ("''", "name: is empty; give it one, e.g. "),
             ("'..'", "name: `..` begins with a point"),

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn queues_come_by_number_or_written_out() {
+    fn queues_are_given_by_number_or_as_a_list() {
         let one = resolve("").expect("sound");
         assert_eq!((one.queues.len(), one.sets.len(), one.burst), (1, 1, 1));
         assert_eq!(resolve("host = { queues = 5 }").expect("sound").queues.len(), 5);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_found() {
+    fn faults_of_queues_are_found() {
         for (host, wanted) in [
             ("host = { queues = 0 }", "host.queues: is zero"),
             ("host = { queues = 70000 }", "at most 65535"),

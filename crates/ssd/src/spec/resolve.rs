@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn units_and_their_order_are_read() {
+    fn controllers_and_their_arbitration_are_parsed() {
         let backend = |flash| resolve(flash).unwrap_or_else(|faults| panic!("{flash}: {faults:?}")).backend;
         assert_eq!(backend("controllers = { background = 4 }").controllers, Controllers::Background(4));
         assert_eq!(backend("software-controllers = \"5us\"").software, Some(Span::from_us(5)));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_of_units_are_found() {
+    fn faults_of_controllers_are_found() {
         for (flash, wanted) in [
             (
                 "controllers = { background = 0 }",

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_workload_that_comes_along_can_be_run() {
+    fn every_builtin_workload_can_be_run() {
         for (name, _) in builtin() {
             let mut workload = open(name).unwrap_or_else(|failure| panic!("{name}: {failure}"));
             assert!(!workload.config.is_empty(), "{name}");

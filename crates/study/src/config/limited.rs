@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_more_is_read_than_a_description_can_be() {
+    fn a_file_larger_than_4_mib_is_refused() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("d.toml");
         std::fs::write(&path, vec![b'#'; MOST as usize]).expect("written");
@@ -36,7 +36,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_has_no_end_is_refused() {
+    fn an_endless_file_is_refused() {
         assert!(read(Path::new("/dev/zero")).expect_err("endless").to_string().contains("larger than 4MiB"));
     }
 }

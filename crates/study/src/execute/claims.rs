@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_are_counted_as_people_do() {
+    fn claim_ids_sort_in_natural_order() {
         let mut ids = ["DJ10", "DJ2", "HY1", "DJ1", "DJ"];
         ids.sort_by(|a, b| natural(a, b));
         assert_eq!(ids, ["DJ1", "DJ2", "DJ10", "DJ", "HY1"]);

@@ -33,7 +33,7 @@ fn result(inputs: &[&Path], path: &Path, force: bool, files: &[&str]) -> Result<
 }
 
 #[test]
-fn a_file_of_ours_is_replaced_and_no_other() {
+fn only_an_output_of_flashloom_is_replaced() {
     let dir = dir();
     let path = dir.path().join("r.html");
     assert_eq!(page(&[], &path, false), Ok(Vec::new()));
@@ -53,13 +53,13 @@ fn a_file_of_ours_is_replaced_and_no_other() {
 }
 
 #[test]
-fn what_appears_during_a_run_is_not_replaced() {
+fn a_file_that_appears_during_a_run_is_not_replaced() {
     let dir = dir();
     let path = dir.path().join("r.html");
     let mut out = Outputs::new([""; 0], false).file("--report", &path, Kind::Page).expect("writable");
     out.fill(|out| out.write_all(PAGE.as_bytes())).expect("written");
     fs::write(&path, "dear diary").expect("written");
-    let error = publish(vec![out], None).expect_err("somebody else's").to_string();
+    let error = publish(vec![out], None).expect_err("a foreign file").to_string();
     assert!(error.contains("Flashloom did not write it"), "{error}");
     assert_eq!((names(dir.path()), fs::read(&path).expect("there")), (vec!["r.html".into()], b"dear diary".into()));
 }
@@ -104,7 +104,7 @@ fn a_result_replaces_all_of_an_earlier_one_and_nothing_else() {
     assert_eq!(names(&out), ["mine.toml", "notes.md", "report.html", "stage-2", "summary.json"]);
     assert_eq!(names(&out.join("stage-2")), ["notes.md"]);
 
-    let error = result(&[], &out, false, &["mine.toml", "study.json"]).expect_err("somebody else's").to_string();
+    let error = result(&[], &out, false, &["mine.toml", "study.json"]).expect_err("a foreign file").to_string();
     assert!(error.contains("out/mine.toml: exists, and Flashloom did not write it"), "{error}");
     let notes = result(&[], &out, true, &["mine.toml", "study.json"]).expect("forced");
     assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced what was there"), "{notes:?}");
@@ -112,7 +112,7 @@ fn a_result_replaces_all_of_an_earlier_one_and_nothing_else() {
 }
 
 #[test]
-fn a_folder_of_somebody_else_is_left_alone() {
+fn a_foreign_folder_is_left_alone() {
     let dir = dir();
     fs::write(dir.path().join("diary"), "dear").expect("written");
     let error = result(&[], dir.path(), false, &["study.json"]).expect_err("not ours").to_string();
@@ -151,7 +151,7 @@ mod unix {
     use std::os::unix::net::UnixListener;
 
     #[test]
-    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+    fn a_link_stays_and_its_target_is_replaced() {
         let dir = dir();
         let [real, link] = ["real.html", "link.html"].map(|name| dir.path().join(name));
         symlink(&real, &link).expect("linked");
@@ -173,7 +173,7 @@ mod unix {
         assert_eq!(system::identity(null).ok(), system::identity(null).ok());
         assert!(!null.symlink_metadata().expect("there").is_file());
         let mut outputs = Outputs::new([null], false);
-        let _one = outputs.file("--report", null, Kind::Page).expect("a device is nobody's input");
+        let _one = outputs.file("--report", null, Kind::Page).expect("a device is no input");
         let _other = outputs.file("--requests", null, Kind::Requests).expect("and may be shared");
         let full = page(&[], Path::new("/dev/full"), false).expect_err("full").to_string();
         assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("make room"), "{full}");
@@ -199,7 +199,7 @@ mod unix {
 }
 
 #[test]
-fn names_that_are_none_are_refused() {
+fn invalid_output_names_are_refused() {
     let dir = dir();
     let slash = format!("{}/r.html/", dir.path().display());
     for (path, wanted) in [

@@ -60,7 +60,7 @@ mod tests {
     use crate::plan::Plan;
 
     #[test]
-    fn every_study_can_be_run_and_claims_something() {
+    fn every_study_can_be_planned_and_has_a_claim() {
         for (name, text) in builtin() {
             let document = Document::parse(Path::new(name), (*text).to_owned()).expect(name);
             let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));

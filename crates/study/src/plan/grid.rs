@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn another_workload_takes_the_place_of_the_study_s_own() {
+    fn another_workload_replaces_that_of_the_study() {
         let text = format!(
             "{HEAD}only = [{{ load = \"a\", banks = 2 }}]\nset = {{ workload = {{ requests = 10 }} }}\n\
              [[axis]]\nname = \"load\"\npoint = [{{ at = \"a\", workload = \"dirik-wd\" }}, {{ at = \"b\" }}]\n\
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn only_some_combinations_are_run_if_asked() {
+    fn only_limits_the_combinations_that_are_run() {
         let text = format!(
             "{HEAD}only = [{{ banks = 1 }}, {{ gang = [1, 4], banks = 2 }}]\n\
              [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2]\n\
@@ -519,7 +519,7 @@ mod tests {
     fn all_faults_of_a_study_are_found_at_their_lines() {
         let text = format!(
             "{HEAD}seeds = []\nonly = [{{ speed = 1 }}]\n\
-             [[axis]]\nname = \"a\"\nkey = \"disk.chips\"\nvalues = [1]\n\
+             [[axis]]\nname = \"a\"\nkey = \"drive.chips\"\nvalues = [1]\n\
              [[axis]]\nname = \"a\"\nkey = \"device.flash.chips\"\nvalues = [1, 1]\n\
              [[axis]]\nname = \"b\"\n\
              [[claim]]\nid = \"X\"\nsays = \"x\"\nexpect = []\n\
@@ -529,7 +529,7 @@ mod tests {
         for wanted in [
             "s.toml:4: seeds: the list is empty",
             "only[0].speed: is no axis of this study; the axes are a, a, b",
-            "s.toml:8: axis[0].key: `disk.chips` begins with neither device, workload nor run",
+            "s.toml:8: axis[0].key: `drive.chips` begins with neither device, workload nor run",
             "s.toml:11: axis[1].name: `a` occurs twice",
             "axis[1]: has two points `1`",
             "axis[2]: has neither key and values nor points",
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_is_blamed_for_its_own_key_and_name_only() {
+    fn a_fault_of_an_axis_names_its_own_key() {
         for (axis, wanted) in [
             ("name = \"\"\nkey = \"device.flash.chips\"", "s.toml:5: axis[0].name: is empty; give it one"),
             (
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_that_a_point_makes_is_blamed_on_the_study() {
+    fn a_fault_of_a_point_names_the_line_of_the_study() {
         let axis = "[[axis]]\nname = \"banks\"\nkey = \"device.flash.chps\"\nvalues = [1, 2]\n";
         let text = plan(&format!("{HEAD}{axis}")).expect_err("faulty").to_string();
         let wanted = "s.toml:7: axis[0].values[0]: at banks=1, sets flash.chps of dirik-1x1: is not a known key; did you mean `chips`?";

@@ -52,7 +52,7 @@ mod tests {
     use crate::testing::{settled, summary};
 
     #[test]
-    fn merges_are_in_every_result() {
+    fn results_of_log_block_drives_hold_the_merges() {
         let result = settled(small::with_log_blocks());
         assert_eq!(reconcile(&result), Ok(()));
         let summary = summary(&result);
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_without_log_blocks_says_nothing_of_merges() {
+    fn a_drive_without_log_blocks_reports_no_merges() {
         let summary = summary(&settled(small::with_map("{ kind = \"ram\" }")));
         assert_eq!("log.full".parse::<Metric>().expect("a metric").of(&summary), None);
         assert_eq!(summary.log_merges, None);

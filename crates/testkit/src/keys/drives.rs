@@ -51,7 +51,7 @@ pub struct Fixture {
 /// Devices of every family and mode, so that each key of the schema is set in one of them or can be set there.
 ///
 /// # Panics
-/// If one is not sound.
+/// If a description is not valid.
 #[must_use]
 pub fn fixtures() -> Vec<Fixture> {
     let costs = |text: &str| text.replace("COSTS", COSTS);
@@ -253,7 +253,7 @@ pub enum Load {
     Mixed,
     /// Bursts and pauses, long and short sequences, and two power cuts.
     Bursts,
-    /// Small writes on a small part of the drive, until everything has been collected many times.
+    /// Small writes on a small part of the drive, until garbage collection has taken all blocks many times.
     Hot,
     /// Small writes on a part of the drive, and then on another, for keys that act on a thousand writes at a time.
     Shift,

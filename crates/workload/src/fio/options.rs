@@ -354,7 +354,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_option_is_in_one_class() {
+    fn every_fio_option_is_in_one_class() {
         let tables = MEANINGLESS.iter().chain(UNSUPPORTED).flat_map(|(_, keys)| keys.iter());
         let mut all: Vec<_> = HONOURED.iter().chain(tables).collect();
         all.sort_unstable();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slip_of_the_pen_is_recognised() {
+    fn a_misspelt_option_is_recognised() {
         assert_eq!(nearest("iodeph"), Some("iodepth"));
         assert_eq!(nearest("rwmixraed"), Some("rwmixread"));
         assert_eq!(nearest("something_else"), None);

@@ -41,7 +41,7 @@ fn stream(lines: &str) -> String {
 
 #[test]
 fn every_workload_runs_and_repeats() {
-    // Chang's disk has 20 GiB.
+    // Chang's drive has 20 GiB.
     let capacity = Sectors::new(CAPACITY.get() * 2);
     let mut names = Vec::new();
     for (name, text) in generators() {
@@ -76,7 +76,7 @@ fn hash(name: &str) -> u64 {
 }
 
 #[test]
-fn the_requests_never_change() {
+fn the_requests_of_a_seed_never_change() {
     // Golden values, equal on every machine: a change here changes every published result.
     assert_eq!(["dirik-wd", "oltp", "zipf-write-4k", "file-write-bursts"].map(hash), GOLDEN);
 }
@@ -85,7 +85,7 @@ const GOLDEN: [u64; 4] =
     [357_360_574_214_712_175, 11_348_551_855_147_981_064, 4_586_787_194_541_492_682, 4_635_245_387_780_860_080];
 
 #[test]
-fn a_description_survives_being_written() {
+fn a_written_description_parses_to_the_same() {
     for (_, text) in generators() {
         let read = spec(text);
         assert_eq!(spec(&toml::to_string(&read).unwrap()), read);
@@ -93,7 +93,7 @@ fn a_description_survives_being_written() {
 }
 
 #[test]
-fn w_d_is_as_the_paper_file_says() {
+fn w_d_has_the_mix_of_its_paper() {
     let mut generator = Generator::new(&named("dirik-wd"), CAPACITY, 7).unwrap();
     assert_eq!((generator.pacing(), generator.len_hint()), (Pacing::Open, Some(30_000)));
     let all = take(&mut generator, usize::MAX);
@@ -168,7 +168,7 @@ fn flushes_follow_writes_and_discards_precede_them() {
 }
 
 #[test]
-fn runs_have_their_lengths() {
+fn sequential_runs_have_their_lengths() {
     let lines = "reads = \"100%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
     let lengths = |rule: &str| {
         let text = stream(&format!("{lines}sequential = {rule}")).replace("1000", "100_000");
@@ -193,7 +193,7 @@ fn runs_have_their_lengths() {
 }
 
 #[test]
-fn limits_end_a_workload_where_they_say() {
+fn request_byte_and_time_limits_end_a_workload() {
     let body = "reads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"shuffled\" }\n";
     let with = |limit: &str, arrivals: &str, body: &str| {
         let mut g = generator(&format!("name = \"t\"\n{limit}\narrivals = {arrivals}\n[[stream]]\n{body}"), 1);
@@ -350,7 +350,7 @@ fn every_bad_input_has_one_clear_message() {
 }
 
 #[test]
-fn all_faults_come_at_once() {
+fn all_faults_of_a_workload_are_reported_at_once() {
     let text = "name = \"t\"\narrivals = { kind = \"closed\", depth = 0 }
         [[stream]]\nreads = \"150%\"\nsizes = [{ size = \"4KiB\", share = \"1%\" }]\naddress = { pattern = \"zipf\", theta = -1.0 }
         [[stream]]\nreads = \"50%\"\nread_sizes = [{ size = \"7B\" }]\nwrite_sizes = []\naddress = { pattern = \"uniform\" }";
@@ -423,7 +423,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_request_ever_leaves_its_region(
+    fn every_request_stays_in_its_region(
         address in address(),
         align in 1u64..40,
         min in 1u64..40,

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn disks_without_a_name_are_kept_apart_by_their_files() {
+    fn nameless_volumes_are_kept_apart_by_their_files() {
         let line =
             |sector: u64| format!("start ; sector ; length ; op\n 1.0 ; {sector} ; 8 ; R ; 0 ; 0\n").into_bytes();
         let (first, second) = (line(0), line(8));
@@ -284,7 +284,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn damage_is_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
+        fn damaged_archives_are_read_or_refused(edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6), cut in any::<prop::sample::Index>()) {
             let mut bytes = tar_of(&[("first.csv", FIRST), ("second.csv.gz", &gzip(SECOND)), ("README", b"x")]);
             for (at, byte) in edits {
                 // Mostly headers: each begins a block.
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn doubts_of_members_are_told_once() {
+    fn doubts_about_archive_members_are_reported_once() {
         let member = b"100 0 8 8 1\n200 0 16 8 1\n";
         let Seen { notes, .. } = read(&tar_of(&[("a", member), ("b", member)]), &overlaid()).unwrap();
         assert_eq!(notes.iter().filter(|note| note.contains("--time-unit")).count(), 1, "{notes:?}");

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_description_is_read_and_printed_as_it_was() {
+    fn a_description_of_columns_prints_as_it_parses() {
         let columns: Columns = EXAMPLE.parse().unwrap();
         assert_eq!(columns.to_string(), EXAMPLE);
         assert_eq!((columns.time, columns.op), (Place::Named("ts".into()), Place::Named("rw".into())));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bad_description_says_what_is_missing() {
+    fn the_error_of_a_bad_description_names_its_fault() {
         for (text, what) in [
             ("", "names no column"),
             ("time", "names no column"),

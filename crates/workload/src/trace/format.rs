@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_lead_back() {
+    fn every_format_is_found_by_its_name() {
         for format in Format::ALL {
             assert_eq!(Format::from_name(format.name()), Some(*format));
             assert!(!format.about().is_empty());

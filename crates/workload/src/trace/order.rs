@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_late_is_named_after_what_came_before_it() {
+    fn a_request_beyond_the_tolerance_is_an_error_after_those_before_it() {
         let (out, error, _) = order(vec![10, 30, 15, 40, 24], 15, 100);
         assert_eq!(out.iter().map(|r| r.at).collect::<Vec<_>>(), [10, 15, 30, 40]);
         let error = error.unwrap();
@@ -157,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_window_is_named_as_such() {
+    fn the_error_of_a_full_window_names_its_size() {
         let (_, error, _) = order(vec![10, 11, 12, 13, 9], 1_000, 2);
         assert!(error.unwrap().message().contains("only 2 requests"));
     }
 
     proptest! {
         #[test]
-        fn within_the_tolerance_all_come_out_sorted_and_stable(
+        fn requests_within_the_tolerance_are_sorted_stably(
             steps in prop::collection::vec((0_u64..100, 0_u64..50), 1..300)
         ) {
             let mut now = 0;

@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_are_read_beside_each_other() {
+    fn pieces_of_a_stored_file_are_read_independently() {
         let whole = Stored::spool(&mut &b"abcdefghij"[..]).unwrap();
         let (mut first, mut second) = (whole.piece(1, 4), whole.piece(5, 99));
         let mut two = [0; 2];

@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_stop_at_the_edge() {
+    fn whole_numbers_parse_up_to_the_largest() {
         assert_eq!(parse_whole(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(parse_whole(b"18446744073709551616"), None);
         assert_eq!(parse_whole(b"00000000000000000000012"), Some(12));
@@ -407,7 +407,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_read_as_those_of_the_standard_library(
+        fn numbers_parse_as_the_standard_library_parses_them(
             // Digits, their neighbours, and bytes that differ from them only in the upper half.
             text in prop::collection::vec(prop_oneof![20 => b'0'..=b'9', 1 => any::<u8>(), 1 => b'*'..=b'@'], 0..22)
         ) {

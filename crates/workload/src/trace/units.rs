@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn units_are_read_and_printed_alike() {
+    fn units_print_as_they_parse() {
         for unit in TimeUnit::ALL {
             assert_eq!(unit.to_string().parse(), Ok(unit));
         }
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn extents_are_in_their_units() {
+    fn extents_scale_by_their_units() {
         let units = |address, size| Units::new(TimeUnit::Second, address, size);
         assert_eq!(units(SizeUnit::SECTOR, SizeUnit::PAGE).extent(10, 2), Ok((10, 16)));
         assert_eq!(units(SizeUnit::PAGE, SizeUnit::PAGE).extent(10, 2), Ok((80, 16)));

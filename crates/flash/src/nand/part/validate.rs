@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_found_and_says_where() {
+    fn every_fault_of_a_part_names_its_key() {
         let zero = |field| vec![PartError::Zero { field }];
         assert_eq!(faults(|p| p.endurance = 0), zero("endurance"));
         assert_eq!(faults(|p| p.geometry.dies_per_chip = 0), zero("geometry.dies_per_chip"));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_come_at_once() {
+    fn all_faults_of_a_part_are_reported_at_once() {
         let found = faults(|p| {
             p.cell = Cell::Mlc;
             p.geometry.pages_per_block = 511;
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused() {
+    fn an_unknown_key_of_a_part_is_refused() {
         let text = toml::to_string(&Part::preset("K9XXG08").expect("a preset")).expect("TOML");
         let message = toml::from_str::<Part>(&text.replace("erase =", "erasee =")).expect_err("a typo").to_string();
         assert!(message.contains("erasee"), "{message}");

@@ -16,8 +16,8 @@ const FLASH: &str = "chips = 8\ngang = 4\nwidth = 32";
 const FTL: &str = "over-provisioning = \"40%\"";
 
 #[test]
-fn the_prototype_is_what_section_4_1_says() {
-    let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it comes along").1;
+fn the_prototype_is_that_of_section_4_1() {
+    let text = crate::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let spec: Spec = toml::from_str(text).expect("a device");
     let resolved = spec.resolve().expect("sound");
     let hydra = resolved.family.hydra().expect("its FTL");
@@ -33,7 +33,7 @@ fn the_prototype_is_what_section_4_1_says() {
 }
 
 #[test]
-fn faults_are_found() {
+fn faults_of_hydra_are_found() {
     let buffer = "[buffer]\nsize = \"1MiB\"\n";
     for (flash, ftl, rest, wanted) in [
         ("chips = 8\ngang = 4", FTL, String::new(), "flash.width: 8 bits for a gang of 4: each chip has a bus; use 32"),
@@ -78,7 +78,7 @@ fn faults_are_found() {
 }
 
 #[test]
-fn its_keys_have_no_meaning_under_a_page_map() {
+fn keys_of_hydra_are_refused_under_a_page_map() {
     let text = "name = \"h\"\n[flash]\npart = \"dirik-2009\"\nchannels = 1\nchips = 1\n[ftl.hydra]\n";
     let spec: Spec = toml::from_str(text).expect("a device");
     let faults = spec.resolve().expect_err("a fault");

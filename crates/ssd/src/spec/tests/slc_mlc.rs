@@ -15,14 +15,14 @@ fn faults(kind: &str, flash: &str, chang: &str, slc: &str) -> Vec<String> {
 const SLC: &str = "[slc]\npart = \"K9WAG08U1A\"\nsize = \"2MiB\"";
 
 #[test]
-fn a_hybrid_disk_is_sound_with_slc_flash_and_without() {
+fn an_slc_mlc_drive_is_valid_with_and_without_slc_flash() {
     for slc in ["", SLC, "[slc]\npart = \"K9WAG08U1A\"\nblocks = 4\npages = 8\nlane-rate = \"1GB/s\""] {
         assert_eq!(faults("chang", "", "", slc), [""; 0], "{slc}");
     }
 }
 
 #[test]
-fn the_faults_of_the_small_flash_are_found() {
+fn faults_of_the_slc_array_are_found() {
     for (slc, wanted) in [
         ("size = \"2MiB\"", "slc.part: no NAND part is named"),
         ("part = \"none\"\nsize = \"2MiB\"", "slc.part: no part is called `none`; use one of "),
@@ -37,7 +37,7 @@ fn the_faults_of_the_small_flash_are_found() {
 }
 
 #[test]
-fn what_it_does_not_go_together_with_is_found() {
+fn keys_that_conflict_with_the_slc_mlc_ftl_are_refused() {
     for (kind, flash, chang, slc, wanted) in [
         ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or say ftl.kind"),
         ("page", "", "chang = {}", "", "ftl.chang: this FTL does not use it; leave it out"),
@@ -83,7 +83,7 @@ fn what_it_does_not_go_together_with_is_found() {
 }
 
 #[test]
-fn what_decides_where_things_are_is_in_the_format() {
+fn the_format_holds_every_key_that_decides_the_place_of_data() {
     let format = |chang: &str, slc: &str| {
         let text = format!(
             "name = \"h\"\nflash = {{ part = \"dirik-2009\", channels = 1, chips = 1, blocks = 32, pages = 16, planes = 1 }}\n\

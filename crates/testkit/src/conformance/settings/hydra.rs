@@ -77,12 +77,13 @@ pub(super) fn settings() -> Vec<Setting> {
         hydra(spec).replicate = true;
         with_superblocks(spec, 6, 4);
     });
-    for units in [Controllers::Background(1), Controllers::Background(8), Controllers::None, Controllers::PerDie] {
-        add(&format!("units {units:?}"), PLAIN, &|spec| spec.flash.controllers = units);
+    for controllers in [Controllers::Background(1), Controllers::Background(8), Controllers::None, Controllers::PerDie]
+    {
+        add(&format!("controllers {controllers:?}"), PLAIN, &|spec| spec.flash.controllers = controllers);
     }
     add("no priority", PLAIN, &|spec| spec.flash.arbitration = Arbitration::default());
     add("held channels", PLAIN, &|spec| spec.flash.arbitration.hold = true);
-    add("software units", PLAIN, &|spec| {
+    add("software controllers", PLAIN, &|spec| {
         spec.flash.software_controllers = Some("50us".parse().expect("a time"));
         hydra(spec).processor = Some(ProcessorSpec { synthesizer: false, ..ProcessorSpec::default() });
     });
