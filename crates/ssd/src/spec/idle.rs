@@ -69,13 +69,13 @@ impl Spec {
             Idle::new("host.burst", count == 1 && host.burst > 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count == 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count > 1 && even, "all queues weigh the same")
-                .remedy("leave it out, or give one in [[host.queue]] a weight"),
+                .remedy("leave it out, or give a queue in [[host.queue]] a weight"),
             Idle::new(
                 "buffer.low",
                 self.buffer.as_ref().is_some_and(whole),
                 "a buffer of superblocks writes back until one of them is left",
             )
-            .remedy("leave it out, or say buffer.policy = \"units\""),
+            .remedy("leave it out, or set buffer.policy = \"units\""),
         ]
     }
 }

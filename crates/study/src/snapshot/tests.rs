@@ -168,7 +168,7 @@ fn other_versions_are_refused() {
     let newer = loaded::<()>(&bytes, &resolved).expect_err("a later format").to_string();
     assert_eq!(
         newer,
-        "s: is a snapshot of format 9, and this version of Flashloom reads format 4; make it again with --save-snapshot"
+        "s: is a snapshot of format 9, and this version of Flashloom reads format 4; save it again with --save-snapshot"
     );
     let older = loaded::<()>(&zstd::encode_all(&b"flashloom media"[..], 1).expect("memory"), &resolved);
     assert!(older.expect_err("an earlier format").to_string().contains("is a snapshot of format 2"));

@@ -249,10 +249,7 @@ fn units_can_be_named_where_they_are_a_convention() {
     {
         let options = units(None, None, page);
         let error = error(text, &TraceOptions { format: Format::from_name(format), ..options });
-        assert!(
-            error.message().contains("--size-unit has no meaning for") && error.message().contains(format),
-            "{error}"
-        );
+        assert!(error.message().contains("--size-unit has no effect: ") && error.message().contains(format), "{error}");
     }
     let both = TraceOptions { columns: Some(Columns::default()), format: Some(Format::Spc), ..defaults() };
     assert!(error(text, &both).message().contains("--format says spc"));

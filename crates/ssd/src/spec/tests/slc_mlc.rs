@@ -29,7 +29,11 @@ fn the_faults_of_the_small_flash_are_found() {
         ("part = \"K9WAG08U1A\"", "slc.size: the size of the SLC flash is missing; give it"),
         ("part = \"K9WAG08U1A\"\nsize = \"100KiB\"", "slc.size: 100KiB is not a whole number of blocks of 128KiB"),
         ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: conflicts with slc.blocks; keep one"),
-        ("part = \"K9WAG08U1A\"\nblocks = 1", "slc.size: the log has a head and a tail; give it two"),
+        (
+            "part = \"K9WAG08U1A\"\nblocks = 1",
+            "slc.size: the SLC log needs two blocks, one for its head and one for \
+                                               its tail; give it two",
+        ),
     ] {
         let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
         assert!(found.len() == 1 && found[0].starts_with(wanted), "{slc}: {found:?}");
@@ -46,7 +50,7 @@ fn what_it_does_not_go_together_with_is_found() {
             "controllers = { shared = 2 }",
             "",
             "",
-            "flash.controllers: this FTL hands in one list after another",
+            "flash.controllers: this FTL runs one command list at a time",
         ),
         ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL nothing waits for a controller"),
         ("chang", "", "chang = { probes = 0 }", SLC, "ftl.chang.probes: is zero; there must be at least one"),
@@ -70,7 +74,7 @@ fn what_it_does_not_go_together_with_is_found() {
         ("chang", "", "chang = { hash-entries = 3 }", SLC, "ftl.chang.hash-entries: 3 entries; use 4 to"),
         ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
         ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
-        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL has its tables in RAM"),
+        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL keeps its tables in RAM"),
     ] {
         let found = faults(kind, flash, chang, slc);
         assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {found:?}");
@@ -79,7 +83,7 @@ fn what_it_does_not_go_together_with_is_found() {
                 [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
     let spec: Spec = toml::from_str(text).expect("a description");
     let fault = spec.resolve().expect_err("too little is spare").remove(0);
-    assert!(fault.message.contains("of which 4 are kept to write and to copy to"), "{fault:?}");
+    assert!(fault.message.contains("the FTL reserves 4 for writing and folding"), "{fault:?}");
 }
 
 #[test]
