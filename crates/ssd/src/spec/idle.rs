@@ -97,7 +97,7 @@ mod tests {
             (
                 "",
                 "ftl = { wear = { check-every = 3 } }",
-                "ftl.wear.check-every: has no effect here: wear is checked only with",
+                "ftl.wear.check-every: has no effect here: the FTL checks wear only with",
             ),
             ("", "host = { burst = 2 }", "host.burst: has no effect here: there is one queue"),
             ("", "host = { arbitration = \"weighted\" }", "host.arbitration: has no effect here: there is one queue"),
@@ -121,21 +121,21 @@ mod tests {
                 "",
                 "flash.arbitration.bus: has no effect here: no command waits for a bus",
             ),
-            ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges collect"),
+            ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges reclaim"),
             (
                 "",
                 "ftl = { kind = \"chang\", placement = { policy = \"block-striping\" } }",
-                "ftl.placement: has no effect here: its blocks",
+                "ftl.placement: has no effect here: it uses its blocks",
             ),
             (
                 "controllers = \"none\"",
                 "ftl = { kind = \"chang\" }",
-                "flash.controllers: has no effect here: this FTL hands in",
+                "flash.controllers: has no effect here: this FTL runs one",
             ),
             (
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",
-                "flash.cache-mode: has no effect here: the pages of a list",
+                "flash.cache-mode: has no effect here: successive pages of a command list",
             ),
             (
                 "",

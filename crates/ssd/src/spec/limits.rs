@@ -131,7 +131,7 @@ mod tests {
             ("channels = 2, chips = 2, blocks = 32, dies = 4294967295", "flash.dies: the array has "),
             (
                 "channels = 2, chips = 2, blocks = 32, gang = 100000",
-                "flash.gang: one program of 100000 planes or ganged",
+                "flash.gang: one program writes 100000 planes or ganged",
             ),
             ("channels = 2, chips = 2, size = '16000000TiB'", "flash.size: "),
             (

@@ -232,7 +232,7 @@ mod tests {
             ("host = { queues = 70000 }", "at most 65535"),
             ("host = { burst = 0 }", "host.burst: is zero"),
             ("host = { queues = 2, queue = [{ }] }", "host.queues: conflicts with"),
-            ("[[host.queue]]\nweight = 2", "host.queue[0].weight: counts for nothing under round-robin"),
+            ("[[host.queue]]\nweight = 2", "host.queue[0].weight: has no effect under round-robin"),
             ("[[host.queue]]\nweight = 0", "host.queue[0].weight: is zero"),
             ("[[host.queue]]\ndepth = 0", "host.queue[0].depth: is zero"),
             ("[[host.queue]]\n[[host.queue]]\nchannels = [2]", "host.queue[1].channels: there is no channel 2"),

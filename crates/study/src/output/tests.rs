@@ -92,7 +92,7 @@ fn two_outputs_never_go_to_one_file() {
     }
     let twice = ["a.toml".to_owned(), "a.toml".to_owned()];
     let error = Outputs::new([""; 0], true).folder("--out", &out, &twice).expect_err("two of one name").to_string();
-    assert!(error.contains("two of the studies are called the same"), "{error}");
+    assert!(error.contains("two studies have the same name"), "{error}");
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_result_replaces_all_of_an_earlier_one_and_nothing_else() {
     let error = result(&[], &out, false, &["mine.toml", "study.json"]).expect_err("somebody else's").to_string();
     assert!(error.contains("out/mine.toml: exists, and Flashloom did not write it"), "{error}");
     let notes = result(&[], &out, true, &["mine.toml", "study.json"]).expect("forced");
-    assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced what was there"), "{notes:?}");
+    assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced the file there"), "{notes:?}");
     assert_eq!(names(&out), ["mine.toml", "notes.md", "stage-2", "study.json"]);
 }
 
@@ -182,7 +182,7 @@ mod unix {
         let _one = outputs.file("--report", null, Kind::Page).expect("a device is nobody's input");
         let _other = outputs.file("--requests", null, Kind::Requests).expect("and may be shared");
         let full = page(&[], Path::new("/dev/full"), false).expect_err("full").to_string();
-        assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("make room"), "{full}");
+        assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("free space"), "{full}");
 
         let dir = dir();
         let socket = dir.path().join("s");

@@ -587,9 +587,9 @@ mod tests {
             ("run = { depth = 0 }", "s.toml:4: run.depth: a closed loop of depth 0"),
             ("run = { depth = -1 }", "s.toml:4: run.depth: `-1` is not a whole number from 0 to 4294967295"),
             ("set = { run = { depht = 1 } }", "s.toml:4: set.run.depht: is not a known key; did you mean `depth`?"),
-            ("run = { extent = \"clip\" }", "run.extent: `clip` is an unknown rule"),
+            ("run = { extent = \"clip\" }", "run.extent: `clip` is not a rule"),
             ("run = { format = \"tape\" }", "run.format: `tape` is not a trace format"),
-            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
+            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: the extent of 99TiB"),
             ("run = { precondition = [\"soak\"] }", "`soak` is not a preconditioning step"),
         ] {
             let text = plan(&format!("{HEAD}{line}\n")).expect_err("faulty").to_string();

@@ -308,7 +308,10 @@ fn what_cannot_run_is_known_before() {
     let device = device(DEVICES[0]);
     let limit = |bytes| Limit { bytes: Bytes::new(bytes), name: "--memory".into() };
     let error = session(&device, 10, EIGHT).memory_limit(limit(1 << 20)).check().expect_err("too large").to_string();
-    assert!(error.starts_with("page: the simulation needs ") && error.contains("1MiB (--memory)"), "{error}");
+    assert!(
+        error.starts_with("page: the simulation needs ") && error.contains("1MiB are available (--memory)"),
+        "{error}"
+    );
     assert!(session(&device, 10, EIGHT).memory_limit(limit(1 << 40)).check().is_ok());
     let wrong = vec![FILL, Precondition::RandomOverwrite(-1.0)];
     let error = Session::new(&device).precondition(wrong).check().expect_err("no such share").to_string();

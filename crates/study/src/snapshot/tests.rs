@@ -111,7 +111,7 @@ fn a_snapshot_is_loaded_by_what_it_is_of_and_refused_elsewhere() {
                     assert!(!alike(of.0, on.0), "{} is not loaded into {}: {error}", of.0, on.0);
                     let text = error.to_string();
                     assert!(text.contains(&format!("s: is a snapshot of another device, {}: ", of.0)), "{text}");
-                    assert!(text.contains("use the device it was made with"), "{text}");
+                    assert!(text.contains("use the device of the snapshot"), "{text}");
                 }
             }
         }
@@ -156,7 +156,7 @@ fn any_changed_missing_or_added_byte_is_noticed() {
     for more in [&b"\0"[..], &[0; 8], &bytes] {
         let longer = [&bytes, more].concat();
         let error = loaded::<Stamp>(&longer, &resolved).expect_err("longer").to_string();
-        assert!(error.contains("s: is damaged: it was cut short or changed; make it again"), "{error}");
+        assert!(error.contains("s: is damaged: it was cut short or changed; save it again"), "{error}");
     }
 }
 

@@ -188,7 +188,7 @@ fn notes_name_what_has_no_meaning_once() {
     for start in [
         "line 2, [global] direct: has no effect here; requests go straight to the device",
         "line 3, [global] randseed: has no effect here; the seed of the run",
-        "line 5, [a] thread: has no effect here; the host's",
+        "line 5, [a] thread: has no effect here; Flashloom does not simulate the host's",
         "line 7, [b] fsync: job b writes nothing",
     ] {
         assert_eq!(notes.iter().filter(|note| note.starts_with(start)).count(), 1, "{start}: {notes:#?}");

@@ -260,8 +260,8 @@ fn every_bad_input_has_one_clear_message() {
         (with("requests = 1000", ""), "requests", "never ends"),
         (with("requests = 1000", "requests = 0"), "requests", "zero requests"),
         (with("requests = 1000", "total = \"0B\""), "total", "zero bytes"),
-        (with("requests = 1000", "duration = \"0s\""), "duration", "no duration"),
-        (with("depth = 1", "depth = 0"), "arrivals.depth", "nothing would ever be issued"),
+        (with("requests = 1000", "duration = \"0s\""), "duration", "duration of zero"),
+        (with("depth = 1", "depth = 0"), "arrivals.depth", "a depth of zero issues"),
         (
             with("\"closed\", depth = 1", "\"bursts\", length = 20, gap = \"1ms\", rate = \"2k/s\""),
             "arrivals.rate",
@@ -286,7 +286,7 @@ fn every_bad_input_has_one_clear_message() {
             "no share",
         ),
         (with("[{ size = \"4KiB\" }]", "[]"), "stream[0].sizes", "no sizes"),
-        (with("[{ size = \"4KiB\" }]", "[{ size = \"32GiB\" }]"), "stream[0].region", "smaller than one unit"),
+        (with("[{ size = \"4KiB\" }]", "[{ size = \"32GiB\" }]"), "stream[0].region", "smaller than `align`"),
         (line("align = \"100B\""), "stream[0].align", "multiple of a sector"),
         (line("share = \"50%\""), "stream[..].share", "sum to 50%"),
         (line("requests = 0"), "stream[0].requests", "zero"),
@@ -311,7 +311,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"0%\", hot_access = \"1%\""),
             "stream[0].address.hot_space",
-            "not a single unit",
+            "no room for one",
         ),
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"1%\", hot_access = \"101%\""),
@@ -327,7 +327,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             with("\"uniform\"", "\"working-set\", size = \"1GiB\", period = 0"),
             "stream[0].address.period",
-            "never stays",
+            "a window of zero",
         ),
         (
             stream(&format!("{good}\nalign = \"8KiB\"")).replace("uniform", "shuffled"),

@@ -222,21 +222,21 @@ mod tests {
     #[test]
     fn every_bad_description_says_what_is_missing() {
         for (text, what) in [
-            ("", "names no column"),
-            ("time", "names no column"),
+            ("", "does not describe a column"),
+            ("time", "does not describe a column"),
             ("time=ts:us", "--csv names no column for the offset"),
             ("op=rw,offset=lba:B,size=len:B", "is the time"),
             ("time=ts,op=rw,offset=lba:B,size=len:B", "the unit of the time is missing"),
-            ("time=ts:min,op=rw,offset=lba:B,size=len:B", "no unit of time"),
-            ("time=ts:s,op=rw,offset=lba:X,size=len:B", "no unit of sizes"),
+            ("time=ts:min,op=rw,offset=lba:B,size=len:B", "not a unit of time"),
+            ("time=ts:s,op=rw,offset=lba:X,size=len:B", "not a unit of size"),
             ("time=ts:s,op=,offset=lba:B,size=len:B", "`op=` has no value"),
             ("time=0:s,op=1,offset=2:B,size=3:B", "column 0"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,op=x", "given twice"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,colour=x", "no key"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,delimiter=x", "no delimiter"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,op=x", "occurs twice"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,colour=x", "not a key"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,delimiter=x", "not a delimiter"),
             ("time=ts:s,op=rw,offset=lba:B,size=len:B,header=no", "without a header"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,header=maybe", "says nothing"),
-            ("time=ts:s,op=rw,offset=lba:B,size=len:B,decimal=comma", "cannot both"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,header=maybe", "is not a value"),
+            ("time=ts:s,op=rw,offset=lba:B,size=len:B,decimal=comma", "cannot separate both"),
             ("time=ts:s,op=rw,offset=lba:B,size=len:B,read=1,write=1", "both a read and a write"),
         ] {
             let error = text.parse::<Columns>().unwrap_err();

@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(out.iter().map(|r| r.at).collect::<Vec<_>>(), [10, 15, 30, 40]);
         let error = error.unwrap();
         assert_eq!(error.line(), Some(5));
-        assert!(error.message().contains("goes back by 16ps"), "{error}");
+        assert!(error.message().contains("is 16ps earlier"), "{error}");
         assert!(error.remedy().contains("--tolerance"));
     }
 

@@ -43,7 +43,7 @@ fn faults_are_found() {
             "flash.width: 8 bits do not match a gang of 4: each chip has a \
                                                      bus of 8 bits; use 32",
         ),
-        ("chips = 3\ngang = 4\nwidth = 32", FTL, String::new(), "ftl.hydra.chips: 3 dies of a channel cannot"),
+        ("chips = 3\ngang = 4\nwidth = 32", FTL, String::new(), "ftl.hydra.chips: 3 dies of a channel do not divide"),
         (FLASH, FTL, "[ftl.hydra]\nchips = 0".into(), "ftl.hydra.chips: is zero"),
         (
             FLASH,
@@ -69,7 +69,7 @@ fn faults_are_found() {
         (FLASH, FTL, "[ftl.gc]\nstart = 1".into(), "ftl.gc: has no effect"),
         (FLASH, FTL, "[[host.queue]]\ndies = [0]".into(), "host.queue: confines writes to dies"),
         (FLASH, FTL, format!("{buffer}superblock = \"1MiB\""), "buffer.superblock: has no effect"),
-        (FLASH, FTL, format!("{buffer}max-superblocks = 3"), "buffer.max-superblocks: has no meaning"),
+        (FLASH, FTL, format!("{buffer}max-superblocks = 3"), "buffer.max-superblocks: has no effect"),
         (
             FLASH,
             FTL,

@@ -31,8 +31,7 @@ fn the_faults_of_the_small_flash_are_found() {
         ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: conflicts with slc.blocks; keep one"),
         (
             "part = \"K9WAG08U1A\"\nblocks = 1",
-            "slc.size: the SLC log needs two blocks, one for its head and one for \
-                                               its tail; give it two",
+            "slc.size: the SLC log needs two blocks, one for its head and one for its tail; use the size",
         ),
     ] {
         let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
@@ -43,7 +42,7 @@ fn the_faults_of_the_small_flash_are_found() {
 #[test]
 fn what_it_does_not_go_together_with_is_found() {
     for (kind, flash, chang, slc, wanted) in [
-        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or say ftl.kind"),
+        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or set ftl.kind"),
         ("page", "", "chang = {}", "", "ftl.chang: this FTL does not use it; leave it out"),
         (
             "chang",
@@ -63,7 +62,7 @@ fn what_it_does_not_go_together_with_is_found() {
             "",
             "chang = { mapping = \"pages\", density = { extra = \"64KiB\" } }",
             "",
-            "ftl.chang.density: logical blocks are in SLC mode, and pages",
+            "ftl.chang.density: SLC mode applies to logical blocks",
         ),
         ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not two"),
         ("chang", "", "chang.density = { extra = \"32KiB\" }", "", "ftl.chang.density.extra: 32KiB is not two"),
@@ -73,7 +72,7 @@ fn what_it_does_not_go_together_with_is_found() {
         ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: conflicts with slc"),
         ("chang", "", "chang = { hash-entries = 3 }", SLC, "ftl.chang.hash-entries: 3 entries; use 4 to"),
         ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
-        ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
+        ("chang", "gang = 2", "", "", "flash.multi-plane: one command works on 2 planes or ganged chips"),
         ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL keeps its tables in RAM"),
     ] {
         let found = faults(kind, flash, chang, slc);
