@@ -337,7 +337,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             stream(&format!("{good}\nsequential = {{ share = \"1%\" }}")).replace("uniform", "shuffled"),
             "stream[0].sequential",
-            "no meaning",
+            "no effect",
         ),
     ] {
         let found = faults(&text);
