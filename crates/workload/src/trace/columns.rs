@@ -225,7 +225,7 @@ mod tests {
             ("", "does not describe a column"),
             ("time", "does not describe a column"),
             ("time=ts:us", "--csv names no column for the offset"),
-            ("op=rw,offset=lba:B,size=len:B", "is the time"),
+            ("op=rw,offset=lba:B,size=len:B", "no column for the time"),
             ("time=ts,op=rw,offset=lba:B,size=len:B", "the unit of the time is missing"),
             ("time=ts:min,op=rw,offset=lba:B,size=len:B", "not a unit of time"),
             ("time=ts:s,op=rw,offset=lba:X,size=len:B", "not a unit of size"),

@@ -51,7 +51,7 @@ fn what_it_does_not_go_together_with_is_found() {
             "",
             "flash.controllers: this FTL runs one command list at a time",
         ),
-        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL nothing waits for a controller"),
+        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL no command waits for a controller"),
         ("chang", "", "chang = { probes = 0 }", SLC, "ftl.chang.probes: is zero; there must be at least one"),
         ("chang", "", "chang = { mapping-cache = 0 }", "", "ftl.chang.mapping-cache: is zero"),
         ("chang", "", "chang = { recluster-every = 0 }", SLC, "ftl.chang.recluster-every: is zero"),
