@@ -63,7 +63,7 @@ impl DensitySpec {
             faults.push(Fault::new(format!("ftl.chang.density{path}"), message, remedy));
         };
         if self.blocks(block) < 2 || !self.extra.get().is_multiple_of(block.get()) {
-            let message = format!("{} is not a multiple of a block of {block}, or less than two blocks", self.extra);
+            let message = format!("{} is less than two blocks of {block}, or not a whole number of them", self.extra);
             add(".extra", message, "use a multiple of a block, at least two blocks".into());
         }
         for (path, time) in [(".read", self.read), (".program", self.program)] {

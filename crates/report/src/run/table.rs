@@ -8,7 +8,10 @@ use flash::backend::Cause;
 use study::summary::{Latencies, LogSummary, MapSummary, SlcMlcSummary, Summary, mean};
 use study::text::{count, duration, percent, rate};
 
-use crate::grid::grid;
+use crate::grid::{fitted, grid};
+
+/// The columns of a terminal.
+const WIDTH: usize = 80;
 
 /// The order of rows.
 pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
@@ -51,7 +54,7 @@ fn requests(summary: &Summary) -> String {
             rows.push(row("  service".into(), Default::default(), &kind.service_us));
         }
     }
-    grid(&header, rows, 1)
+    fitted(&header, rows, 1, WIDTH)
 }
 
 /// A row for each kind of request of each flow.
@@ -249,10 +252,10 @@ mod tests {
     }
 
     #[test]
-    fn slow_rates_fit_eighty_columns() {
+    fn the_widest_numbers_fit_eighty_columns() {
         let text = reported(&settled(small::mixed()), &[1, 3], |_, summary| {
             let mut summary = summary.clone();
-            for (rate, us) in [(123_456, 123.456), (987_654, 999.4), (999_400_000, 9_994.0), (9_994, 0.123)] {
+            for (rate, us) in [(123_456, 123.456), (987_654, 999.4), (999_400_000, 99_940.0), (9_994, 0.123)] {
                 for kind in summary.kinds.values_mut() {
                     (kind.bytes_per_s, kind.requests_per_s) = (Some(rate), Some(99_940.0));
                     for latencies in [&mut kind.latency_us, &mut kind.queue_wait_us, &mut kind.service_us] {
