@@ -175,7 +175,7 @@ fn sheet(device: &Device) -> String {
     line("capacity", format!("{host} for the host ({} bytes) of {raw} of flash", host.get()));
     let kept = 1.0 - host.get() as f64 / raw.get() as f64;
     let spare = raw.get() as f64 / host.get() as f64 - 1.0;
-    line("kept back", format!("{:.2}% of the flash, {:.2}% of what the host sees", kept * 100.0, spare * 100.0));
+    line("spare", format!("{:.2}% of the flash, {:.2}% of the host's capacity", kept * 100.0, spare * 100.0));
     let bits = many(part.bits_per_cell(), "bit");
     line("part", format!("{}, {bits} per cell, {} cycles", part.name, part.endurance));
     let chips = match resolved.gang {
@@ -213,10 +213,14 @@ fn sheet(device: &Device) -> String {
     let rows = unit * u64::from(geometry.row_slots() * timing.one_shot);
     line(
         "map",
-        format!("units of {unit}; one read moves up to {}, one program {rows}", unit * u64::from(geometry.row_slots())),
+        format!(
+            "mapping units of {unit}; a read moves up to {}, a program \
+                 {rows}",
+            unit * u64::from(geometry.row_slots())
+        ),
     );
     let controllers = match resolved.backend.controllers {
-        _ if resolved.family.is_serial() => "none: one command list after another".to_owned(),
+        _ if resolved.family.is_serial() => "none: the FTL runs one command list at a time".to_owned(),
         Controllers::None => "none: every command goes to its die".to_owned(),
         Controllers::PerDie => "one for each die".to_owned(),
         Controllers::PerChannel => "one for each channel".to_owned(),
@@ -224,7 +228,7 @@ fn sheet(device: &Device) -> String {
         Controllers::Background(count) => format!("one for host reads, {count} for everything else, each for any die"),
     };
     let controllers = match resolved.backend.software {
-        Some(time) => format!("{controllers}; software, {time} for each command that no host read is for"),
+        Some(time) => format!("{controllers}; in software, {time} for each command except those of host reads"),
         None => controllers,
     };
     line("controllers", controllers);
@@ -255,11 +259,11 @@ fn sheet(device: &Device) -> String {
         line(name, what);
     }
     if let Some(second) = &resolved.slc_array {
-        line("in front", in_front(second));
+        line("SLC array", slc_array(second));
     }
     if let Some(buffer) = resolved.buffer {
         let policy = match buffer.superblocks {
-            Some(of) => format!(", superblocks leave it together, above {} of them", of.most),
+            Some(of) => format!("; it writes back whole superblocks as soon as it has more than {}", of.most),
             None => String::new(),
         };
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
@@ -270,8 +274,16 @@ fn sheet(device: &Device) -> String {
     line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
     line("", parts.join(", "));
     let cost = resolved.cost();
-    let small = if cost.slc_array > 0.0 { format!(", of which {:.2} in front", cost.slc_array) } else { String::new() };
-    line("cost", format!("{:.2} GiB of MLC flash for the flash{small}; RAM and all else not counted", cost.total()));
+    let small = if cost.slc_array > 0.0 {
+        format!(
+            ", {:.2} of them for the SLC \
+                                                   array",
+            cost.slc_array
+        )
+    } else {
+        String::new()
+    };
+    line("cost", format!("{:.2} GiB of MLC flash{small}; the flash alone", cost.total()));
     let limits = Limits::new(resolved);
     let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));
     line("limits", format!("reads {read} ({read_by}), writes {write} ({write_by}),"));
@@ -282,12 +294,12 @@ fn sheet(device: &Device) -> String {
 }
 
 /// The SLC flash in front of the MLC flash.
-fn in_front(second: &ResolvedSlcArray) -> String {
-    let (part, shape, timing) = (&second.part, &second.part.geometry, &second.backend.timing);
+fn slc_array(array: &ResolvedSlcArray) -> String {
+    let (part, shape, timing) = (&array.part, &array.part.geometry, &array.backend.timing);
     let blocks = many(shape.blocks_per_plane, "block");
     format!(
         "{} of {}: {blocks} x {} of {}, {} cycles; read {}, program {}",
-        second.capacity(),
+        array.capacity(),
         part.name,
         many(shape.pages_per_block, "page"),
         shape.page,
@@ -367,10 +379,10 @@ mod tests {
     #[test]
     fn check_prints_the_slc_array_of_an_slc_mlc_drive() {
         let (_, text) = checked(&["chang-c3", "chang-c3-noslc"]);
-        let front: Vec<&str> = text.lines().filter(|line| line.contains("in front  ")).collect();
+        let front: Vec<&str> = text.lines().filter(|line| line.contains("  SLC array  ")).collect();
         let wanted = "256MiB of K9WAG08U1A: 2048 blocks x 64 pages of 2KiB, 100000 cycles; read 25us, program 200us";
         assert!(front.len() == 1 && front[0].ends_with(wanted), "{front:?}");
-        assert_eq!(text.matches("none: one command list after another").count(), 2);
+        assert_eq!(text.matches("none: the FTL runs one command list at a time").count(), 2);
     }
 
     #[test]

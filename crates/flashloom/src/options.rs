@@ -27,7 +27,7 @@ pub(crate) fn extent(text: &str) -> Result<ExtentRule, BadValue> {
         let names = ExtentRule::ALL.map(ExtentRule::name);
         let meant = did_you_mean(text, names);
         BadValue(format!(
-            "`{text}` is no rule for addresses beyond the drive: {meant}choose one of {}",
+            "`{text}` is not a rule for addresses beyond the drive: {meant}choose one of {}",
             names.join(", ")
         ))
     })
@@ -38,7 +38,7 @@ pub(crate) fn event(text: &str) -> Result<Event, BadValue> {
     Event::ALL.into_iter().find(|event| event.name() == text).ok_or_else(|| {
         let names = Event::ALL.map(Event::name);
         let meant = did_you_mean(text, names);
-        BadValue(format!("`{text}` is no event of a block trace: {meant}choose one of {}", names.join(", ")))
+        BadValue(format!("`{text}` is not an event of a block trace: {meant}choose one of {}", names.join(", ")))
     })
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn format(text: &str) -> Result<Format, BadValue> {
     Format::from_name(text).ok_or_else(|| {
         let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
         let meant = did_you_mean(text, names.iter().copied());
-        BadValue(format!("`{text}` is no known format: {meant}choose one of {}", names.join(", ")))
+        BadValue(format!("`{text}` is not a known format: {meant}choose one of {}", names.join(", ")))
     })
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
         let remedy = format!(
             "write WORKLOAD[,queue=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8, with a depth of 1 to {MOST_DEPTH}"
         );
-        BadValue(format!("`{part}` is no valid part of a flow: {remedy}"))
+        BadValue(format!("`{part}` is not a valid part of a flow: {remedy}"))
     };
     for part in parts {
         match part.split_once('=') {

@@ -117,7 +117,7 @@ fn perform(
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::Unexpected(format!("not as expected: {}", failed.join(", "))))
+    Err(Failure::Unexpected(format!("claims that fail without a stated reason: {}", failed.join(", "))))
 }
 
 /// Refuses studies if the points that run at once need more memory than the machine has.

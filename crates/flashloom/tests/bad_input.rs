@@ -80,7 +80,7 @@ fn impossible_devices_are_refused() {
     place.device_refused("\"20%\"", "\"20us\"", &["d.toml:13: ftl.over-provisioning", "`20us`", "e.g."]);
     place.device_refused("\"20%\"", "0.2", &["d.toml:13: ftl.over-provisioning", "`0.2` has no unit", "e.g."]);
     place.device_refused("channels = 2", "channels = 0", &["d.toml:5: flash.channels: is zero", "at least one"]);
-    place.device_refused("\"20%\"", "\"2%\"", &["d.toml:13: ftl.over-provisioning", "no spare block", "at least "]);
+    place.device_refused("\"20%\"", "\"2%\"", &["d.toml:13: ftl.over-provisioning", "no spare block", "at most "]);
     place.device_refused(
         "over-provisioning = \"20%\"",
         "capacity = \"10000000B\"",
@@ -103,7 +103,7 @@ fn impossible_queues_and_flows_are_refused() {
         ("[[host.queue]]\nweight = 3", &["d.toml:11: host.queue[0].weight", "round-robin", "weighted"]),
         ("[[host.queue]]\nchannels = [2]", &["d.toml:11: host.queue[0].channels: there is no channel 2", "0 to 1"]),
         ("[[host.queue]]\n[[host.queue]]\ndies = []", &["d.toml:12: host.queue[1].dies: is empty", "leave it out"]),
-        ("[[host.queue]]\ndies = [1]", &["host.queue: all queues together write on 1 of 4 dies", "see less"]),
+        ("[[host.queue]]\ndies = [1]", &["host.queue: all queues together write to 1 of 4 dies", "or raise"]),
     ] {
         place.device_refused("queue-depth = 8", host, wanted);
     }
@@ -111,8 +111,8 @@ fn impossible_queues_and_flows_are_refused() {
     let run = |more: &[&'static str]| [&["run", "d.toml", "w.toml"], more].concat();
     place.refused(&run(&["--queue", "1"]), &["submitted to queue 1, but the device has 1", "host.queues"]);
     place.refused(&run(&["--flow", "w.toml,queue=7"]), &["submitted to queue 7, but the device has 1"]);
-    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` is no valid part of a flow", "queue=N"]);
-    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` is no valid part of a flow"]);
+    place.refused(&run(&["--flow", "w.toml,fast"]), &["`fast` is not a valid part of a flow", "queue=N"]);
+    place.refused(&run(&["--flow", "w.toml,depth=0"]), &["`depth=0` is not a valid part of a flow"]);
     place.refused(&run(&["--flow", "none.toml"]), &["none.toml: cannot be read"]);
     place.write("two.fio", "[global]\nbs=4k\nsize=1m\n[a]\nrw=read\n[b]\nstonewall\nrw=read\n");
     place.refused(&run(&["--flow", "two.fio"]), &["two.fio: has several stages", "a job file of its own"]);
@@ -200,7 +200,7 @@ fn unwritable_outputs_are_refused() {
     place.refused(&["run", "d.toml", "w.toml", "--save-snapshot", "no/such"], &["no/such: cannot be written"]);
     fs::create_dir(place.path("diary")).expect("created");
     place.write("diary/page", "dear");
-    place.refused(&["run", "d.toml", "w.toml", "--out", "diary"], &["diary: holds something", "another name"]);
+    place.refused(&["run", "d.toml", "w.toml", "--out", "diary"], &["diary: contains files", "another name"]);
     assert!(place.path("diary/page").exists());
 }
 
@@ -227,11 +227,11 @@ fn damaged_snapshots_and_those_of_other_drives_are_refused() {
     place.refused(&dftl, &words);
     let whole = fs::read(place.path("s")).expect("there");
     place.write("s", &whole[..whole.len() / 2]);
-    place.refused(&run, &["s: is damaged", "make it again"]);
+    place.refused(&run, &["s: is damaged", "save it again"]);
     let mut changed = whole.clone();
     changed[whole.len() / 2] ^= 1;
     place.write("s", &changed);
-    place.refused(&run, &["s: is damaged", "make it again"]);
+    place.refused(&run, &["s: is damaged", "save it again"]);
     place.write("s", "dear diary");
     place.refused(&run, &["s: is not a snapshot", "--save-snapshot"]);
 }

@@ -93,11 +93,11 @@ const MADE: [&[&str]; 2] = [
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The first words of remedies.
-const VERBS: [&str; 46] = [
+const VERBS: [&str; 52] = [
     "add", "allow", "ask", "begin", "bring", "change", "check", "choose", "convert", "correct", "cut", "delete",
-    "describe", "export", "fetch", "give", "have", "keep", "leave", "let", "lay", "list", "lower", "make", "name",
-    "nest", "pack", "paste", "point", "put", "raise", "read", "remove", "rename", "repeat", "run", "say", "scale",
-    "send", "shorten", "skip", "start", "swap", "test", "use", "write",
+    "describe", "export", "fetch", "fill", "free", "give", "have", "keep", "leave", "let", "lay", "list", "lower",
+    "make", "name", "nest", "pack", "paste", "point", "put", "raise", "read", "redirect", "reduce", "remove", "rename",
+    "repeat", "run", "save", "say", "scale", "send", "set", "shorten", "skip", "start", "swap", "test", "use", "write",
 ];
 
 /// Other forms of a remedy: allowed values, or a suggestion.
@@ -427,7 +427,7 @@ impl Row {
         for word in JARGON {
             must(!has_word(&ours, word), format!("says `{word}`, which a user need not know"));
         }
-        must(!stderr.contains("fault of Flashloom"), "blames Flashloom".into());
+        must(!stderr.contains("bug in Flashloom"), "blames Flashloom".into());
         must(self.code != 2 || has_remedy(&stderr), "says nothing to be done".into());
         let told = stderr.lines().count();
         must(told <= self.lines, format!("has {told} lines, more than {}", self.lines));

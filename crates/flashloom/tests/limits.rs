@@ -35,7 +35,7 @@ fn a_number_beyond_its_range_is_refused_with_the_range() {
         (&["--precondition", "random:x1e30"][..], "N above 0, at most 1000"),
         (&["--precondition", "random:x0"], "N above 0, at most 1000"),
         (&["--set", "name="], "name: is empty; give it one"),
-        (&["--set", "name=.."], "name: `..` begins with a point"),
+        (&["--set", "name=.."], "name: `..` begins with a dot"),
         (
             &["--set", "ftl.gc.victim={policy='d-choices',d=4294967295}"],
             "ftl.gc.victim.d: is 4294967295; use 1 to 4096",
@@ -46,9 +46,9 @@ fn a_number_beyond_its_range_is_refused_with_the_range() {
             &["--set", "ftl.gc.start=4000000000", "--set", "ftl.gc.stop=4000000001"],
             "and a pool has 32 superblocks; use 1 to 31",
         ),
-        (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave the host no room"),
+        (&["--set", "flash.blocks=3"], "d.toml: flash.blocks: 3 blocks in each plane leave none for the host"),
         (&["--set", "flash.blocks=4294967295"], "flash.blocks: the array has 68719476720 pages on each die"),
-        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is no data rate that anything works at; write more than zero"),
+        (&["--set", "flash.lane-rate=0MB/s"], "`0MB/s` is a data rate of zero; write one above zero"),
         (&["--set", "host.queue-depth=4294967295"], "host.queue-depth: is 4294967295; use 1 to 32768"),
         (&["--depth", "4294967295"], "a whole number from 1 to 1048576"),
         (&["--depth", "0"], "a whole number from 1 to 1048576"),
@@ -67,14 +67,14 @@ fn a_drive_beyond_memory_is_refused_before_it_is_built() {
     for (more, wanted) in [
         (&["--set", "buffer.size=1TiB"][..], "for write buffer"),
         (&["--set", "flash.blocks=8000000"], "GiB of memory, "),
-        (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and there are 100MiB (--memory)"),
-        (&["--memory", "64MiB"], "d: the simulation takes "),
+        (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and 100MiB are available (--memory)"),
+        (&["--memory", "64MiB"], "d: the simulation needs "),
     ] {
         // The memory of the machine does not matter.
         let given = if more.contains(&"--memory") { &[][..] } else { &["--memory", "2GiB"] };
         let (code, said) = run(dir.path(), &[more, given].concat());
         assert_eq!(code, Some(2), "{more:?}: {said}");
-        assert!(said.contains(wanted) && said.contains("say --memory "), "{more:?}: {said}");
+        assert!(said.contains(wanted) && said.contains("give --memory "), "{more:?}: {said}");
     }
     let (code, said) = run(dir.path(), &["--memory", "1GiB", "--verify", "--precondition", "fill"]);
     assert_eq!(code, Some(0), "{said}");
@@ -83,7 +83,7 @@ fn a_drive_beyond_memory_is_refused_before_it_is_built() {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         if command[0] != "study" || !said.contains("is neither a file") {
             assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
-            assert!(said.contains("the simulation takes "), "{command:?}: {said}");
+            assert!(said.contains("the simulation needs "), "{command:?}: {said}");
         }
     }
 }

@@ -160,7 +160,7 @@ fn a_foreign_file_is_replaced_only_with_force() {
             "q: exists, and Flashloom did not write it; choose another name, or replace it with --force",
         );
         let said = place.done(&writer.to("q", &["--force"]));
-        assert!(said.contains("note: q: replaced what was there"), "{said}");
+        assert!(said.contains("note: q: replaced the file there"), "{said}");
         let said = place.done(&writer.to("./q", &[]));
         assert!(said.contains("note: ./q: replaced ") && said.contains("of an earlier run"), "{said}");
         fs::remove_file(place.path("q")).expect("removed");
@@ -182,7 +182,7 @@ fn a_foreign_file_in_a_result_folder_is_replaced_only_with_force() {
         fs::write(place.path("out").join(name), "dear diary").expect("written");
         place.refuses(&writer.to("out", &[]), &format!("out/{name}: exists, and Flashloom did not write it"));
         let said = place.done(&writer.to("out", &["--force"]));
-        assert!(said.contains(&format!("note: out/{name}: replaced what was there")), "{said}");
+        assert!(said.contains(&format!("note: out/{name}: replaced the file there")), "{said}");
         assert!(place.path("out/mine.md").is_file());
         fs::remove_dir_all(place.path("out")).expect("removed");
         place.refuses(&writer.to(".", &[]), ".");
@@ -194,7 +194,7 @@ fn reproduce_replaces_no_foreign_file() {
     let place = place();
     fs::write(place.path("q"), "dear diary").expect("written");
     place.refuses(&["reproduce", "mix", "--report", "q"], "q: exists, and Flashloom did not write it");
-    place.refuses(&["reproduce", "mix", "--out", "."], ".: holds something that is not a result");
+    place.refuses(&["reproduce", "mix", "--out", "."], ".: contains files that are not part of a result");
     place.refuses(&["reproduce", "mix", "--out", "q"], "q: is a file");
 }
 
@@ -205,11 +205,11 @@ fn two_outputs_to_one_path_are_refused() {
     symlink("there.html", place.path("link")).expect("linked");
     place.done(&["run", "d.toml", "w.toml", "--report", "there.html"]);
     for (one, other, wanted) in [
-        (["--report", "q"], ["--requests", "./q"], "./q: --report and --requests write to one place"),
-        (["--report", "there.html"], ["--timeline", "link"], "link: --report and --timeline write to one place"),
-        (["--save-snapshot", "q"], ["--requests", "q"], "--save-snapshot and --requests write to one place"),
-        (["--out", "q"], ["--report", "q"], "q: --out and --report write to one place"),
-        (["--out", "out"], ["--report", "out/report.html"], "--report would write among the files of the result"),
+        (["--report", "q"], ["--requests", "./q"], "./q: --report and --requests write to the same path"),
+        (["--report", "there.html"], ["--timeline", "link"], "link: --report and --timeline write to the same path"),
+        (["--save-snapshot", "q"], ["--requests", "q"], "--save-snapshot and --requests write to the same path"),
+        (["--out", "q"], ["--report", "q"], "q: --out and --report write to the same path"),
+        (["--out", "out"], ["--report", "out/report.html"], "--report would write into the directory of the result"),
     ] {
         place.refuses(&[&["run", "d.toml", "w.toml"], &one[..], &other[..]].concat(), wanted);
     }
@@ -218,7 +218,7 @@ fn two_outputs_to_one_path_are_refused() {
     let mut run = place.command(&["run", "d.toml", "w.toml", "--report", "results"]);
     let output = run.stdout(results).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("results: the standard output and --report write to one place"), "{said}");
+    assert!(said.contains("results: the standard output and --report write to the same path"), "{said}");
     fs::remove_file(place.path("results")).expect("removed");
     assert!(place.content() == before);
 }
@@ -275,14 +275,14 @@ fn output_paths_that_do_not_exist_are_refused() {
     let place = place();
     symlink("nowhere", place.path("link")).expect("linked");
     for writer in FILES.into_iter().chain(FOLDERS.map(|(writer, _)| writer)) {
-        place.refuses(&writer.to("link", &["--force"]), "link: is a link to something that is not there");
+        place.refuses(&writer.to("link", &["--force"]), "link: is a link to a missing file");
         place.refuses(&writer.to("no/such/place", &[]), "no/such/place: cannot be written: ");
         place.refuses(&writer.to("/proc/result", &[]), "/proc/result: cannot be written: ");
         place.refuses(&writer.to("", &[]), "value is required for");
     }
     for writer in FILES {
         place.refuses(&writer.to(".", &[]), ".: is a directory");
-        place.refuses(&writer.to("q/", &[]), "q/: ends like a directory");
+        place.refuses(&writer.to("q/", &[]), "q/: ends with a slash, like a directory");
     }
 }
 

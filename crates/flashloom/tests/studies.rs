@@ -271,7 +271,7 @@ fn a_study_from_a_file_runs_and_its_failing_claim_is_reported() {
     let out = place.path().join("out").display().to_string();
     let output = flashloom(&["study", &path, "--out", &out, "--jobs", "1"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    assert_eq!(text(&output.stderr), "not as expected: M1\n");
+    assert_eq!(text(&output.stderr), "claims that fail without a stated reason: M1\n");
     let printed = text(&output.stdout);
     for wanted in ["banks   read.mean", "FAILS", "1 claim: 0 hold, 1 FAIL", "two banks are slower"] {
         assert!(printed.contains(wanted), "{wanted}: {printed}");

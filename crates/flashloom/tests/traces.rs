@@ -122,7 +122,7 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     let info = place.flashloom(&["trace", "info", "t.trace"]);
     let text = String::from_utf8_lossy(&info.stdout).into_owned();
     for wanted in
-        ["--time-unit", "9.95us", "9.95ms", "taken  more than any drive serves", "--size-unit", "4KiB", "32KiB"]
+        ["--time-unit", "9.95us", "9.95ms", "taken  more than any drive can serve", "--size-unit", "4KiB", "32KiB"]
     {
         assert!(text.contains(wanted), "`{wanted}` is not in {text}");
     }
@@ -146,7 +146,7 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     place.write("s.toml", format!("{study}run = {{ time-unit = \"minutes\" }}\n").as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);
     assert!(
-        output.status.code() == Some(2) && error(&output).contains("run.time-unit: `minutes` is no unit of time"),
+        output.status.code() == Some(2) && error(&output).contains("run.time-unit: `minutes` is not a unit of time"),
         "{}",
         error(&output)
     );
@@ -174,7 +174,9 @@ fn a_csv_with_any_columns_is_read() {
     place.write("s.toml", study.as_bytes());
     let output = place.flashloom(&["study", "s.toml", "--quiet"]);
     assert!(output.status.success(), "{}", error(&output));
-    for (columns, wanted) in [("time=stamp", "no column of the CSV is the op"), ("x", "names no column")] {
+    for (columns, wanted) in
+        [("time=stamp", "--csv names no column for the op"), ("x", "`x` does not describe a column")]
+    {
         let output = place.flashloom(&["run", "d.toml", "t.csv", "--csv", columns]);
         let told = error(&output);
         assert!(

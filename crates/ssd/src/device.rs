@@ -296,7 +296,7 @@ impl<S: Sector, O: Observer, F: Ftl> Ssd<S, O, F> {
             }
             Event::SerialEnd => self.backend.end_serial(self.now, &mut self.hash),
             Event::SlcSerialEnd => {
-                let slc_array = self.slc_array.as_mut().expect("a device with a second array");
+                let slc_array = self.slc_array.as_mut().expect("the device has an SLC array");
                 if O::LISTENS {
                     let first = (self.backend.geometry().die_count(), self.resolved.spec.flash.channels);
                     slc_array.notify_serial(self.backend.observer_mut(), first);

@@ -209,8 +209,8 @@ fn translation_pages_gather_while_a_program_of_others_is_under_way() {
 #[test]
 fn a_gather_beyond_the_room_of_a_program_is_refused() {
     for (map, gather, wanted) in [
-        (UNCACHED, 0, "0 translation pages in a program of 2 mapping units"),
-        (UNCACHED, 3, "3 translation pages in a program of 2 mapping units"),
+        (UNCACHED, 0, "one program cannot gather 0 translation pages: it holds 2 mapping units"),
+        (UNCACHED, 3, "one program cannot gather 3 translation pages: it holds 2 mapping units"),
         (TABLE, 1, "there are no translation pages"),
     ] {
         let mut spec = spec(map);

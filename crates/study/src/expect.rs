@@ -310,7 +310,7 @@ impl ExpectSpec {
         let assignments = self.assignments();
         let mut behind = assignments.iter().filter(|(key, _)| key.starts_with("ratio") || key.starts_with("order"));
         let named = self.along() == Some(mean) || behind.any(|(_, assignment)| assignment.contains_key(mean));
-        let message = format!("is taken along `{mean}`, whose points the condition names");
+        let message = format!("is the mean over `{mean}`, but the condition names single points of it");
         named.then(|| Fault::new("geomean", message, "choose them in `where`"))
     }
 
@@ -332,14 +332,14 @@ impl ExpectSpec {
             None => {
                 let remedy =
                     "give one of within, ratio, difference, monotonic, linear, saturates, bounded, equal, order";
-                faults.push(Fault::new("metric", "there is not exactly one condition for it", remedy));
+                faults.push(Fault::new("metric", "has no condition, or several", remedy));
             }
             Some(Condition::Monotonic(monotonic)) => axis("monotonic.along", &monotonic.along, None),
             Some(Condition::Linear(linear)) => {
                 axis("linear.along", &linear.along, None);
                 let labels = axes.iter().find(|(name, _)| *name == linear.along).map(|(_, labels)| labels);
                 if let Some(label) = labels.and_then(|labels| labels.iter().find(|label| label.number().is_none())) {
-                    let message = format!("the point `{label}` of `{}` is no number", linear.along);
+                    let message = format!("the point `{label}` of `{}` is not a number", linear.along);
                     faults.push(Fault::new("linear.along", message, "name an axis of numbers"));
                 }
             }
@@ -349,13 +349,13 @@ impl ExpectSpec {
             Some(Condition::Within(within)) if within.bounds(unit).is_none() => {
                 let remedy =
                     format!("give between = [low, high] or value and tolerance, written as {}", unit.example());
-                faults.push(Fault::new("within", "is no range of this metric", remedy));
+                faults.push(Fault::new("within", "is not a range of this metric", remedy));
             }
             Some(Condition::Bounded(bounded)) => {
                 let bounds: Vec<_> = bounded.least.iter().chain(&bounded.most).collect();
                 if bounds.is_empty() || bounds.iter().any(|bound| bound.number(unit).is_none()) {
                     let remedy = format!("give least or most, written as {}", unit.example());
-                    faults.push(Fault::new("bounded", "is no bound of this metric", remedy));
+                    faults.push(Fault::new("bounded", "is not a bound of this metric", remedy));
                 }
             }
             Some(Condition::Ratio(ratio)) if ratio.between[0] > ratio.between[1] => {
@@ -363,10 +363,10 @@ impl ExpectSpec {
             }
             Some(Condition::Difference(difference)) if difference.bounds(unit).is_none() => {
                 let remedy = format!("give two, the lower one first, written as {}", unit.example());
-                faults.push(Fault::new("difference.between", "are no bounds of this metric", remedy));
+                faults.push(Fault::new("difference.between", "are not bounds of this metric", remedy));
             }
             Some(Condition::Order(order)) if order.of.len() < 2 => {
-                faults.push(Fault::new("order.of", "there is nothing to compare", "name at least two points"));
+                faults.push(Fault::new("order.of", "has fewer than two points", "name at least two points"));
             }
             Some(Condition::Within(_) | Condition::Ratio(_) | Condition::Difference(_) | Condition::Order(_)) => {}
         }

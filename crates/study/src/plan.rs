@@ -115,7 +115,7 @@ impl UnknownRule {
             Self::Format => {
                 let name = quoted(&run.format);
                 let remedy = one_of(Format::ALL.iter().map(|format| format.name()).collect(), &name);
-                Fault::new("format", format!("`{name}` is an unknown format of traces"), remedy)
+                Fault::new("format", format!("`{name}` is not a trace format"), remedy)
             }
             Self::Columns => {
                 let error = run.csv.as_ref().and_then(|text| text.parse::<Columns>().err());
@@ -127,17 +127,17 @@ impl UnknownRule {
                 let size = |key, text: &Option<String>| Some((key, text.as_ref()?.parse::<SizeUnit>().err()?));
                 let wrong = time.or_else(|| size("size-unit", &run.size_unit));
                 let wrong = wrong.or_else(|| size("address-unit", &run.address_unit));
-                let (key, error) = wrong.expect("one of them is no unit");
+                let (key, error) = wrong.expect("one of them is not a unit");
                 Fault::new(key, error.message(), error.remedy())
             }
             Self::Extent => {
                 let name = quoted(&run.extent);
                 let remedy = one_of(ExtentRule::ALL.iter().map(|rule| rule.name()).collect(), &name);
-                Fault::new("extent", format!("`{name}` is an unknown rule for addresses of traces"), remedy)
+                Fault::new("extent", format!("`{name}` is not a rule for addresses of traces"), remedy)
             }
             Self::Volumes => {
                 let name = quoted(&run.volumes);
-                let message = format!("`{name}` is an unknown rule for volumes of traces");
+                let message = format!("`{name}` is not a rule for volumes of traces");
                 Fault::new("volumes", message, "write single, overlay or stride:SIZE, e.g. stride:1GiB")
             }
         }

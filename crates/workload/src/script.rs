@@ -122,11 +122,7 @@ impl Script {
             let path = format!("request[{i}]");
             if request.at < last {
                 let message = format!("arrives at {}, after one of {last}", request.at);
-                faults.push(Fault::new(
-                    path.clone() + ".at",
-                    message,
-                    "list the requests in the order of their arrival",
-                ));
+                faults.push(Fault::new(path.clone() + ".at", message, "list the requests in the order of arrival"));
             }
             last = last.max(request.at);
             requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });
@@ -146,18 +142,14 @@ impl Script {
         }
         if spec.repeat > 1 && spec.every < last {
             let message = format!("a pass begins {} after another, which takes {last}", spec.every);
-            faults.push(Fault::new("every", message, "let the passes follow each other further apart"));
+            faults.push(Fault::new("every", message, "start the passes further apart"));
         }
         let passes = u64::from(spec.repeat.saturating_sub(1));
         let end = spec.every.as_ps().checked_mul(passes).and_then(|begin| begin.checked_add(last.as_ps()));
         if end.is_none() {
             let message =
                 format!("{} passes, {} apart, end after simulated time does (213 days)", spec.repeat, spec.every);
-            faults.push(Fault::new(
-                "repeat",
-                message,
-                "repeat it less often, or let the passes follow each other sooner",
-            ));
+            faults.push(Fault::new("repeat", message, "repeat it less often, or start the passes closer together"));
         }
         if !faults.is_empty() {
             return Err(faults);

@@ -41,7 +41,7 @@ impl fmt::Display for ParseUnitError {
                 "`{text}` is not a {kind}: write a number of at least zero with one of the units {units}, e.g. \"{example}\""
             ),
             Wrong::TooSmall => {
-                write!(f, "`{text}` is no {kind} that anything works at: write more than zero, e.g. \"{example}\"")
+                write!(f, "`{text}` is a {kind} of zero: write one above zero, e.g. \"{example}\"")
             }
             Wrong::TooLarge => {
                 write!(f, "`{text}` is too large for a {kind}: write at most {most}, e.g. \"{example}\"")
@@ -343,7 +343,7 @@ mod tests {
             assert!(message.contains("is too large for a time: write at most 18446744s"), "{message}");
         }
         let message = "0MB/s".parse::<Rate>().expect_err("nothing").to_string();
-        assert_eq!(message, "`0MB/s` is no data rate that anything works at: write more than zero, e.g. \"667MB/s\"");
+        assert_eq!(message, "`0MB/s` is a data rate of zero: write one above zero, e.g. \"667MB/s\"");
     }
 
     #[test]

@@ -72,7 +72,7 @@ impl fmt::Display for GeometryError {
         match self {
             Self::Zero(what) => write!(f, "no {what}: there must be at least one"),
             Self::Stripe { planes, stripe } => {
-                write!(f, "{planes} planes cannot be worked on {stripe} at a time: use a divisor of {planes}")
+                write!(f, "{planes} planes do not divide into commands of {stripe}: use a divisor of {planes}")
             }
             Self::UnitTooLarge(sectors) => {
                 write!(f, "a mapping unit of {sectors} sectors: at most 64 sectors (32KiB) are possible")

@@ -40,14 +40,14 @@ impl FlashSpec {
                     faults.add("flash.transfer", "foreground and background controllers share the buses", remedy);
                 }
                 _ if self.arbitration.hold => {
-                    let message = "no bus can be held where controllers move the data";
+                    let message = "conflicts with flash.transfer: controllers move the data, and commands hold no bus";
                     faults.add("flash.arbitration.hold", message, "leave it out, or flash.transfer");
                 }
                 _ => {}
             }
         }
         if self.software_controllers.is_some_and(Span::is_zero) {
-            let remedy = "leave it out: the controllers are then hardware, which takes no time";
+            let remedy = "leave it out for controllers in hardware, which take no time";
             faults.add("flash.software-controllers", "the processor takes no time for a command", remedy);
         }
     }

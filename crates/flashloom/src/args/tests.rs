@@ -39,7 +39,7 @@ fn no_error_about_an_option_names_a_type_of_rust() {
             }
             refused += 1;
             let text = error.to_string();
-            assert!(["e.g.", "choose one of", "; say "].iter().any(|way| text.contains(way)), "{option}: {text}");
+            assert!(["e.g.", "choose one of", "; write "].iter().any(|way| text.contains(way)), "{option}: {text}");
             let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
             for word in ["digit", "u32", "u64", "non-zero", "type", "parse", "literal", "float", "string"] {
                 assert!(!words.contains(&word), "{option}: {text}");

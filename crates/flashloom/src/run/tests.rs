@@ -174,5 +174,9 @@ fn an_output_that_cannot_be_written_is_refused_before_the_run() {
     }
     let failure = run(&["--out", "one", "--report", "one"]).expect_err("one place for two results");
     assert_eq!(failure.code(), 2);
-    assert_eq!(failure.to_string(), "error: one: --out and --report write to one place; give each its own");
+    assert_eq!(
+        failure.to_string(),
+        "error: one: --out and --report write to the same path; give each option its own \
+                                     path"
+    );
 }

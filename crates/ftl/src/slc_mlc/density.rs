@@ -63,19 +63,19 @@ impl DensitySpec {
             faults.push(Fault::new(format!("ftl.chang.density{path}"), message, remedy));
         };
         if self.blocks(block) < 2 || !self.extra.get().is_multiple_of(block.get()) {
-            let message = format!("{} is not two or more whole blocks of {block}", self.extra);
-            add(".extra", message, "use a multiple of a block, at least two of them".into());
+            let message = format!("{} is less than two blocks of {block}, or not a whole number of them", self.extra);
+            add(".extra", message, "use a multiple of a block, at least two blocks".into());
         }
         for (path, time) in [(".read", self.read), (".program", self.program)] {
             if time.is_zero() {
-                add(path, "the array takes no time".into(), "give it, e.g. \"50us\"".into());
+                add(path, "is zero".into(), "give it, e.g. \"50us\"".into());
             }
         }
         if self.rank_every == 0 {
             add(".rank-every", "is zero".into(), "there must be at least one".into());
         }
         if !geometry.pages.is_multiple_of(2) {
-            let message = format!("blocks of {} pages have no half", geometry.pages);
+            let message = format!("a block of {} pages cannot be halved for SLC mode", geometry.pages);
             add("", message, "use an even number of pages".into());
         }
         faults
@@ -250,7 +250,7 @@ mod tests {
         let spec = DensitySpec { extra: Bytes::new(30 * 2048), read: read(), program: program(), rank_every: 1 };
         let geometry = Geometry::new(1, 1, 1, 1, 1, 8, 15, 1, 4).expect("a small array");
         let faults = spec.faults(&geometry);
-        assert!(faults.len() == 1 && faults[0].message.contains("15 pages have no half"), "{faults:?}");
+        assert!(faults.len() == 1 && faults[0].message.contains("a block of 15 pages cannot be halved"), "{faults:?}");
     }
 
     #[test]

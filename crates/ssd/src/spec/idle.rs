@@ -69,13 +69,13 @@ impl Spec {
             Idle::new("host.burst", count == 1 && host.burst > 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count == 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count > 1 && even, "all queues weigh the same")
-                .remedy("leave it out, or give one in [[host.queue]] a weight"),
+                .remedy("leave it out, or give a queue in [[host.queue]] a weight"),
             Idle::new(
                 "buffer.low",
                 self.buffer.as_ref().is_some_and(whole),
                 "a buffer of superblocks writes back until one of them is left",
             )
-            .remedy("leave it out, or say buffer.policy = \"units\""),
+            .remedy("leave it out, or set buffer.policy = \"units\""),
         ]
     }
 }
@@ -97,7 +97,7 @@ mod tests {
             (
                 "",
                 "ftl = { wear = { check-every = 3 } }",
-                "ftl.wear.check-every: has no effect here: wear is checked only with",
+                "ftl.wear.check-every: has no effect here: the FTL checks wear only with",
             ),
             ("", "host = { burst = 2 }", "host.burst: has no effect here: there is one queue"),
             ("", "host = { arbitration = \"weighted\" }", "host.arbitration: has no effect here: there is one queue"),
@@ -121,21 +121,21 @@ mod tests {
                 "",
                 "flash.arbitration.bus: has no effect here: no command waits for a bus",
             ),
-            ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges collect"),
+            ("", "ftl = { kind = \"fast\", gc = { parallel = 3 } }", "ftl.gc: has no effect here: merges reclaim"),
             (
                 "",
                 "ftl = { kind = \"chang\", placement = { policy = \"block-striping\" } }",
-                "ftl.placement: has no effect here: its blocks",
+                "ftl.placement: has no effect here: it uses its blocks",
             ),
             (
                 "controllers = \"none\"",
                 "ftl = { kind = \"chang\" }",
-                "flash.controllers: has no effect here: this FTL hands in",
+                "flash.controllers: has no effect here: this FTL runs one",
             ),
             (
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",
-                "flash.cache-mode: has no effect here: the pages of a list",
+                "flash.cache-mode: has no effect here: successive pages of a command list",
             ),
             (
                 "",

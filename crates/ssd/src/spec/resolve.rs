@@ -205,7 +205,7 @@ impl Spec {
         self.check_limits(faults);
         if self.flash.width == 0 || !self.flash.width.is_multiple_of(8) {
             let width = self.flash.width;
-            faults.add("flash.width", format!("a channel of {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
+            faults.add("flash.width", format!("is {width} bits"), "use a multiple of 8, e.g. 8, 16 or 32");
         }
         faults.positive("host.queue-depth", self.host.queue_depth);
         self.check_queues(faults);
@@ -219,7 +219,7 @@ impl Spec {
         ] {
             if ratio.get() >= 1.0 {
                 let path = format!("flash.faults.{key}");
-                faults.add(&path, format!("{ratio}: everything would fail"), "use a share below 100%");
+                faults.add(&path, format!("{ratio}: every operation would fail"), "use a share below 100%");
             }
         }
     }

@@ -184,7 +184,12 @@ struct Stages {
 fn serial(specs: &[GeneratorSpec], capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<base::fault::Fault>> {
     if specs.is_empty() {
         let remedy = "describe at least one as [[stage]], with the keys of a workload";
-        return Err(vec![base::fault::Fault::new("stage", "no stage: nothing would ever be asked", remedy)]);
+        return Err(vec![base::fault::Fault::new(
+            "stage",
+            "there is no stage: the workload would issue no \
+                                                          request",
+            remedy,
+        )]);
     }
     let mut stages = Vec::new();
     for (number, spec) in (0_u64..).zip(specs) {

@@ -12,8 +12,7 @@ pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST {
-        let message =
-            "it is larger than 4MiB, the limit for descriptions; traces have other endings than .toml and .fio";
+        let message = "it is larger than 4MiB, the limit of .toml and .fio files; a trace has another ending";
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)

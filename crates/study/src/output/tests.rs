@@ -46,7 +46,7 @@ fn only_an_output_of_flashloom_is_replaced() {
         assert_eq!(fs::read_to_string(&path).expect("there"), text);
     }
     let notes = page(&[], &path, true).expect("replaced");
-    assert!(notes[0].ends_with("replaced what was there, as --force asks"), "{notes:?}");
+    assert!(notes[0].ends_with("replaced the file there, because of --force"), "{notes:?}");
     fs::write(&path, "").expect("written");
     assert_eq!(page(&[], &path, false), Ok(Vec::new()), "nothing is lost with an empty file");
     assert_eq!(names(dir.path()), ["r.html"]);
@@ -74,7 +74,13 @@ fn two_outputs_never_go_to_one_file() {
         let mut outputs = Outputs::new([""; 0], true);
         let _one = outputs.file("--report", one, Kind::Page).expect("writable");
         let error = outputs.file("--requests", other, Kind::Requests).expect_err("the same").to_string();
-        assert!(error.contains("--report and --requests write to one place; give each its own"), "{error}");
+        assert!(
+            error.contains(
+                "--report and --requests write to the same path; give each option its own \
+                                path"
+            ),
+            "{error}"
+        );
     }
     let out = dir.path().join("out");
     fs::create_dir(&out).expect("created");
@@ -82,11 +88,11 @@ fn two_outputs_never_go_to_one_file() {
         let mut outputs = Outputs::new([""; 0], true);
         let _out = outputs.folder("--out", &out, &["report.html".to_owned()]).expect("writable");
         let error = outputs.file("--report", &out.join(inside), Kind::Page).expect_err("inside").to_string();
-        assert!(error.contains("--report would write among the files of the result"), "{error}");
+        assert!(error.contains("--report would write into the directory of the result"), "{error}");
     }
     let twice = ["a.toml".to_owned(), "a.toml".to_owned()];
     let error = Outputs::new([""; 0], true).folder("--out", &out, &twice).expect_err("two of one name").to_string();
-    assert!(error.contains("two of the studies are called the same"), "{error}");
+    assert!(error.contains("two studies have the same name"), "{error}");
 }
 
 #[test]
@@ -107,7 +113,7 @@ fn a_result_replaces_all_of_an_earlier_one_and_nothing_else() {
     let error = result(&[], &out, false, &["mine.toml", "study.json"]).expect_err("a foreign file").to_string();
     assert!(error.contains("out/mine.toml: exists, and Flashloom did not write it"), "{error}");
     let notes = result(&[], &out, true, &["mine.toml", "study.json"]).expect("forced");
-    assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced what was there"), "{notes:?}");
+    assert!(notes.len() == 2 && notes[1].contains("mine.toml: replaced the file there"), "{notes:?}");
     assert_eq!(names(&out), ["mine.toml", "notes.md", "stage-2", "study.json"]);
 }
 
@@ -116,7 +122,7 @@ fn a_foreign_folder_is_left_alone() {
     let dir = dir();
     fs::write(dir.path().join("diary"), "dear").expect("written");
     let error = result(&[], dir.path(), false, &["study.json"]).expect_err("not ours").to_string();
-    assert!(error.contains("holds something that is not a result; choose another name"), "{error}");
+    assert!(error.contains("contains files that are not part of a result; choose another name"), "{error}");
     assert_eq!(result(&[], dir.path(), true, &["study.json"]), Ok(Vec::new()));
     assert_eq!(names(dir.path()), ["diary", "study.json"]);
 }
@@ -156,7 +162,7 @@ mod unix {
         let [real, link] = ["real.html", "link.html"].map(|name| dir.path().join(name));
         symlink(&real, &link).expect("linked");
         let error = page(&[], &link, true).expect_err("it leads nowhere").to_string();
-        assert!(error.contains("is a link to something that is not there"), "{error}");
+        assert!(error.contains("is a link to a missing file"), "{error}");
         fs::write(&real, "mine").expect("written");
         assert!(page(&[], &link, false).is_err() && page(&[&real], &link, true).is_err());
         page(&[], &link, true).expect("replaced");
@@ -176,7 +182,7 @@ mod unix {
         let _one = outputs.file("--report", null, Kind::Page).expect("a device is no input");
         let _other = outputs.file("--requests", null, Kind::Requests).expect("and may be shared");
         let full = page(&[], Path::new("/dev/full"), false).expect_err("full").to_string();
-        assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("make room"), "{full}");
+        assert!(full.starts_with("/dev/full: cannot be written: ") && full.contains("free space"), "{full}");
 
         let dir = dir();
         let socket = dir.path().join("s");
@@ -193,7 +199,7 @@ mod unix {
         page(&[], &path, false).expect("written");
         fs::set_permissions(&path, PermissionsExt::from_mode(0o440)).expect("set");
         let error = page(&[], &path, false).expect_err("protected").to_string();
-        assert!(error.contains("is protected against writing; choose another name"), "{error}");
+        assert!(error.contains("is write-protected; choose another name"), "{error}");
         page(&[], &path, true).expect("forced");
     }
 }
@@ -203,11 +209,11 @@ fn invalid_output_names_are_refused() {
     let dir = dir();
     let slash = format!("{}/r.html/", dir.path().display());
     for (path, wanted) in [
-        ("", "--report: is given an empty name"),
+        ("", "--report: has an empty path"),
         ("/", "is a directory"),
         (".", "is a directory"),
         ("no/such/place", "no/such/place: cannot be written: "),
-        (&slash, "ends like a directory"),
+        (&slash, "ends with a slash, like a directory"),
     ] {
         let error = page(&[], Path::new(path), true).expect_err("refused").to_string();
         assert!(error.contains(wanted), "{error}");

@@ -275,7 +275,12 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
     }
     for (i, step) in steps.iter().enumerate() {
         if steps[..i].iter().any(|other| other.label == step.label) {
-            faults.push(Fault::new(at(""), format!("has two points `{}`", step.label), "name them apart"));
+            faults.push(Fault::new(
+                at(""),
+                format!("has two points named `{}`", step.label),
+                "give each point its \
+                                                                                              own label",
+            ));
         }
     }
     steps
@@ -284,7 +289,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
 /// The point that sets `key` to this value.
 fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
     let Some(label) = Label::of(value) else {
-        let message = format!("`{value}` is no name of a point");
+        let message = format!("`{value}` is not a name for a point");
         faults.push(Fault::new(format!("{axis}.values[{i}]"), message, "use [[axis.point]] with `at` and `set`"));
         return None;
     };
@@ -391,7 +396,7 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
             match &mut workload {
                 WorkloadFile::Described(of) => part.apply("workload", &part.set.workload, of, document),
                 WorkloadFile::Jobs(..) | WorkloadFile::Trace(_) => {
-                    let message = format!("sets keys of {}, which has none", workload_path.display());
+                    let message = format!("sets keys of {}, which is a trace or a fio job", workload_path.display());
                     let key = if part.whole { part.key.clone() } else { format!("{}.workload", part.key) };
                     return Err(document.fault(&key, message, "set keys of generators only").into());
                 }
@@ -414,10 +419,9 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
 
 fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
     let mut faults = Vec::new();
-    for step in &run.precondition {
-        if let Some(fault) = device.and_then(|device| step.fault(&device.resolved)) {
-            faults.push(Fault::new("precondition", fault.message, fault.remedy));
-        }
+    let steps = &run.precondition;
+    if let Some((_, fault)) = device.and_then(|device| ssd::Precondition::first_fault(steps, &device.resolved, true)) {
+        faults.push(Fault::new("precondition", fault.message, fault.remedy));
     }
     if let Err(unknown) = run.trace_options() {
         faults.push(unknown.fault(run));
@@ -430,7 +434,7 @@ fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Vec<Fault>> {
         faults.push(Fault::new("depth", "a closed loop of depth 0 never issues a request", "use 1 or more"));
     }
     if run.time_scale.is_some_and(|factor| !(factor.is_finite() && factor > 0.0)) {
-        faults.push(Fault::new("time-scale", "does not scale time", "use a number above zero, e.g. 0.5"));
+        faults.push(Fault::new("time-scale", "cannot scale time", "use a number above zero, e.g. 0.5"));
     }
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
@@ -531,7 +535,7 @@ mod tests {
             "only[0].speed: is no axis of this study; the axes are a, a, b",
             "s.toml:8: axis[0].key: `drive.chips` begins with neither device, workload nor run",
             "s.toml:11: axis[1].name: `a` occurs twice",
-            "axis[1]: has two points `1`",
+            "axis[1]: has two points named `1`",
             "axis[2]: has neither key and values nor points",
             "claim[0]: expects nothing",
             "claim[1].expect[0].where.a: has no point `7`",
@@ -583,9 +587,9 @@ mod tests {
             ("run = { depth = 0 }", "s.toml:4: run.depth: a closed loop of depth 0"),
             ("run = { depth = -1 }", "s.toml:4: run.depth: `-1` is not a whole number from 0 to 4294967295"),
             ("set = { run = { depht = 1 } }", "s.toml:4: set.run.depht: is not a known key; did you mean `depth`?"),
-            ("run = { extent = \"clip\" }", "run.extent: `clip` is an unknown rule"),
-            ("run = { format = \"tape\" }", "run.format: `tape` is an unknown format of traces"),
-            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: 99TiB are to be written"),
+            ("run = { extent = \"clip\" }", "run.extent: `clip` is not a rule"),
+            ("run = { format = \"tape\" }", "run.format: `tape` is not a trace format"),
+            ("run = { precondition = [\"preload:1MiB:99TiB\"] }", "run.precondition: the extent of 99TiB"),
             ("run = { precondition = [\"soak\"] }", "`soak` is not a preconditioning step"),
         ] {
             let text = plan(&format!("{HEAD}{line}\n")).expect_err("faulty").to_string();

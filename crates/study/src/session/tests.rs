@@ -308,11 +308,22 @@ fn check_refuses_a_session_that_cannot_run() {
     let device = device(DEVICES[0]);
     let limit = |bytes| Limit { bytes: Bytes::new(bytes), name: "--memory".into() };
     let error = session(&device, 10, EIGHT).memory_limit(limit(1 << 20)).check().expect_err("too large").to_string();
-    assert!(error.starts_with("page: the simulation takes ") && error.contains("1MiB (--memory)"), "{error}");
+    assert!(
+        error.starts_with("page: the simulation needs ") && error.contains("1MiB are available (--memory)"),
+        "{error}"
+    );
     assert!(session(&device, 10, EIGHT).memory_limit(limit(1 << 40)).check().is_ok());
     let wrong = vec![FILL, Precondition::RandomOverwrite(-1.0)];
     let error = Session::new(&device).precondition(wrong).check().expect_err("no such share").to_string();
-    assert!(error.starts_with("--precondition random:x-1: -1 capacities are to be overwritten"), "{error}");
+    assert!(error.starts_with("--precondition random:x-1: cannot overwrite -1 capacities"), "{error}");
+    let steady = |steps: &[Precondition]| Session::new(&device).precondition(steps.to_vec());
+    for steps in [&[Precondition::Steady][..], &[Precondition::RandomOverwrite(1.0), Precondition::Steady]] {
+        let error = steady(steps).check().expect_err("an empty drive").to_string();
+        assert!(error.starts_with("--precondition steady: ") && error.ends_with("use fill,steady"), "{error}");
+    }
+    assert!(steady(&[FILL, Precondition::Steady]).check().is_ok());
+    // A snapshot may hold a full drive.
+    assert!(steady(&[Precondition::Steady]).load_snapshot("state").check().is_ok());
 }
 
 #[test]

@@ -111,7 +111,7 @@ fn a_snapshot_loads_on_drives_of_its_format_and_is_refused_elsewhere() {
                     assert!(!alike(of.0, on.0), "{} is not loaded into {}: {error}", of.0, on.0);
                     let text = error.to_string();
                     assert!(text.contains(&format!("s: is a snapshot of another device, {}: ", of.0)), "{text}");
-                    assert!(text.contains("use the device it was made with"), "{text}");
+                    assert!(text.contains("use the device of the snapshot"), "{text}");
                 }
             }
         }
@@ -156,7 +156,7 @@ fn a_snapshot_with_a_changed_missing_or_added_byte_is_refused() {
     for more in [&b"\0"[..], &[0; 8], &bytes] {
         let longer = [&bytes, more].concat();
         let error = loaded::<Stamp>(&longer, &resolved).expect_err("longer").to_string();
-        assert!(error.contains("s: is damaged: it was cut short or changed; make it again"), "{error}");
+        assert!(error.contains("s: is damaged: it was cut short or changed; save it again"), "{error}");
     }
 }
 
@@ -168,7 +168,7 @@ fn snapshots_of_other_versions_are_refused() {
     let newer = loaded::<()>(&bytes, &resolved).expect_err("a later format").to_string();
     assert_eq!(
         newer,
-        "s: is a snapshot of format 9, and this version of Flashloom reads format 4; make it again with --save-snapshot"
+        "s: is a snapshot of format 9, and this version of Flashloom reads format 4; save it again with --save-snapshot"
     );
     let older = loaded::<()>(&zstd::encode_all(&b"flashloom media"[..], 1).expect("memory"), &resolved);
     assert!(older.expect_err("an earlier format").to_string().contains("is a snapshot of format 2"));

@@ -67,11 +67,11 @@ pub(super) const HONOURED: &[&str] = &[
     "time_based",
 ];
 
-const FILES: &str = "there are no files: every job works on the one simulated device";
-const HOST: &str = "the host's processor, memory and processes are not simulated";
-const DATA: &str = "the content of the data does not matter to the simulated device";
+const FILES: &str = "every job works on the one simulated device, without files";
+const HOST: &str = "Flashloom does not simulate the host's processor, memory and processes";
+const DATA: &str = "the simulated device ignores the content of data";
 const SEED: &str = "the seed of the run decides all randomness, and every run can be repeated";
-const REPORT: &str = "reports are the business of the study";
+const REPORT: &str = "the study, not the workload, defines reports";
 const CACHE: &str = "requests go straight to the device: there is no page cache";
 
 /// Options without meaning, by reason.
@@ -208,7 +208,7 @@ const MEANINGLESS: &[(&str, &[&str])] = &[
     ),
 ];
 
-const SEPARATE: &str = "delete it; what it does is decided by the study, not by the workload";
+const SEPARATE: &str = "delete it; the study decides this, not the workload";
 const WARM: &str = "delete it and give the study a warm-up instead";
 const TRACE: &str = "replay the trace itself: see the trace formats";
 

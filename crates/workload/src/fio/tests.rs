@@ -186,9 +186,9 @@ fn notes_name_each_meaningless_option_once() {
     let file = good("[global]\ndirect=1\nrandseed=7\n[a]\nthread\n[b]\nfsync=1\n");
     let notes: Vec<String> = file.notes.iter().map(ToString::to_string).collect();
     for start in [
-        "line 2, [global] direct: without meaning here; requests go straight to the device",
-        "line 3, [global] randseed: without meaning here; the seed of the run",
-        "line 5, [a] thread: without meaning here; the host's",
+        "line 2, [global] direct: has no effect here; requests go straight to the device",
+        "line 3, [global] randseed: has no effect here; the seed of the run",
+        "line 5, [a] thread: has no effect here; Flashloom does not simulate the host's",
         "line 7, [b] fsync: job b writes nothing",
     ] {
         assert_eq!(notes.iter().filter(|note| note.starts_with(start)).count(), 1, "{start}: {notes:#?}");

@@ -95,7 +95,7 @@ impl FromStr for SizeRange {
         if range.min <= range.max {
             Ok(range)
         } else {
-            let message = format!("`{text}` runs downwards: write the smaller size first, e.g. \"8KiB..64KiB\"");
+            let message = format!("`{text}` ends below its start: write the smaller size first, e.g. \"8KiB..64KiB\"");
             Err(ParseQuantityError(message))
         }
     }

@@ -260,8 +260,8 @@ fn every_bad_input_has_one_clear_message() {
         (with("requests = 1000", ""), "requests", "never ends"),
         (with("requests = 1000", "requests = 0"), "requests", "zero requests"),
         (with("requests = 1000", "total = \"0B\""), "total", "zero bytes"),
-        (with("requests = 1000", "duration = \"0s\""), "duration", "no duration"),
-        (with("depth = 1", "depth = 0"), "arrivals.depth", "nothing would ever be issued"),
+        (with("requests = 1000", "duration = \"0s\""), "duration", "duration of zero"),
+        (with("depth = 1", "depth = 0"), "arrivals.depth", "a depth of zero issues"),
         (
             with("\"closed\", depth = 1", "\"bursts\", length = 20, gap = \"1ms\", rate = \"2k/s\""),
             "arrivals.rate",
@@ -286,7 +286,7 @@ fn every_bad_input_has_one_clear_message() {
             "no share",
         ),
         (with("[{ size = \"4KiB\" }]", "[]"), "stream[0].sizes", "no sizes"),
-        (with("[{ size = \"4KiB\" }]", "[{ size = \"32GiB\" }]"), "stream[0].region", "smaller than one unit"),
+        (with("[{ size = \"4KiB\" }]", "[{ size = \"32GiB\" }]"), "stream[0].region", "smaller than `align`"),
         (line("align = \"100B\""), "stream[0].align", "multiple of a sector"),
         (line("share = \"50%\""), "stream[..].share", "sum to 50%"),
         (line("requests = 0"), "stream[0].requests", "zero"),
@@ -296,8 +296,8 @@ fn every_bad_input_has_one_clear_message() {
         (line("region = { start = \"1000B\" }"), "stream[0].region.start", "multiple of a sector"),
         (line("sequential = { share = \"101%\" }"), "stream[0].sequential.share", "101%"),
         (line("sequential = { runs = [3, 2] }"), "stream[0].sequential.runs", "shortest, longest"),
-        (line("flush = { every = 1 }"), "stream[0].flush", "writes nothing"),
-        (line("discard_first = true"), "stream[0].discard_first", "writes nothing"),
+        (line("flush = { every = 1 }"), "stream[0].flush", "has no writes"),
+        (line("discard_first = true"), "stream[0].discard_first", "has no writes"),
         (with("\"uniform\"", "\"zipf\", theta = 0.0"), "stream[0].address.theta", "above zero"),
         (with("\"uniform\"", "\"pareto\", power = 1.0"), "stream[0].address.power", "between 0 and 1"),
         (with("\"uniform\"", "\"sequential\", streams = 0"), "stream[0].address.streams", "at least 1"),
@@ -311,7 +311,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"0%\", hot_access = \"1%\""),
             "stream[0].address.hot_space",
-            "not a single unit",
+            "no room for one",
         ),
         (
             with("\"uniform\"", "\"hot-cold\", hot_space = \"1%\", hot_access = \"101%\""),
@@ -327,7 +327,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             with("\"uniform\"", "\"working-set\", size = \"1GiB\", period = 0"),
             "stream[0].address.period",
-            "never stays",
+            "a window of zero",
         ),
         (
             stream(&format!("{good}\nalign = \"8KiB\"")).replace("uniform", "shuffled"),
@@ -337,7 +337,7 @@ fn every_bad_input_has_one_clear_message() {
         (
             stream(&format!("{good}\nsequential = {{ share = \"1%\" }}")).replace("uniform", "shuffled"),
             "stream[0].sequential",
-            "no meaning",
+            "no effect",
         ),
     ] {
         let found = faults(&text);

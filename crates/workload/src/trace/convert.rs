@@ -61,7 +61,7 @@ pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> R
 }
 
 fn unwritable(to: &Path, why: &str) -> SourceError {
-    SourceError::new(format!("cannot be written: {why}"), "check the folder, its permissions and the room on the disk")
+    SourceError::new(format!("cannot be written: {why}"), "check the folder, its permissions and the free space")
         .in_file(to)
 }
 

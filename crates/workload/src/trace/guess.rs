@@ -145,8 +145,8 @@ impl fmt::Display for Doubt {
         match self {
             Self::Format { taken } => write!(
                 f,
-                "read as {taken} ({}) because its lines have that shape; nothing else in the file says so: if it is another \
-                 format, name it with --format, or its columns with --csv; --format {taken} confirms",
+                "read as {taken} ({}) because of the shape of its lines alone: if it is another format, name it with \
+                 --format, or its columns with --csv; --format {taken} confirms",
                 taken.about()
             ),
             Self::TimeUnit { format, taken, decimals } => {

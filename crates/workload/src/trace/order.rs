@@ -99,12 +99,12 @@ impl Ordered {
         let back = u64::try_from(back).map_or_else(|_| "more than 213 days".into(), |ps| Span::from_ps(ps).to_string());
         let tolerance = Span::from_ps(self.tolerance as u64);
         let (why, remedy) = if self.newest - record.at > self.tolerance {
-            (format!("the tolerance is {tolerance}"), "allow for more with --tolerance")
+            (format!("the tolerance is {tolerance}"), "allow more with --tolerance")
         } else {
-            (format!("only {} requests are held back to be sorted", self.most), "sort the file by time")
+            (format!("only {} requests can be sorted at once", self.most), "sort the file by time")
         };
-        let message = format!("the time goes back by {back} from the latest before it; {why}");
-        let remedy = format!("{remedy}, or correct the stamp or cut the file here if two recordings were joined");
+        let message = format!("the time is {back} earlier than that of a previous request; {why}");
+        let remedy = format!("{remedy}, or correct the time stamp, or cut the file here if it joins two recordings");
         match self.records.path_of(record.part) {
             Some(path) if self.records.is_binary() => {
                 SourceError::new(format!("record {}: {message}", record.line), remedy).in_file(path)
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(out.iter().map(|r| r.at).collect::<Vec<_>>(), [10, 15, 30, 40]);
         let error = error.unwrap();
         assert_eq!(error.line(), Some(5));
-        assert!(error.message().contains("goes back by 16ps"), "{error}");
+        assert!(error.message().contains("is 16ps earlier"), "{error}");
         assert!(error.remedy().contains("--tolerance"));
     }
 

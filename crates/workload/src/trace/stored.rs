@@ -93,8 +93,8 @@ pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<File> {
 /// The error of a stream that could not be kept.
 pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
     SourceError::new(
-        format!("cannot be kept for a second reading: {error}"),
-        format!("make room in {}, choose another folder with TMPDIR, or give a file", std::env::temp_dir().display()),
+        format!("cannot be stored for a second pass: {error}"),
+        format!("free space in {}, choose another folder with TMPDIR, or give a file", std::env::temp_dir().display()),
     )
     .in_file(path)
 }

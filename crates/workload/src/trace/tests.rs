@@ -72,7 +72,7 @@ fn every_bad_line_is_named_by_its_number() {
         ("0,18446744073709551615,512,w,15.0", "too large"),
         ("0,5,9999999999999,w,15.0", "2 TiB"),
         ("0,98,1536,w,15.0", "beyond the capacity of 100 sectors"),
-        ("0,5,512,w,12.9", "goes back by 1.1s"),
+        ("0,5,512,w,12.9", "is 1.1s earlier"),
         ("1,5,512,w,15.0", "a second volume appears, 1 after 0"),
         ("0,5,512,w,99999999.0", "after the first request"),
     ] {
@@ -142,7 +142,7 @@ fn volumes_are_selected_overlaid_or_kept_apart() {
     assert!(second.message().contains("7 after 3") && second.remedy().contains("--volume NAME"), "{second}");
     assert_eq!(starts(&rule(VolumeRule::Overlay)), [0, 0, 9]);
     assert_eq!(starts(&rule(VolumeRule::Stride(Sectors::new(10)))), [0, 10, 9]);
-    assert!(error(text, &rule(VolumeRule::Stride(Sectors::new(9)))).message().contains("leaves its stretch"));
+    assert!(error(text, &rule(VolumeRule::Stride(Sectors::new(9)))).message().contains("ends beyond its stride"));
     assert_eq!(starts(&TraceOptions { volume: Some("7".into()), ..defaults() }), [0]);
     assert_eq!(starts(&TraceOptions { extent: ExtentRule::Compact, ..defaults() }), [0, 2048, 9]);
     let none = error(text, &TraceOptions { volume: Some("5".into()), ..defaults() });
@@ -249,10 +249,7 @@ fn conventional_units_can_be_overridden() {
     {
         let options = units(None, None, page);
         let error = error(text, &TraceOptions { format: Format::from_name(format), ..options });
-        assert!(
-            error.message().contains("--size-unit has no meaning for") && error.message().contains(format),
-            "{error}"
-        );
+        assert!(error.message().contains("--size-unit has no effect: ") && error.message().contains(format), "{error}");
     }
     let both = TraceOptions { columns: Some(Columns::default()), format: Some(Format::Spc), ..defaults() };
     assert!(error(text, &both).message().contains("--format says spc"));

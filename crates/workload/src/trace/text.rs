@@ -83,7 +83,7 @@ pub(crate) fn open<F: LineFormat>(
 pub(crate) fn refuse_wide(input: &mut Input) -> Result<(), SourceError> {
     if matches!(input.head()?, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
         let remedy = "convert it with `iconv -f UTF-16 -t UTF-8 FILE`, or export it in UTF-8";
-        return Err(SourceError::new("the text is in UTF-16, and UTF-8 is read", remedy).in_file(input.path()));
+        return Err(SourceError::new("the text is in UTF-16, and Flashloom reads UTF-8", remedy).in_file(input.path()));
     }
     Ok(())
 }

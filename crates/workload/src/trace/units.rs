@@ -77,7 +77,7 @@ impl FromStr for TimeUnit {
         let known = Self::ALL.into_iter().find(|unit| unit.name() == text);
         known.or_else(|| matches!(text, "\u{b5}s" | "\u{3bc}s").then_some(Self::Microsecond)).ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join(", ");
-            SourceError::new(format!("`{text}` is no unit of time"), format!("choose one of {names}"))
+            SourceError::new(format!("`{text}` is not a unit of time"), format!("choose one of {names}"))
         })
     }
 }
@@ -121,7 +121,7 @@ impl FromStr for SizeUnit {
     fn from_str(text: &str) -> Result<Self, SourceError> {
         let refuse = || {
             SourceError::new(
-                format!("`{text}` is no unit of sizes"),
+                format!("`{text}` is not a unit of size"),
                 "write B, 512B (a sector), 4KiB (a page) or another power of two of bytes up to 1GiB, e.g. 4KiB",
             )
         };

@@ -55,7 +55,7 @@ impl fmt::Display for SnapshotError {
                 write!(f, "is a snapshot of another device: of {found}, and this device has {expected}")
             }
             Self::Sector { found, expected } => {
-                write!(f, "is a snapshot whose sectors hold {found} bytes, where {expected} are wanted")
+                write!(f, "is a snapshot with {found} bytes per sector, and this run needs {expected}")
             }
             Self::Damaged => f.write_str("is damaged: it was cut short or changed"),
         }
@@ -475,7 +475,7 @@ mod tests {
         assert!(stamps.payload.iter().all(Option::is_none));
         assert_eq!(stamps.content(Psn::new(1), 1), Stamp::preconditioned(Lba::new(17), 3));
         let bytes = load::<crate::nand::Bytes512>(&stamped).expect_err("other sectors");
-        assert!(bytes.to_string().contains("hold 8 bytes, where 512 are wanted"), "{bytes}");
+        assert!(bytes.to_string().contains("with 8 bytes per sector, and this run needs 512"), "{bytes}");
     }
 
     #[test]

@@ -114,7 +114,7 @@ impl fmt::Display for PartError {
                 write!(f, "geometry.page is {page}: use 512B to {MOST_PAGE}, e.g. \"16KiB\"")
             }
             Self::SpareTooLarge { spare, page } => {
-                write!(f, "geometry.spare is {spare}: use at most the page of {page}")
+                write!(f, "geometry.spare is {spare}: use at most the size of a page, {page}")
             }
             Self::TimesPerType { field, given, types } => write!(
                 f,
@@ -144,13 +144,14 @@ impl fmt::Display for PartError {
             Self::Cost { given } => {
                 write!(
                     f,
-                    "cost_per_gib is {given}: write the price of a GiB by that of MLC flash, above 0 and at most 1e9, e.g. 3.36 for SLC"
+                    "cost_per_gib is {given}: write the price of a GiB as a multiple of that of MLC flash, above 0 \
+                     and at most 1e9, e.g. 3.36 for SLC"
                 )
             }
             Self::TooLarge { pages } => {
                 write!(
                     f,
-                    "the die has {pages} pages, more than the 2^32 - 1 that can be numbered: reduce geometry.blocks_per_plane"
+                    "the die has {pages} pages, more than the limit of 2^32 - 1: reduce geometry.blocks_per_plane"
                 )
             }
         }

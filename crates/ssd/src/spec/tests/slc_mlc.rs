@@ -29,7 +29,10 @@ fn faults_of_the_slc_array_are_found() {
         ("part = \"K9WAG08U1A\"", "slc.size: the size of the SLC flash is missing; give it"),
         ("part = \"K9WAG08U1A\"\nsize = \"100KiB\"", "slc.size: 100KiB is not a whole number of blocks of 128KiB"),
         ("part = \"K9WAG08U1A\"\nsize = \"2MiB\"\nblocks = 4", "slc.size: conflicts with slc.blocks; keep one"),
-        ("part = \"K9WAG08U1A\"\nblocks = 1", "slc.size: the log has a head and a tail; give it two"),
+        (
+            "part = \"K9WAG08U1A\"\nblocks = 1",
+            "slc.size: the SLC log needs two blocks, one for its head and one for its tail; use the size",
+        ),
     ] {
         let found = faults("chang", "", "", &format!("[slc]\n{slc}"));
         assert!(found.len() == 1 && found[0].starts_with(wanted), "{slc}: {found:?}");
@@ -39,16 +42,16 @@ fn faults_of_the_slc_array_are_found() {
 #[test]
 fn keys_that_conflict_with_the_slc_mlc_ftl_are_refused() {
     for (kind, flash, chang, slc, wanted) in [
-        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or say ftl.kind"),
+        ("page", "", "", SLC, "slc: this FTL does not use it; leave it out, or set ftl.kind"),
         ("page", "", "chang = {}", "", "ftl.chang: this FTL does not use it; leave it out"),
         (
             "chang",
             "controllers = { shared = 2 }",
             "",
             "",
-            "flash.controllers: this FTL hands in one list after another",
+            "flash.controllers: this FTL runs one command list at a time",
         ),
-        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL nothing waits for a controller"),
+        ("chang", "arbitration = { hold = true }", "", "", "flash: under this FTL no command waits for a controller"),
         ("chang", "", "chang = { probes = 0 }", SLC, "ftl.chang.probes: is zero; there must be at least one"),
         ("chang", "", "chang = { mapping-cache = 0 }", "", "ftl.chang.mapping-cache: is zero"),
         ("chang", "", "chang = { recluster-every = 0 }", SLC, "ftl.chang.recluster-every: is zero"),
@@ -59,18 +62,36 @@ fn keys_that_conflict_with_the_slc_mlc_ftl_are_refused() {
             "",
             "chang = { mapping = \"pages\", density = { extra = \"64KiB\" } }",
             "",
-            "ftl.chang.density: logical blocks are in SLC mode, and pages",
+            "ftl.chang.density: SLC mode applies to logical blocks",
         ),
-        ("chang", "", "chang.density = { extra = \"1KiB\" }", "", "ftl.chang.density.extra: 1KiB is not two"),
-        ("chang", "", "chang.density = { extra = \"32KiB\" }", "", "ftl.chang.density.extra: 32KiB is not two"),
-        ("chang", "", "chang.density = { extra = \"64KiB\", read = \"0us\" }", "", "ftl.chang.density.read: the array"),
-        ("chang", "", "chang.density = { extra = \"64KiB\", program = \"0us\" }", "", "ftl.chang.density.program: the"),
+        (
+            "chang",
+            "",
+            "chang.density = { extra = \"1KiB\" }",
+            "",
+            "ftl.chang.density.extra: 1KiB is less than two blocks",
+        ),
+        (
+            "chang",
+            "",
+            "chang.density = { extra = \"32KiB\" }",
+            "",
+            "ftl.chang.density.extra: 32KiB is less than two blocks",
+        ),
+        ("chang", "", "chang.density = { extra = \"64KiB\", read = \"0us\" }", "", "ftl.chang.density.read: is zero"),
+        (
+            "chang",
+            "",
+            "chang.density = { extra = \"64KiB\", program = \"0us\" }",
+            "",
+            "ftl.chang.density.program: is zero",
+        ),
         ("chang", "", "chang.density = { extra = \"64KiB\", rank-every = 0 }", "", "ftl.chang.density.rank-every: is"),
         ("chang", "", "chang.density = { extra = \"64KiB\" }", SLC, "ftl.chang.density: conflicts with slc"),
         ("chang", "", "chang = { hash-entries = 3 }", SLC, "ftl.chang.hash-entries: 3 entries; use 4 to"),
         ("chang", "", "map-unit = \"1KiB\"", "", "ftl.map-unit: a page holds 2 mapping units of 1KiB"),
-        ("chang", "gang = 2", "", "", "flash.multi-plane: 2 planes or ganged chips work together"),
-        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL has its tables in RAM"),
+        ("chang", "gang = 2", "", "", "flash.multi-plane: one command works on 2 planes or ganged chips"),
+        ("chang", "", "map = { kind = \"table\" }", "", "ftl.map: this FTL keeps its tables in RAM"),
     ] {
         let found = faults(kind, flash, chang, slc);
         assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {found:?}");
@@ -79,7 +100,7 @@ fn keys_that_conflict_with_the_slc_mlc_ftl_are_refused() {
                 [ftl]\nkind = \"chang\"\nover-provisioning = \"10%\"\n";
     let spec: Spec = toml::from_str(text).expect("a description");
     let fault = spec.resolve().expect_err("too little is spare").remove(0);
-    assert!(fault.message.contains("of which 4 are kept to write and to copy to"), "{fault:?}");
+    assert!(fault.message.contains("the FTL reserves 4 for writing and folding"), "{fault:?}");
 }
 
 #[test]

@@ -171,7 +171,7 @@ fn values_of_the_command_line_override_the_file_and_are_checked_too() {
     assert_eq!(fault("flash.raed=5us"), "--set: flash.raed: is not a known key; did you mean `read`?");
     assert!(fault("flash.read=5").starts_with("--set: flash.read: `5` has no unit"));
     assert_eq!(fault("depth"), "--set: `depth` sets nothing; write key=value");
-    assert!(fault("name.first=x").contains("leads through something that is not a table"));
+    assert!(fault("name.first=x").contains("passes through a value that is not a table"));
 }
 
 #[test]
