@@ -71,17 +71,19 @@ const HYDRA: [(&str, &str); 9] = [
 ];
 
 /// The same of Sung's thesis.
-const SUNG: [(&str, &str); 10] = [
-    ("SU1", "partly"),
-    ("SU2", "holds"),
+const SUNG: [(&str, &str); 12] = [
+    ("SU1", "holds"),
+    ("SU2", "partly"),
     ("SU3", "holds"),
     ("SU4", "partly"),
-    ("SU5", "holds"),
+    ("SU5", "partly"),
     ("SU6", "holds"),
     ("SU7", "partly"),
     ("SU8", "holds"),
     ("SU9", "holds"),
-    ("SU10", "partly"),
+    ("SU10", "holds"),
+    ("SU11", "holds"),
+    ("SU12", "partly"),
 ];
 
 /// The same of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: their disks take a while to
