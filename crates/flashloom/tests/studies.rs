@@ -71,17 +71,19 @@ const HYDRA: [(&str, &str); 9] = [
 ];
 
 /// The claims of Sung's thesis.
-const SUNG: [(&str, &str); 10] = [
-    ("SU1", "partly"),
-    ("SU2", "holds"),
+const SUNG: [(&str, &str); 12] = [
+    ("SU1", "holds"),
+    ("SU2", "partly"),
     ("SU3", "holds"),
     ("SU4", "partly"),
-    ("SU5", "holds"),
+    ("SU5", "partly"),
     ("SU6", "holds"),
     ("SU7", "partly"),
     ("SU8", "holds"),
     ("SU9", "holds"),
-    ("SU10", "partly"),
+    ("SU10", "holds"),
+    ("SU11", "holds"),
+    ("SU12", "partly"),
 ];
 
 /// The claims of the mixtures beside their parents. MX5 to MX7 are in `flashloom reproduce mix`: filling their drives
@@ -282,6 +284,20 @@ fn a_study_from_a_file_runs_and_its_failing_claim_is_reported() {
 }
 
 #[test]
+fn a_stated_reason_that_is_out_of_date_exits_with_1() {
+    let falls = STUDY.replace("\"rises\"", "\"falls\"");
+    let place = place(&format!("{falls}known = \"banks did harm yesterday\"\n"));
+    let path = place.path().join("s.toml").display().to_string();
+    let output = flashloom(&["study", &path, "--quiet"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "claims whose stated reason is out of date: M1\n");
+    let printed = text(&output.stdout);
+    for wanted in ["STALE", "1 are STALE", "it holds, but the study has a reason why it does not"] {
+        assert!(printed.contains(wanted), "{wanted}: {printed}");
+    }
+}
+
+#[test]
 fn faults_of_a_study_are_reported_before_any_run() {
     let study = STUDY.replace("chips\"", "chipz\"").replace("read.mean", "read.median");
     let place = place(&study);
@@ -303,7 +319,7 @@ fn faults_of_a_study_are_reported_before_any_run() {
         (&["study", "fmmu/traces", "--workload", "no-such-trace.csv"], "no-such-trace.csv"),
         (
             &["reproduce", "einstein"],
-            "there are no studies of `einstein`; choose one of chang, dirik, fmmu, hydra, mix, sung",
+            "there are no studies of `einstein`; choose one of all, chang, dirik, fmmu, hydra, mix, sung",
         ),
         (&["studies", "einstein"], "there is no study `einstein`; `flashloom studies` lists them"),
     ] {

@@ -39,6 +39,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("hydra/wear", include_str!("../../studies/hydra/wear.toml")),
     ("mix/parents", include_str!("../../studies/mix/parents.toml")),
     ("mix/traces", include_str!("../../studies/mix/traces.toml")),
+    ("sung/freedom", include_str!("../../studies/sung/freedom.toml")),
     ("sung/load", include_str!("../../studies/sung/load.toml")),
     ("sung/merges", include_str!("../../studies/sung/merges.toml")),
     ("sung/spread", include_str!("../../studies/sung/spread.toml")),
