@@ -58,16 +58,17 @@ const FMMU_FLUSHES: [(&str, &str); 1] = [("FM9", "partly")];
 
 /// The claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of
 /// their studies.
-const HYDRA: [(&str, &str); 9] = [
+const HYDRA: [(&str, &str); 10] = [
     ("HY1", "holds"),
     ("HY2", "holds"),
     ("HY4", "holds"),
-    ("HY7", "partly"),
+    ("HY7", "holds"),
     ("HY8", "holds"),
     ("HY9", "holds"),
-    ("HY11", "partly"),
-    ("HY15", "partly"),
+    ("HY11", "holds"),
+    ("HY15", "holds"),
     ("HY20", "holds"),
+    ("HY21", "holds"),
 ];
 
 /// The claims of Sung's thesis.
@@ -167,7 +168,8 @@ fn the_claims_of_fmmu_about_flushes_have_their_known_verdicts() {
 #[test]
 fn the_claims_of_hydra_have_their_known_verdicts() {
     let known = HYDRA.map(|(id, verdict)| (id.to_owned(), verdict));
-    let names = ["ceilings", "energy", "flush", "priority", "score", "units"].map(|name| format!("hydra/{name}"));
+    let names =
+        ["ceilings", "energy", "flush", "interleave", "priority", "score", "units"].map(|name| format!("hydra/{name}"));
     let mut arguments = vec!["study"];
     arguments.extend(names.iter().map(String::as_str));
     arguments.extend(["--json", "--quiet"]);

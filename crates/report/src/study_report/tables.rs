@@ -100,7 +100,8 @@ pub(super) fn said_below(claim: &Claim) -> Vec<String> {
             let stale = stale.as_ref().map_or_else(String::new, |stale| format!(" (STALE: {stale})"));
             said.push(format!("left out, {}, {points}: {measured}{stale}: {reason}", finding.paper));
         }
-        said.extend(finding.asks_no_more.iter().map(|words| format!("{}: {words}", finding.paper)));
+        let band = &finding.sharpness.band;
+        said.extend(finding.asks_no_more.iter().map(|words| format!("{band}, and no more, is asked for: {words}")));
     }
     for Isolation { study, shows, measured, holds, .. } in &claim.isolated {
         let stale = if *holds { "" } else { " (STALE: it does not)" };
@@ -144,7 +145,7 @@ pub(super) fn tally(claims: &[Claim]) -> String {
         tally.push_str(&format!("; no measurement isolates the reasons of {unexplained}"));
     }
     if loose > 0 {
-        tally.push_str(&format!("; {loose} of {} bands are loose", all.len()));
+        tally.push_str(&format!("; loose bands: {loose} of {}", all.len()));
     }
     tally
 }

@@ -16,7 +16,7 @@ const OPEN: f64 = 5.0;
 /// How much an expectation asks for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sharpness {
-    /// The band in short, e.g. `±10%`, `at least 98.0%`, `10% apart`.
+    /// The band in short, e.g. `at most +10%`, `at least 98.0%`, `10% apart`.
     pub band: String,
     /// Half the width of a band with two ends, as a share of its middle.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -54,14 +54,14 @@ impl Band {
         if low >= high {
             Self::of("exact".into(), Some(0.0))
         } else if is_centred {
-            Self::of(format!("±{}", show(high)), None)
+            Self::of(format!("\u{b1}{}", show(high)), None)
         } else if low <= 0.0 {
             Self::one_sided(format!("at most {}", show(high)))
         } else if high >= OPEN * low {
             Self::one_sided(format!("at least {}", show(low)))
         } else {
             let half = (high - low) / (high + low);
-            let text = if half < 0.0005 { "exact".to_owned() } else { format!("±{}", percent(half)) };
+            let text = if half < 0.0005 { "exact".to_owned() } else { format!("\u{b1}{}", percent(half)) };
             Self::of(text, Some(half))
         }
     }
@@ -98,10 +98,10 @@ impl ExpectSpec {
                 Band::of(format!("within {}", percent(within.get())), Some(within.get() / 2.0))
             }
             Condition::Saturates(Saturates { within, .. }) => {
-                Band::of(format!("flat ±{}", percent(within.get())), Some(within.get()))
+                Band::of(format!("flat \u{b1}{}", percent(within.get())), Some(within.get()))
             }
             Condition::Linear(Linear { within, .. }) => {
-                Band::of(format!("line ±{}", percent(within.get())), Some(within.get()))
+                Band::of(format!("line \u{b1}{}", percent(within.get())), Some(within.get()))
             }
             Condition::Monotonic(monotonic) => monotonic.band(),
             Condition::Order(Ascending { by, .. }) => match by.get() {
@@ -151,19 +151,19 @@ mod tests {
     #[test]
     fn the_width_of_every_kind_of_band_is_said() {
         let bands = [
-            ("within = { value = \"2ms\", tolerance = \"10%\" }", "±10%", Some(0.1), false),
+            ("within = { value = \"2ms\", tolerance = \"10%\" }", "\u{b1}10%", Some(0.1), false),
             ("within = { between = [\"2ms\", \"2ms\"] }", "exact", Some(0.0), false),
             ("within = { between = [\"0ms\", \"2ms\"] }", "at most 2.00ms", None, true),
             ("bounded = { most = \"2ms\" }", "at most 2.00ms", None, true),
             ("bounded = { least = \"2ms\" }", "at least 2.00ms", None, true),
             ("bounded = { most = \"0ms\" }", "exact", Some(0.0), false),
-            ("bounded = { least = \"2ms\", most = \"6ms\" }", "±50%", Some(0.5), false),
-            ("ratio = { at = { b = 1 }, to = { b = 2 }, between = [0.9, 1.1] }", "±10%", Some(0.1), false),
+            ("bounded = { least = \"2ms\", most = \"6ms\" }", "\u{b1}50%", Some(0.5), false),
+            ("ratio = { at = { b = 1 }, to = { b = 2 }, between = [0.9, 1.1] }", "\u{b1}10%", Some(0.1), false),
             ("ratio = { at = { b = 1 }, to = { b = 2 }, between = [0, 0.95] }", "at most -5.0%", None, true),
             ("ratio = { at = { b = 1 }, to = { b = 2 }, between = [1.25, 10] }", "at least +25%", None, true),
             (
                 "per = { b = 1 }\ndifference = { at = { b = 1 }, to = { b = 2 }, between = [-0.1, 0.1] }",
-                "±0.10",
+                "\u{b1}0.10",
                 None,
                 false,
             ),
@@ -174,8 +174,13 @@ mod tests {
                 true,
             ),
             ("equal = { within = \"5%\" }", "within 5%", Some(0.025), false),
-            ("saturates = { along = \"b\", from = 4, within = \"5%\" }", "flat ±5%", Some(0.05), false),
-            ("linear = { along = \"b\", direction = \"falls\", within = \"2.5%\" }", "line ±2.5%", Some(0.025), false),
+            ("saturates = { along = \"b\", from = 4, within = \"5%\" }", "flat \u{b1}5%", Some(0.05), false),
+            (
+                "linear = { along = \"b\", direction = \"falls\", within = \"2.5%\" }",
+                "line \u{b1}2.5%",
+                Some(0.025),
+                false,
+            ),
             ("monotonic = { along = \"b\", direction = \"falls\" }", "each step", None, false),
             ("monotonic = { along = \"b\", direction = \"falls\", slack = \"1%\" }", "slack 1%", None, true),
             (
