@@ -10,6 +10,7 @@ mod cause;
 mod channel;
 mod command;
 mod config;
+mod cycles;
 mod effect;
 mod execute;
 mod forward;
@@ -17,6 +18,7 @@ mod hold;
 mod meter;
 mod mode;
 mod observe;
+mod pages;
 mod planted;
 mod power;
 mod processor;
@@ -29,7 +31,7 @@ mod tests;
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
-pub use config::{Arbitration, BusOrder, Config, ConfigError, Controllers, Order, Timing, Transfer};
+pub use config::{Arbitration, BusOrder, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use planted::Bug;
@@ -76,6 +78,12 @@ pub struct Backend<S, O = ()> {
     timing: Timing,
     arbitration: Arbitration,
     forwards: bool,
+    /// The data of a program of several pages crosses the channel page by page.
+    by_pages: bool,
+    /// Nothing but data takes time on the channel.
+    data_only: bool,
+    /// The slots of a page, or of a page of each chip of a gang.
+    page_slots: u32,
     /// A forwarder or software controllers decide when a waiting command may begin on its die.
     intervenes: bool,
     commands: Slab<Command>,
@@ -193,6 +201,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             timing: config.timing.clone(),
             arbitration: config.arbitration,
             forwards: config.arbitration.forwards(),
+            by_pages: config.arbitration.between_pages
+                && !config.arbitration.hold
+                && geometry.stripe * config.timing.one_shot > config.timing.gang,
+            data_only: config.timing.is_data_only(),
+            page_slots: geometry.slots * config.timing.gang,
             intervenes: config.arbitration.forwards() || config.software.is_some(),
             commands: Slab::default(),
             lists: Slab::default(),

@@ -114,13 +114,15 @@ pub enum Sabotage {
     TailCopyBelieved,
     /// The data of a program enters the cache register while a page waits there for the array.
     CacheOverwritten,
+    /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
+    PageSkipped,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 54] = [
+    pub const EVERY: [Self; 55] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -174,6 +176,7 @@ impl Sabotage {
         Self::FailedEraseReused,
         Self::TailCopyBelieved,
         Self::CacheOverwritten,
+        Self::PageSkipped,
         Self::Undetermined,
     ];
 }
@@ -205,6 +208,7 @@ impl Planted {
     pub const fn in_backend(self) -> Option<flash::backend::Bug> {
         match self.bug {
             Some(Sabotage::CacheOverwritten) => Some(flash::backend::Bug::CacheOverwritten),
+            Some(Sabotage::PageSkipped) => Some(flash::backend::Bug::PageSkipped),
             _ => None,
         }
     }

@@ -25,6 +25,7 @@ fn leave_out(spec: &mut Spec, path: &str) {
         "flash.cache-across-lists" => spec.flash.cache_across_lists = false,
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
         "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
+        "flash.arbitration.between-pages" => spec.flash.arbitration.between_pages = true,
         "flash.controllers" => spec.flash.controllers = Controllers::default(),
         "ftl.gc" => spec.ftl.gc = GcSpec::default(),
         "ftl.gc.copy-back" => spec.ftl.gc.copy_back = false,

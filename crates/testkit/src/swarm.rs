@@ -119,6 +119,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 commands: pick(rng, &Order::EVERY),
                 bus: or_later(pick(rng, &BusOrder::EVERY[..3]), &mut later, &BusOrder::EVERY),
                 hold: later.chance(0.1),
+                between_pages: Rng::stream(rng.clone().bits(), "swarm.pages").chance(0.7),
             },
             faults: flash_faults,
             custom_part: Some(part),

@@ -8,7 +8,6 @@ use crate::nand::Sector;
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
-use super::planted::Bug;
 use super::{Backend, Command, Event, Observer, Op, Primitive};
 
 impl<S: Sector, O: Observer> Backend<S, O> {
@@ -50,20 +49,14 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline(never)]
     pub(super) fn load_cache<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
-        let Some(array) = state.array.filter(|_| self.timing.cache_program.is_some()) else { return };
-        if state.register.is_some() {
-            if self.planted.is(Bug::CacheOverwritten) {
-                self.overwrite_cache(die);
-            }
-            return;
-        }
-        if self.commands[array].op == Op::Program {
+        let (Some(array), None) = (state.array, state.register) else { return };
+        if self.timing.cache_program.is_some() && self.commands[array].op == Op::Program {
             self.pipeline(now, array, events);
         }
     }
 
     /// A planted bug: the data of the next program arrives although a complete page waits in the register.
-    fn overwrite_cache(&mut self, die: u32) {
+    pub(super) fn overwrite_cache(&mut self, die: u32) {
         let state = &self.dies[die as usize];
         let (Some(there), Some(next)) = (state.register.filter(|_| state.loaded), state.queue.peek()) else { return };
         if !self.follows(there, next) {

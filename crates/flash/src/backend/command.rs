@@ -148,6 +148,8 @@ pub struct Command {
     /// Sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
     pub(super) sectors: u32,
     pub(super) padding: u32,
+    /// Slots of a program whose data has crossed the channel, while it crosses page by page.
+    pub(super) crossed: u32,
     /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
     pub(super) waits: u16,
@@ -190,6 +192,7 @@ impl Command {
             count: 0,
             sectors: 0,
             padding: 0,
+            crossed: 0,
             scanned: 0,
             waits: 0,
             done: false,

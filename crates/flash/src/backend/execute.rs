@@ -4,6 +4,7 @@ use crate::nand::Sector;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
+use super::planted::Bug;
 use super::queue::CLASSES;
 use super::{
     Backend, Class, Command, Controllers, Event, List, Observer, Op, Order, Phase, Primitive, Resource, Stage, Stop,
@@ -244,7 +245,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.commands[handle].refused {
             return self.pass_over(now, handle, events);
         }
-        self.start_array(now, handle, (copy, time), primitive, events);
+        self.start_array(now, handle, (copy + self.timing.cycles.busy, time), primitive, events);
     }
 
     /// Skips a refused program: its die is done with it at once.
@@ -257,19 +258,20 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         events.push(now, Event::Array { die: number, generation }.into());
     }
 
-    /// Begins a phase of an array: `time` of work, after a delay of `copy`.
+    /// Begins a phase of an array: `time` of work, after a delay that occupies the die (a copy between its registers,
+    /// tWB).
     #[inline]
     pub(super) fn start_array<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
-        (copy, time): (Span, Span),
+        (delay, time): (Span, Span),
         primitive: Primitive,
         events: &mut EventQueue<E>,
     ) {
         let command = &self.commands[handle];
         let number = command.die.get();
-        let from = now + copy;
+        let from = now + delay;
         let until = from + time;
         self.observer.phase(Phase {
             resource: Resource::Array(number),
@@ -435,6 +437,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
 
     fn bus_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_channel(now, number);
+        if self.by_pages && self.commands[handle].stage == Stage::DataIn && self.goes_on(now, number, handle, events) {
+            return;
+        }
         if !self.arbitration.hold {
             self.free_channel(now, number, events);
         }
@@ -443,7 +448,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die = &mut self.dies[die_number as usize];
         match command.stage {
             Stage::Command => self.execute_array(now, handle, events),
-            Stage::DataIn if die.array.is_some() => die.loaded = true,
+            Stage::DataIn if die.array.is_some() => {
+                die.loaded = true;
+                if self.planted.is(Bug::CacheOverwritten) {
+                    self.overwrite_cache(die_number);
+                }
+            }
             Stage::DataIn => {
                 die.register = None;
                 self.execute_array_loaded(now, handle, events);
@@ -452,7 +462,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.register = None;
                 // The first phase changed the media.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
-                let time = (Span::ZERO, self.timing.program_time(row));
+                let time = (self.timing.cycles.busy, self.timing.program_time(row));
                 self.start_array(now, handle, time, Primitive::Program, events);
             }
             Stage::DataOut => {

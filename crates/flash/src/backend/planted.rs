@@ -5,6 +5,8 @@
 pub enum Bug {
     /// The data of a program enters the cache register while a page waits there for the array.
     CacheOverwritten,
+    /// A program of whose data a page has let a host read pass goes on with the page after the next.
+    PageSkipped,
 }
 
 /// The planted bug of a backend: none, and without the feature there cannot be one.

@@ -34,6 +34,8 @@ impl Spec {
         let features = &site.part.features;
         let no_cache = !features.cache_read && !features.cache_program;
         let by_controller = *transfer == Transfer::Controller;
+        let planes = self.flash.multi_plane.unwrap_or(features.multi_plane) && site.part.geometry.planes_per_die > 1;
+        let whole = !arbitration.between_pages;
         vec![
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
             Idle::new("flash.cache-across-lists", *cache_across_lists && no_cache, "the part has no cache mode"),
@@ -49,6 +51,17 @@ impl Spec {
                 "no command waits for a bus where controllers move the data",
             )
             .remedy("leave it out, or flash.transfer"),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && !planes && site.part.timing.one_shot == 1,
+                "a program has one page",
+            ),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && arbitration.hold,
+                "no command goes between others on a channel that is held",
+            )
+            .remedy("leave it out, or flash.arbitration.hold"),
         ]
     }
 
@@ -138,6 +151,11 @@ mod tests {
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",
                 "flash.cache-mode: has no effect here: the pages of a list",
+            ),
+            (
+                "arbitration = { between-pages = false }",
+                "",
+                "flash.arbitration.between-pages: has no effect here: a program has one page; leave it out",
             ),
             (
                 "cache-mode = false\ncache-across-lists = true",

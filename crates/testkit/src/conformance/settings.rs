@@ -232,6 +232,10 @@ impl Book {
             set_planes(part, 2);
         });
         self.part("no cache mode", |_, flash| flash.cache_mode = false);
+        self.add("cache mode across lists, deep queue", |spec| {
+            (spec.host.queue_depth, spec.flash.cache_across_lists, spec.flash.controllers) =
+                (32, true, Controllers::None);
+        });
         self.part("cache mode across lists", |part, flash| {
             part.timing.cache_program_copy = "3us".parse().expect("a time");
             (flash.cache_across_lists, flash.controllers) = (true, Controllers::None);
@@ -260,6 +264,18 @@ impl Book {
                 (flash.arbitration.bus, flash.controllers) = (bus, Controllers::None);
                 (flash.channels, flash.chips) = (1, 2);
             });
+        }
+        for bus in BusOrder::EVERY {
+            for between_pages in [true, false] {
+                let how = if between_pages { "page by page" } else { "in one piece" };
+                self.part(&format!("programs of 6 pages {how}, bus {bus:?}"), |part, flash| {
+                    (part.timing.one_shot, part.geometry.pages_per_block) = (3, 6);
+                    set_planes(part, 2);
+                    (flash.arbitration.bus, flash.controllers) = (bus, Controllers::None);
+                    flash.arbitration.between_pages = between_pages;
+                    (flash.channels, flash.chips) = (1, 2);
+                });
+            }
         }
         for bus in [BusOrder::Fifo, BusOrder::ReadFirst] {
             self.part(&format!("channels are held, bus {bus:?}"), |_, flash| {
