@@ -25,13 +25,16 @@ mod processor;
 mod queue;
 mod refuse;
 mod serial;
+mod status;
 #[cfg(test)]
 mod tests;
 
 pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
-pub use config::{Arbitration, BusOrder, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer};
+pub use config::{
+    Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, Order, Timing, Transfer,
+};
 pub use mode::ModeTimes;
 pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use planted::Bug;
@@ -57,6 +60,13 @@ pub enum Event {
         /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
+    /// The status of a die is to be read.
+    Poll {
+        /// The die.
+        die: u32,
+        /// The number of the work that is watched.
+        watch: u16,
+    },
     /// A channel ends a transfer.
     Bus {
         /// The channel.
@@ -80,6 +90,10 @@ pub struct Backend<S, O = ()> {
     forwards: bool,
     /// The data of a program of several pages crosses the channel page by page.
     by_pages: bool,
+    /// The time between two polls of a die's status.
+    polls: Option<Span>,
+    /// A status is read when an array is done.
+    reads_status: bool,
     /// Nothing but data takes time on the channel.
     data_only: bool,
     /// The slots of a page, or of a page of each chip of a gang.
@@ -129,6 +143,10 @@ struct Die {
     last: Option<Cause>,
     /// The working time of the array.
     meter: Meter,
+    /// The array is done, and its controller has still to read that from the status.
+    unnoticed: bool,
+    /// The number of the work whose status is read again and again.
+    watch: u16,
     /// Lists under way in controllers that have commands for this die. Counted only where chips are held.
     held_by: u32,
 }
@@ -169,6 +187,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             unfinished: 0,
             last: None,
             meter: Meter::default(),
+            unnoticed: false,
+            watch: 0,
             held_by: 0,
         };
         let channel = Channel {
@@ -204,6 +224,11 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             by_pages: config.arbitration.between_pages
                 && !config.arbitration.hold
                 && geometry.stripe * config.timing.one_shot > config.timing.gang,
+            polls: match config.completion {
+                Completion::Polling(interval) if !config.arbitration.hold => Some(interval),
+                _ => None,
+            },
+            reads_status: config.completion != Completion::ReadyBusy || !config.timing.cycles.status.is_zero(),
             data_only: config.timing.is_data_only(),
             page_slots: geometry.slots * config.timing.gang,
             intervenes: config.arbitration.forwards() || config.software.is_some(),
@@ -330,59 +355,6 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     #[inline]
     pub fn load(&self, die: DieId) -> u32 {
         self.dies[die.index()].unfinished
-    }
-
-    /// The account up to `now`, by operation and cause. A command counts when it finishes, time as it passes, and
-    /// bytes when their transfer begins.
-    #[must_use]
-    pub fn account(&self, now: Time) -> Account {
-        let mut account = self.account;
-        for die in &self.dies {
-            if let Some(handle) = die.array {
-                let command = &self.commands[handle];
-                account.at(command.op, command.cause).array += die.meter.worked(now);
-            }
-        }
-        for channel in &self.channels {
-            if let Some(handle) = channel.current {
-                let command = &self.commands[handle];
-                let tally = account.at(command.op, command.cause);
-                tally.bus += channel.meter.worked(now);
-                tally.bytes += channel.bytes;
-            }
-        }
-        account
-    }
-
-    /// Resets all counters, e.g. after preconditioning.
-    ///
-    /// # Panics
-    /// If anything is under way.
-    pub fn reset_account(&mut self) {
-        assert!(self.is_at_rest(), "counters are reset while commands are under way");
-        self.account = Account::default();
-        self.dies.iter_mut().for_each(|die| die.meter.reset());
-        self.channels.iter_mut().for_each(|channel| channel.meter.reset());
-        self.controllers.iter_mut().for_each(|controller| controller.busy = Span::ZERO);
-        self.processor.reset();
-    }
-
-    /// Time each die's array worked until `now`.
-    pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.dies.iter().map(move |die| die.meter.busy(now))
-    }
-
-    /// Time each channel was held until `now`.
-    pub fn channel_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.channels.iter().map(move |channel| channel.meter.busy(now))
-    }
-
-    /// Time each controller held a list until `now`; a foreground controller is the first.
-    pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
-        self.controllers.iter().map(move |controller| {
-            controller.busy
-                + if controller.list.is_some() { now.saturating_since(controller.since) } else { Span::ZERO }
-        })
     }
 
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.

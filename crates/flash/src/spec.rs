@@ -8,7 +8,7 @@ use base::units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::backend::{Arbitration, Controllers, Transfer};
+use crate::backend::{Arbitration, Completion, Controllers, Transfer};
 use crate::nand::{FaultSpec, Part};
 
 pub use slc_array::{ResolvedSlcArray, SlcSpec};
@@ -76,6 +76,9 @@ pub struct FlashSpec {
     /// commands of host reads. If missing, the controllers are hardware and take none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software_controllers: Option<Span>,
+    /// How a controller learns that an array is done.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub completion: Completion,
     /// Arbitration: the order of waiting lists, commands and transfers.
     #[serde(default)]
     pub arbitration: Arbitration,

@@ -1,6 +1,6 @@
 //! Removes keys from a drawn description that the resolver refuses because they have no effect.
 
-use flash::backend::{Arbitration, Controllers, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
 use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 
@@ -26,6 +26,7 @@ fn leave_out(spec: &mut Spec, path: &str) {
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
         "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
         "flash.arbitration.between-pages" => spec.flash.arbitration.between_pages = true,
+        "flash.completion" => spec.flash.completion = Completion::default(),
         "flash.controllers" => spec.flash.controllers = Controllers::default(),
         "ftl.gc" => spec.ftl.gc = GcSpec::default(),
         "ftl.gc.copy-back" => spec.ftl.gc.copy_back = false,

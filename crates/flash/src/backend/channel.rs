@@ -13,7 +13,7 @@ impl Stage {
     const fn under(self, order: BusOrder) -> usize {
         match (order, self) {
             (BusOrder::Fifo, _)
-            | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch)
+            | (BusOrder::CommandFirst, Self::Command | Self::DataIn | Self::Patch | Self::Status)
             | (BusOrder::DataFirst, Self::DataOut) => 0,
             (BusOrder::CommandFirst | BusOrder::DataFirst | BusOrder::ReadFirst, _) => CLASSES - 1,
         }
@@ -22,6 +22,7 @@ impl Stage {
     pub(super) const fn primitive(self) -> Primitive {
         match self {
             Self::Command => Primitive::Command,
+            Self::Status => Primitive::Status,
             Self::DataIn | Self::Patch => Primitive::DataIn,
             Self::DataOut => Primitive::DataOut,
         }
@@ -98,14 +99,15 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             0 => (self.timing.transfer[command.count as usize], self.timing.slot_bytes * u64::from(command.count)),
             part => (self.timing.sectors[part as usize], self.timing.bytes_of(part)),
         };
-        let data = if command.stage == Stage::Command { Span::ZERO } else { data };
+        let no_data = matches!(command.stage, Stage::Command | Stage::Status);
+        let data = if no_data { Span::ZERO } else { data };
         let time = if self.data_only { data } else { data + self.cycles(handle) };
         let command = &self.commands[handle];
         let channel = &mut self.channels[number as usize];
         let until = now + time;
         channel.current = Some(handle);
         channel.last = Some(command.cause);
-        channel.bytes = if command.stage == Stage::Command { Bytes::default() } else { bytes };
+        channel.bytes = if no_data { Bytes::default() } else { bytes };
         let generation = channel.meter.begin(now, until);
         self.observer.phase(Phase {
             resource: Resource::Channel(number),

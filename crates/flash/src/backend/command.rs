@@ -105,6 +105,8 @@ pub(super) enum Stage {
     DataOut,
     /// Command, address and data into a register that holds a page already: the second phase of a copy-back.
     Patch,
+    /// Reading the status of the die.
+    Status,
 }
 
 /// How far the processor has issued a command, if the controllers are software (see [`super::Config::software`]).
@@ -144,6 +146,8 @@ pub struct Command {
     pub(super) copied: bool,
     /// The command, a copy-back with data in, has taken effect.
     pub(super) begun: bool,
+    /// Its data has come in.
+    pub(super) patched: bool,
     pub(super) count: u32,
     /// Sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
     pub(super) sectors: u32,
@@ -189,6 +193,7 @@ impl Command {
             preparation: Preparation::None,
             copied: false,
             begun: false,
+            patched: false,
             count: 0,
             sectors: 0,
             padding: 0,
@@ -222,7 +227,7 @@ impl Command {
 
     /// True for a copy-back in its first phase that still expects data.
     pub(super) const fn wants_data(&self) -> bool {
-        self.begun && !matches!(self.stage, Stage::Patch)
+        self.begun && !self.patched
     }
 
     /// Sectors that cross the channel, if set. Otherwise all slots cross it or, for a copy-back, none.

@@ -92,6 +92,18 @@ pub enum BusOrder {
     ReadFirst,
 }
 
+/// How a controller learns that an array is done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Completion {
+    /// From the pin R/B# of the chip, at once. It then reads the status of a program, an erase or a copy-back.
+    #[default]
+    ReadyBusy,
+    /// By reading the status over the channel: for the first time this long after the array has begun, and again as
+    /// long after each status that was busy.
+    Polling(Span),
+}
+
 /// Arbitration: the order of waiting lists, commands and transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
@@ -129,6 +141,8 @@ pub struct Cycles {
     pub turnaround: Span,
     /// Before the array works: tWB.
     pub busy: Span,
+    /// To read the status of a die.
+    pub status: Span,
 }
 
 /// The times of commands and transfers, resolved for one geometry.
@@ -221,6 +235,7 @@ impl Timing {
                 page_out: part.bus.change_column + part.bus.t_ccs,
                 turnaround: part.bus.t_rhw,
                 busy: part.bus.t_wb,
+                status: part.bus.status,
             },
             transfer: (0..=slots).map(|n| rate.time(slot_bytes * u64::from(n))).collect(),
             sectors: sectors.map(|n| rate.time(part_of(slot_bytes, n, geometry.sectors))).collect(),
@@ -238,8 +253,8 @@ impl Timing {
 
     /// True if nothing but data takes time on the channel.
     pub(super) fn is_data_only(&self) -> bool {
-        let Cycles { page_in, page_out, turnaround, .. } = self.cycles;
-        self.command + page_in + page_out + turnaround == Span::ZERO
+        let Cycles { page_in, page_out, turnaround, status, .. } = self.cycles;
+        self.command + page_in + page_out + turnaround + status == Span::ZERO
     }
 
     /// Bytes of n sectors on the channel, with their share of the spare bytes, rounded down.
@@ -271,6 +286,8 @@ pub struct Config {
     pub controllers: Controllers,
     /// The path of data; [`Transfer::Controller`] requires controllers.
     pub transfer: Transfer,
+    /// How controllers learn that an array is done; a channel that is held carries no polls.
+    pub completion: Completion,
     /// The arbitration.
     pub arbitration: Arbitration,
     /// The processor time for each command of a background list, if the controllers are software; hardware

@@ -291,6 +291,9 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             self.keep_channel(handle, until);
         }
         events.push(until, Event::Array { die: number, generation }.into());
+        if self.polls.is_some() {
+            self.watch(from, number, events);
+        }
     }
 
     /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
@@ -340,6 +343,13 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 hash.add(now, u64::from(die) << 2);
                 self.array_done(now, die, events);
             }
+            Event::Poll { die, watch } => {
+                if self.dies[die as usize].watch != watch {
+                    return;
+                }
+                hash.add(now, u64::from(die) << 2 | 3);
+                self.poll(now, die, events);
+            }
             Event::Bus { channel, generation } => {
                 if !self.channels[channel as usize].meter.awaits(generation) {
                     return;
@@ -372,6 +382,21 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         if self.arbitration.hold {
             self.charge_channel(now, self.channel_of(handle));
         }
+        if self.reads_status && self.awaits_status(now, number, handle, events) {
+            return;
+        }
+        self.array_over(now, number, handle, events);
+    }
+
+    /// Goes on behind the work of an array whose controller knows that it is done.
+    #[inline]
+    pub(super) fn array_over<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        number: u32,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         let die = &mut self.dies[number as usize];
         match self.commands[handle].op {
             Op::Read if die.register.is_some() => die.held = true,
@@ -421,7 +446,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     /// Moves a page from the register into the array. In cache mode the register takes the next page.
-    fn execute_array_loaded<E: From<Event> + Copy>(
+    pub(super) fn execute_array_loaded<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
@@ -448,7 +473,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         let die = &mut self.dies[die_number as usize];
         match command.stage {
             Stage::Command => self.execute_array(now, handle, events),
+            Stage::Status => self.status_read(now, handle, events),
             Stage::DataIn if die.array.is_some() => {
+                if self.reads_status && self.begins_unnoticed(now, die_number, handle, events) {
+                    return;
+                }
+                let die = &mut self.dies[die_number as usize];
                 die.loaded = true;
                 if self.planted.is(Bug::CacheOverwritten) {
                     self.overwrite_cache(die_number);
@@ -462,6 +492,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 die.register = None;
                 // The first phase changed the media.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
+                self.commands[handle].patched = true;
                 let time = (self.timing.cycles.busy, self.timing.program_time(row));
                 self.start_array(now, handle, time, Primitive::Program, events);
             }
@@ -477,7 +508,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
     }
 
     #[inline]
-    fn finish<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
+    pub(super) fn finish<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) {
         self.count(handle);
         self.notify(now, handle, Stop::Finished);
         let command = &mut self.commands[handle];

@@ -154,7 +154,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             let phases: [(Resource, Primitive, Span); 3] = [
                 (channel, sent.primitive(), before),
                 (Resource::Array(die), works, array),
-                (channel, Primitive::DataOut, after),
+                (channel, if op == Op::Read { Primitive::DataOut } else { Primitive::Status }, after),
             ];
             for (resource, primitive, time) in phases.into_iter().filter(|(.., time)| *time > Span::ZERO) {
                 let until = from + time;
@@ -243,12 +243,12 @@ impl<S: Sector, O: Observer> Backend<S, O> {
             Op::Program => Times {
                 before: timing.before_data_in(self.pages_of(handle)) + timing.transfer[command.count as usize],
                 array: busy + self.program_time(command, page(command.target.offset)),
-                after: Span::ZERO,
+                after: timing.cycles.status,
             },
             Op::Erase => Times {
                 before: timing.commands(Op::Erase, self.pages_of(handle)),
                 array: busy + timing.erase,
-                after: Span::ZERO,
+                after: timing.cycles.status,
             },
             Op::CopyBack => unreachable!("copy-backs are not carried out in turn"),
         }

@@ -17,6 +17,7 @@ mod pages;
 mod refuse;
 mod serial;
 mod software;
+mod status;
 
 /// A bench: a backend with its event queue and clock.
 struct Bench<S = ()> {
@@ -63,6 +64,7 @@ impl Shape {
             timing,
             controllers: self.controllers,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: self.arbitration,
             software: None,
         };

@@ -118,6 +118,10 @@ pub struct Bus {
     /// occupied, the channel is not.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub t_wb: Span,
+    /// Read Status: its command cycle, ONFI's tWHR and the status byte; zero if missing. A controller reads the status
+    /// after each program, erase and copy-back, and again and again if `flash.completion` is polling.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub status: Span,
     /// True if the spare bytes of a page cross the channel with its data; false if they cost it no time.
     pub transfer_spare: bool,
 }

@@ -3,7 +3,7 @@
 //! The default value of a key is never refused, because a resolved description has all keys.
 
 use base::fault::Faults;
-use flash::backend::{BusOrder, Controllers, Transfer};
+use flash::backend::{BusOrder, Completion, Controllers, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
@@ -51,6 +51,12 @@ impl Spec {
                 "no command waits for a bus where controllers move the data",
             )
             .remedy("leave it out, or flash.transfer"),
+            Idle::new(
+                "flash.completion",
+                self.flash.completion != Completion::default() && arbitration.hold,
+                "a channel that is held carries no polls",
+            )
+            .remedy("leave it out, or flash.arbitration.hold"),
             Idle::new(
                 "flash.arbitration.between-pages",
                 whole && !planes && site.part.timing.one_shot == 1,

@@ -130,6 +130,7 @@ impl Spec {
             timing,
             controllers: self.flash.controllers,
             transfer: self.flash.transfer,
+            completion: self.flash.completion,
             arbitration: self.flash.arbitration,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };

@@ -1,11 +1,12 @@
 //! All settings, each on a drive so small that rare events happen often.
 
+mod channels;
 mod hydra;
 mod samples;
 mod slc_mlc;
 
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Controllers, Order, Transfer};
+use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
 use flash::nand::{FaultSpec, Part};
 use ftl::{Allocation, EraseWhen, Striping};
 use ssd::{
@@ -55,6 +56,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             cache_across_lists: false,
             controllers: Controllers::default(),
             software_controllers: None,
+            completion: Completion::default(),
             transfer: Transfer::default(),
             arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
@@ -232,20 +234,6 @@ impl Book {
             set_planes(part, 2);
         });
         self.part("no cache mode", |_, flash| flash.cache_mode = false);
-        self.add("cache mode across lists, deep queue", |spec| {
-            (spec.host.queue_depth, spec.flash.cache_across_lists, spec.flash.controllers) =
-                (32, true, Controllers::None);
-        });
-        self.part("cache mode across lists", |part, flash| {
-            part.timing.cache_program_copy = "3us".parse().expect("a time");
-            (flash.cache_across_lists, flash.controllers) = (true, Controllers::None);
-        });
-        self.part("cache mode across lists, units Background(2), reads first", |part, flash| {
-            part.bus.command = "200ns".parse().expect("a time");
-            (flash.cache_across_lists, flash.controllers) = (true, Controllers::Background(2));
-            (flash.arbitration.commands, flash.arbitration.bus) = (Order::ReadFirst, BusOrder::ReadFirst);
-            (flash.channels, flash.chips) = (1, 2);
-        });
         self.part("slow commands and copies", |part, _| {
             part.bus.command = "200ns".parse().expect("a time");
             part.timing.cache_program_copy = "3us".parse().expect("a time");
@@ -264,18 +252,6 @@ impl Book {
                 (flash.arbitration.bus, flash.controllers) = (bus, Controllers::None);
                 (flash.channels, flash.chips) = (1, 2);
             });
-        }
-        for bus in BusOrder::EVERY {
-            for between_pages in [true, false] {
-                let how = if between_pages { "page by page" } else { "in one piece" };
-                self.part(&format!("programs of 6 pages {how}, bus {bus:?}"), |part, flash| {
-                    (part.timing.one_shot, part.geometry.pages_per_block) = (3, 6);
-                    set_planes(part, 2);
-                    (flash.arbitration.bus, flash.controllers) = (bus, Controllers::None);
-                    flash.arbitration.between_pages = between_pages;
-                    (flash.channels, flash.chips) = (1, 2);
-                });
-            }
         }
         for bus in [BusOrder::Fifo, BusOrder::ReadFirst] {
             self.part(&format!("channels are held, bus {bus:?}"), |_, flash| {
@@ -403,6 +379,10 @@ pub fn settings() -> Vec<Setting> {
             settings = book.settings;
         }
     }
+    // At the end: the number of a setting is its seed.
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.channels();
+    settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

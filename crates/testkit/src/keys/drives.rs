@@ -17,7 +17,7 @@ endurance = 3
 initial_bad_blocks = "2%"
 geometry = { page = "2KiB", spare = "64B", pages_per_block = 8, blocks_per_plane = 12, planes_per_die = 2, dies_per_chip = 1 }
 timing = { read = ["25us", "40us"], program = ["200us", "500us"], erase = "1500us", cache_read_copy = "3us", cache_program_copy = "4us", one_shot = 1 }
-bus = { rate = "50MB/s", command = "1us", change_column = "2us", t_ccs = "3us", t_adl = "4us", t_rhw = "5us", t_wb = "6us", transfer_spare = true }
+bus = { rate = "50MB/s", command = "1us", change_column = "20ns", t_ccs = "30ns", t_adl = "40ns", t_rhw = "50ns", t_wb = "60ns", status = "70ns", transfer_spare = true }
 features = { multi_plane = true, cache_read = true, cache_program = true, copy_back = true }
 electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
 "#;

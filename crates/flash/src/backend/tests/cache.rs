@@ -10,8 +10,14 @@ fn bench(mbps: u64, across: bool, program_copy: u64, arbitration: Arbitration) -
     let geometry = Geometry::new(1, 1, 1, 1, 1, 16, 64, 1, 4).expect("a small array");
     let mut timing = Timing::new(&part, &geometry, Rate::new(mbps * 1_000_000), true).expect("a valid part");
     timing.cache_across = across;
-    let config =
-        Config { timing, controllers: Controllers::None, transfer: Transfer::Bus, arbitration, software: None };
+    let config = Config {
+        timing,
+        controllers: Controllers::None,
+        transfer: Transfer::Bus,
+        completion: Completion::default(),
+        arbitration,
+        software: None,
+    };
     Bench::new(geometry, &config, 1)
 }
 
@@ -106,7 +112,7 @@ struct One {
 
 /// The second model: a die and its channel as times at which they are next free, first come first served. It shares
 /// nothing with the backend.
-fn second(commands: &[One], transfer: f64, (read_copy, program_copy): (f64, f64)) -> Vec<f64> {
+fn model(commands: &[One], transfer: f64, (read_copy, program_copy): (f64, f64)) -> Vec<f64> {
     let (read, program) = (25.0, 200.0);
     let mut ends = Vec::new();
     // When the array is free for the next command; when the register is; when all of the die is.
@@ -152,7 +158,7 @@ fn take(bench: &mut Bench, begin: Time, ends: &mut [f64]) {
 
 #[test]
 fn a_die_agrees_with_a_second_model_under_any_arrivals() {
-    let mut rng = Rng::stream(1, "cache.second");
+    let mut rng = Rng::stream(1, "cache.model");
     for turn in 0..400 {
         let mbps = [5, 25, 50, 100, 400][rng.below(5) as usize];
         let copy = [0, 3][rng.below(2) as usize];
@@ -200,7 +206,7 @@ fn a_die_agrees_with_a_second_model_under_any_arrivals() {
             bench.backend.handle(time, event, &mut bench.events, &mut bench.hash);
             take(&mut bench, begin, &mut ends);
         }
-        let wanted = second(&commands, 2048.0 / mbps as f64, (3.0, copy as f64));
+        let wanted = model(&commands, 2048.0 / mbps as f64, (3.0, copy as f64));
         for (i, (got, wanted)) in ends.iter().zip(&wanted).enumerate() {
             assert!((got - wanted).abs() < 1e-3, "turn {turn}, command {i}: {got} us, the model says {wanted} us");
         }

@@ -32,7 +32,14 @@ fn bench(planes: u32, gang: u32, one_shot: u32, between_pages: bool) -> Bench {
     timing.gang = gang;
     let arbitration = Arbitration { between_pages, ..Arbitration::default() };
     let controllers = Controllers::None;
-    let config = Config { timing, controllers, transfer: Transfer::Bus, arbitration, software: None };
+    let config = Config {
+        timing,
+        controllers,
+        transfer: Transfer::Bus,
+        completion: Completion::default(),
+        arbitration,
+        software: None,
+    };
     let media = Media::new(geometry, 100, one_shot, Faults::new(&FaultSpec::default(), 1));
     Bench {
         backend: Backend::new(media, &config, Vec::new()),

@@ -61,6 +61,7 @@ impl Hydra {
             timing,
             controllers: self.controllers,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: self.arbitration,
             software: self.software,
         };

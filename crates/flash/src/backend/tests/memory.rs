@@ -22,6 +22,7 @@ fn it_takes_the_memory_that_it_says() {
                 timing: timing.clone(),
                 controllers,
                 transfer,
+                completion: Completion::default(),
                 arbitration: Arbitration::default(),
                 software: None,
             };
