@@ -197,6 +197,8 @@ impl<S: Sector, O: Observer> Backend<S, O> {
                 }
                 match op {
                     Op::Read => {}
+                    // Only its status was still to be read.
+                    _ if begun >= before + array => {}
                     Op::Program | Op::CopyBack if self.commands[command].refused => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
                     Op::Erase => self.media.tear_erase(target.superblock),
