@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use base::units::{Bytes, Rate, SECTOR, Span};
-use flash::backend::Controllers;
+use flash::backend::{Controllers, Cycles, Op};
 use ftl::Config;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -141,7 +141,10 @@ impl Limits {
         let on_link = link.map_or(f64::INFINITY, |rate| {
             1.0 / (rate.time(Bytes::new(unit)) + resolved.host.link.overhead).as_secs_f64()
         });
-        let on_channels = per_second(timing.transfer[1] + timing.command, geometry.channels);
+        let on_channels = per_second(
+            timing.transfer[1] + timing.commands(Op::Read, 1) + timing.around_data_out(1),
+            geometry.channels,
+        );
         let on_dies = per_second(mean(&timing.read), dies);
         Self {
             link,
@@ -234,13 +237,15 @@ fn sheet(device: &Device) -> String {
     line("controllers", controllers);
     let times = |spans: &[Span]| spans.iter().map(Span::to_string).collect::<Vec<_>>().join("/");
     line("times", format!("read {}, program {}, erase {}", times(&timing.read), times(&timing.program), timing.erase));
-    line(
-        "channel",
-        format!(
-            "{} bits; {} for a mapping unit, {} for a page, {} for a command",
-            resolved.spec.flash.width, timing.transfer[1], timing.transfer[geometry.slots as usize], timing.command
-        ),
+    let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
+    let mut channel = format!(
+        "{} bits; {} for a mapping unit, {} for a page, {} for a command",
+        resolved.spec.flash.width, timing.transfer[1], timing.transfer[geometry.slots as usize], timing.command
     );
+    if !(page_in + page_out + turnaround).is_zero() {
+        channel += &format!("; {} more for a page sent, {page_in} for one received", page_out + turnaround);
+    }
+    line("channel", channel);
     let link = &resolved.host.link;
     let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
     line(

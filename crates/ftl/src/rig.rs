@@ -55,6 +55,7 @@ pub(crate) fn describe(text: &str) -> (AnyConfig, Array, Option<Array>) {
             timing,
             controllers: described.flash.controllers,
             transfer: described.flash.transfer,
+            completion: described.flash.completion,
             arbitration: described.flash.arbitration,
             software: None,
         },

@@ -40,6 +40,7 @@ fn us(span: Span) -> f64 {
 pub(super) const fn label_of(primitive: Primitive) -> &'static str {
     match primitive {
         Primitive::Command => "command",
+        Primitive::Status => "status",
         Primitive::DataIn => "data in",
         Primitive::DataOut => "data out",
         Primitive::Hold => "hold",

@@ -1,6 +1,6 @@
 //! Removes keys from a drawn description that the resolver refuses because they have no effect.
 
-use flash::backend::{Arbitration, Controllers, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
 use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, Spec, WearSpec};
 
@@ -22,8 +22,11 @@ fn leave_out(spec: &mut Spec, path: &str) {
     match path {
         "flash.multi-plane" => spec.flash.multi_plane = None,
         "flash.cache-mode" => spec.flash.cache_mode = true,
+        "flash.cache-across-lists" => spec.flash.cache_across_lists = false,
         "flash.transfer" => spec.flash.transfer = Transfer::default(),
         "flash.arbitration.bus" => spec.flash.arbitration.bus = Arbitration::default().bus,
+        "flash.arbitration.between-pages" => spec.flash.arbitration.between_pages = true,
+        "flash.completion" => spec.flash.completion = Completion::default(),
         "flash.controllers" => spec.flash.controllers = Controllers::default(),
         "ftl.gc" => spec.ftl.gc = GcSpec::default(),
         "ftl.gc.copy-back" => spec.ftl.gc.copy_back = false,

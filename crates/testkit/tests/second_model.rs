@@ -113,7 +113,7 @@ impl Organisation {
         let text = format!(
             "name = \"second\"\n[flash]\nchannels = {channels}\nchips = {banks}\ngang = {gang}\nblocks = {blocks}\n\
              lane-rate = \"{mbps}MB/s\"\ncache-mode = {}\ncontrollers = \"per-die\"\n\
-             [host]\nqueue-depth = {}\nlink = {}\n\
+             arbitration = {{ bus = \"fifo\" }}\n[host]\nqueue-depth = {}\nlink = {}\n\
              [ftl]\ncapacity = \"{}KiB\"\nplacement = {{ policy = \"request-round-robin\" }}\n",
             self.cache,
             self.places,

@@ -5,15 +5,19 @@ use crate::nand::{FaultSpec, Faults, Part};
 use base::engine::{EventHash, EventQueue};
 use base::units::{Lpn, Psn, Rate};
 
+mod cache;
 mod charges;
 mod copy_back;
+mod cycles;
 mod diagrams;
 mod hydra;
 mod lanes;
 mod memory;
+mod pages;
 mod refuse;
 mod serial;
 mod software;
+mod status;
 
 /// A bench: a backend with its event queue and clock.
 struct Bench<S = ()> {
@@ -60,6 +64,7 @@ impl Shape {
             timing,
             controllers: self.controllers,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: self.arbitration,
             software: None,
         };

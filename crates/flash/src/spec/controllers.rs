@@ -4,7 +4,7 @@ use base::fault::Faults;
 use base::units::Span;
 
 use super::FlashSpec;
-use crate::backend::{Controllers, Transfer};
+use crate::backend::{Completion, Controllers, Transfer};
 
 /// More controllers than any array has dies for; each takes memory.
 const CONTROLLERS_MAX: u32 = 65_536;
@@ -31,6 +31,9 @@ impl FlashSpec {
                 );
             }
             _ => {}
+        }
+        if self.completion == Completion::Polling(Span::ZERO) {
+            faults.add("flash.completion", "polls without a pause", "give it a time, e.g. { polling = \"10us\" }");
         }
         if self.transfer == Transfer::Controller {
             let remedy = "use per-die, per-channel or shared controllers, or leave it out";

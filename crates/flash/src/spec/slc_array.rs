@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::named_part;
-use crate::backend::{Arbitration, Config, Controllers, Timing, Transfer};
+use crate::backend::{Arbitration, Completion, Config, Controllers, Timing, Transfer};
 use crate::nand::{Geometry, Part, PartError};
 
 /// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
@@ -144,6 +144,7 @@ impl SlcSpec {
             timing,
             controllers: Controllers::None,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: Arbitration::default(),
             software: None,
         };

@@ -2,7 +2,7 @@
 //! calls this bound optimal; a run reaches it if the controllers that a merge uses are idle.
 
 use base::units::Span;
-use flash::backend::Timing;
+use flash::backend::{Op, Timing};
 
 /// A controller's operations on single pages, with their transfers.
 #[derive(Clone, Copy, Debug)]
@@ -19,8 +19,13 @@ impl Ideal {
             let sum: u64 = times.iter().map(|time| time.as_ps()).sum();
             Span::from_ps(sum / times.len() as u64)
         };
-        let page = timing.command + timing.transfer[1];
-        Self { read: mean(&timing.read) + page, program: mean(&timing.program) + page, erase: timing.erase }
+        let (page, busy) = (timing.transfer[1], timing.cycles.busy);
+        let read = timing.commands(Op::Read, 1) + timing.around_data_out(1);
+        Self {
+            read: mean(&timing.read) + busy + page + read,
+            program: mean(&timing.program) + busy + page + timing.before_data_in(1),
+            erase: timing.erase,
+        }
     }
 
     /// The time saved in a partial merge of `n` copied pages: without the method one controller does all the work, with

@@ -2,7 +2,7 @@
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
-use flash::backend::{Arbitration, Controllers, ModeTimes, Timing, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, ModeTimes, Timing, Transfer};
 use flash::nand::Geometry;
 
 use super::{MappingSpec, SlcMlcConfig, SlcMlcSpec, ThresholdBy};
@@ -35,6 +35,16 @@ impl Family for SlcMlcFamily {
                 "flash.cache-mode",
                 !site.flash.cache_mode && chains,
                 "successive pages of a command list are never on one die",
+            ),
+            Idle::new(
+                "flash.cache-across-lists",
+                site.flash.cache_across_lists && chains,
+                "the pages of a list never follow each other on one die",
+            ),
+            Idle::new(
+                "flash.completion",
+                site.flash.completion != Completion::default() && chains,
+                "the commands of a list are timed when it begins",
             ),
             Idle::new("flash.controllers", site.flash.controllers == Controllers::None, one_by_one),
             Idle::new("ftl.gc", site.ftl.gc != GcSpec::default(), "folds reclaim its blocks, and victims rotate"),

@@ -3,7 +3,7 @@
 //! The default value of a key is never refused, because a resolved description has all keys.
 
 use base::fault::Faults;
-use flash::backend::{BusOrder, Controllers, Transfer};
+use flash::backend::{BusOrder, Completion, Controllers, Transfer};
 use flash::spec::FlashSpec;
 use ftl::{Idle, Site};
 
@@ -30,12 +30,16 @@ impl Spec {
     }
 
     fn idle_flash(&self, site: &Site<'_>) -> Vec<Idle> {
-        let FlashSpec { controllers, transfer, arbitration, cache_mode, .. } = &self.flash;
+        let FlashSpec { controllers, transfer, arbitration, cache_mode, cache_across_lists, .. } = &self.flash;
         let features = &site.part.features;
         let no_cache = !features.cache_read && !features.cache_program;
         let by_controller = *transfer == Transfer::Controller;
+        let planes = self.flash.multi_plane.unwrap_or(features.multi_plane) && site.part.geometry.planes_per_die > 1;
+        let whole = !arbitration.between_pages;
         vec![
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
+            Idle::new("flash.cache-across-lists", *cache_across_lists && no_cache, "the part has no cache mode"),
+            Idle::new("flash.cache-across-lists", *cache_across_lists && !cache_mode, "flash.cache-mode is off"),
             Idle::new(
                 "flash.transfer",
                 by_controller && *controllers == Controllers::PerChannel,
@@ -47,6 +51,23 @@ impl Spec {
                 "no command waits for a bus where controllers move the data",
             )
             .remedy("leave it out, or flash.transfer"),
+            Idle::new(
+                "flash.completion",
+                self.flash.completion != Completion::default() && arbitration.hold,
+                "a channel that is held carries no polls",
+            )
+            .remedy("leave it out, or flash.arbitration.hold"),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && !planes && site.part.timing.one_shot == 1,
+                "a program has one page",
+            ),
+            Idle::new(
+                "flash.arbitration.between-pages",
+                whole && arbitration.hold,
+                "no command goes between others on a channel that is held",
+            )
+            .remedy("leave it out, or flash.arbitration.hold"),
         ]
     }
 
@@ -136,6 +157,21 @@ mod tests {
                 "cache-mode = false",
                 "ftl = { kind = \"chang\" }",
                 "flash.cache-mode: has no effect here: successive pages of a command list",
+            ),
+            (
+                "arbitration = { between-pages = false }",
+                "",
+                "flash.arbitration.between-pages: has no effect here: a program has one page; leave it out",
+            ),
+            (
+                "cache-mode = false\ncache-across-lists = true",
+                "",
+                "flash.cache-across-lists: has no effect here: flash.cache-mode is off",
+            ),
+            (
+                "cache-across-lists = true",
+                "ftl = { kind = \"chang\" }",
+                "flash.cache-across-lists: has no effect here: the pages of a list",
             ),
             (
                 "",

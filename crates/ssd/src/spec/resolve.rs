@@ -125,10 +125,12 @@ impl Spec {
             return Err(faults.0);
         }
         timing.slc_mode = family.slc_mode(&self.ftl);
+        (timing.cache_across, timing.gang) = (self.flash.cache_across_lists, self.flash.gang);
         let backend = Config {
             timing,
             controllers: self.flash.controllers,
             transfer: self.flash.transfer,
+            completion: self.flash.completion,
             arbitration: self.flash.arbitration,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };

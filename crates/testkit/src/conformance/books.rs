@@ -194,7 +194,8 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             Op::Program => Some(times.program),
             Op::Erase | Op::CopyBack => None,
         });
-        let (least, most) = (slc_mode.or(least).expect("a time"), most.expect("a time") + copies);
+        let busy = timing.cycles.busy;
+        let (least, most) = (slc_mode.or(least).expect("a time") + busy, most.expect("a time") + copies + busy);
         let within = least * tally.commands <= tally.array && tally.array <= most * tally.commands;
         assert!(within, "{} commands {} for {} worked {}", tally.commands, op.name(), cause.name(), tally.array);
     }

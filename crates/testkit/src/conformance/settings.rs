@@ -1,11 +1,12 @@
 //! All settings, each on a drive so small that rare events happen often.
 
+mod channels;
 mod hydra;
 mod samples;
 mod slc_mlc;
 
 use base::units::{Bytes, Ratio};
-use flash::backend::{Arbitration, BusOrder, Controllers, Order, Transfer};
+use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Order, Transfer};
 use flash::nand::{FaultSpec, Part};
 use ftl::{Allocation, EraseWhen, Striping};
 use ssd::{
@@ -52,8 +53,10 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             dies: None,
             multi_plane: None,
             cache_mode: true,
+            cache_across_lists: false,
             controllers: Controllers::default(),
             software_controllers: None,
+            completion: Completion::default(),
             transfer: Transfer::default(),
             arbitration: Arbitration::default(),
             faults: FaultSpec::default(),
@@ -376,6 +379,10 @@ pub fn settings() -> Vec<Setting> {
             settings = book.settings;
         }
     }
+    // At the end: the number of a setting is its seed.
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.channels();
+    settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

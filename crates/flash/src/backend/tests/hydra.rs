@@ -10,7 +10,7 @@ pub(super) const ROWS: u32 = 64;
 
 /// The prioritised forwarder.
 pub(super) const FORWARDED: Arbitration =
-    Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
+    Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false, between_pages: true };
 
 /// A bus group of the prototype: `buses` of its four buses with eight chips on each.
 #[derive(Clone, Copy)]
@@ -61,6 +61,7 @@ impl Hydra {
             timing,
             controllers: self.controllers,
             transfer: Transfer::Bus,
+            completion: Completion::default(),
             arbitration: self.arbitration,
             software: self.software,
         };
@@ -343,7 +344,7 @@ fn a_host_read_overtakes_waiting_transfers_on_its_channel() {
 fn a_program_yields_only_if_host_reads_go_first_at_dies_and_on_channels() {
     // The program of die 0 waits for the bus, which moves the data of die 1's, when a host read of die 0 comes.
     let arrays = |commands, bus| {
-        let arbitration = Arbitration { commands, bus, hold: false };
+        let arbitration = Arbitration { commands, bus, hold: false, between_pages: true };
         let mut bench = Hydra { controllers: Controllers::None, arbitration, ..Hydra::default() }.build::<()>();
         for die in [1, 0] {
             let list = bench.background(die);

@@ -22,6 +22,7 @@ fn the_backend_takes_the_memory_it_predicts() {
                 timing: timing.clone(),
                 controllers,
                 transfer,
+                completion: Completion::default(),
                 arbitration: Arbitration::default(),
                 software: None,
             };

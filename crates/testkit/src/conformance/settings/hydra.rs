@@ -23,7 +23,8 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
     let flash = &mut spec.flash;
     (flash.channels, flash.chips, flash.gang, flash.width) = (1, chips * superchips, buses, 8 * buses);
     (flash.controllers, flash.cache_mode) = (Controllers::Background(2), false);
-    flash.arbitration = Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false };
+    flash.arbitration =
+        Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false, between_pages: true };
     let ftl = FtlSpec {
         kind: FtlKind::Hydra,
         hydra: Some(HydraSpec { chips, spare_blocks: Some(2), ..HydraSpec::default() }),
