@@ -92,4 +92,26 @@ mod tests {
         ids.retain(|id| builtin().iter().all(|(_, text)| !text.contains(id)));
         assert_eq!(ids, [""; 0], "missing");
     }
+
+    /// The papers whose claims all say how sharp they are and what they were fitted to. Add those that come to it.
+    const SHARP: [&str; 2] = ["chang/", "dirik/"];
+
+    #[test]
+    fn claims_say_what_they_ask_for_and_what_isolates_their_reasons() {
+        let studies = builtin().iter().filter(|(name, _)| SHARP.iter().any(|paper| name.starts_with(paper)));
+        let plan = |(name, text): &(&str, &str)| {
+            let document = Document::parse(Path::new(name), (*text).to_owned()).expect("TOML");
+            Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"))
+        };
+        let claims: Vec<_> = studies.flat_map(|study| plan(study).spec.claims).collect();
+        for claim in claims.iter().filter(|claim| !claim.expectations.is_empty()) {
+            assert!(claim.calibrated.is_some(), "{}: what its inputs were fitted to", claim.id);
+            for expectation in &claim.expectations {
+                assert!(!expectation.sharpness().loose, "{}, {}: is loose", claim.id, expectation.paper);
+            }
+            let is_explained = claim.expectations.iter().any(|expectation| expectation.known.is_some());
+            let is_isolated = claims.iter().any(|other| other.id == claim.id && !other.isolations.is_empty());
+            assert!(!is_explained || is_isolated, "{}: no measurement isolates its reason", claim.id);
+        }
+    }
 }
