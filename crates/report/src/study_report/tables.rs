@@ -112,6 +112,9 @@ pub(super) fn said_below(claim: &Claim) -> Vec<String> {
 
 /// The number of claims for each verdict, in a sentence without its full stop.
 pub(super) fn tally(claims: &[Claim]) -> String {
+    // A study may only isolate the reasons of a claim that another one tests.
+    let claims: Vec<Claim> = claims.iter().filter(|claim| !claim.findings.is_empty()).cloned().collect();
+    let claims = &claims[..];
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();
     let several = if claims.len() == 1 { "claim" } else { "claims" };
     let mut tally = format!("{} {several}: ", claims.len());

@@ -2,9 +2,11 @@
 
 /// One file per study. A new study is a new file and a line here; its name begins with that of its paper.
 const BUILTIN: &[(&str, &str)] = &[
+    ("chang/buckets", include_str!("../../studies/chang/buckets.toml")),
     ("chang/density", include_str!("../../studies/chang/density.toml")),
     ("chang/hash", include_str!("../../studies/chang/hash.toml")),
     ("chang/model", include_str!("../../studies/chang/model.toml")),
+    ("chang/saturation", include_str!("../../studies/chang/saturation.toml")),
     ("chang/sizes", include_str!("../../studies/chang/sizes.toml")),
     ("chang/throttle", include_str!("../../studies/chang/throttle.toml")),
     ("chang/traces", include_str!("../../studies/chang/traces.toml")),
@@ -88,9 +90,31 @@ mod tests {
     #[test]
     fn every_claim_of_a_paper_is_in_a_study() {
         let ids = |paper, most| (1..=most).map(move |n| format!("id = \"{paper}{n}\""));
-        let papers = [("CH", 13), ("DJ", 17), ("FM", 11), ("HY", 20), ("MX", 7), ("SU", 10)];
+        let papers = [("CH", 14), ("DJ", 17), ("FM", 11), ("HY", 20), ("MX", 7), ("SU", 10)];
         let mut ids = papers.into_iter().flat_map(|(paper, most)| ids(paper, most)).collect::<Vec<_>>();
         ids.retain(|id| builtin().iter().all(|(_, text)| !text.contains(id)));
         assert_eq!(ids, [""; 0], "missing");
+    }
+
+    /// The papers whose claims all say how sharp they are and what they were fitted to. Add those that come to it.
+    const SHARP: [&str; 2] = ["chang/", "dirik/"];
+
+    #[test]
+    fn claims_say_what_they_ask_for_and_what_isolates_their_reasons() {
+        let studies = builtin().iter().filter(|(name, _)| SHARP.iter().any(|paper| name.starts_with(paper)));
+        let plan = |(name, text): &(&str, &str)| {
+            let document = Document::parse(Path::new(name), (*text).to_owned()).expect("TOML");
+            Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"))
+        };
+        let claims: Vec<_> = studies.flat_map(|study| plan(study).spec.claims).collect();
+        for claim in claims.iter().filter(|claim| !claim.expectations.is_empty()) {
+            assert!(claim.calibrated.is_some(), "{}: what its inputs were fitted to", claim.id);
+            for expectation in &claim.expectations {
+                assert!(!expectation.sharpness().loose, "{}, {}: is loose", claim.id, expectation.paper);
+            }
+            let is_explained = claim.expectations.iter().any(|expectation| expectation.known.is_some());
+            let is_isolated = claims.iter().any(|other| other.id == claim.id && !other.isolations.is_empty());
+            assert!(!is_explained || is_isolated, "{}: no measurement isolates its reason", claim.id);
+        }
     }
 }
