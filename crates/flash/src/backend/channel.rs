@@ -82,6 +82,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) {
+        let cycles = if self.data_only { Span::ZERO } else { self.cycles(handle) };
         let command = &mut self.commands[handle];
         let channel = &mut self.channels[number as usize];
         if now > command.ready {
@@ -101,9 +102,7 @@ impl<S: Sector, O: Observer> Backend<S, O> {
         };
         let no_data = matches!(command.stage, Stage::Command | Stage::Status);
         let data = if no_data { Span::ZERO } else { data };
-        let time = if self.data_only { data } else { data + self.cycles(handle) };
-        let command = &self.commands[handle];
-        let channel = &mut self.channels[number as usize];
+        let time = data + cycles;
         let until = now + time;
         channel.current = Some(handle);
         channel.last = Some(command.cause);
